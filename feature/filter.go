@@ -2,9 +2,11 @@ package feature
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,19 +42,23 @@ func (f *Conjunction) Equalities() []Equality {
 
 // condition is a term made ready for compact objects.
 type condition struct {
-	key    string // the memberKey
-	name   string
-	op     string
-	kind   Kind
-	values []operand
+	key     string   // the memberKey
+	path    []string // those of the members within one another, of a name with dots
+	name    string
+	op      string
+	kind    Kind
+	fold    bool // case does not matter
+	values  []operand
+	pattern Pattern // of opLike
 }
 
 // operand is a value to compare with. A condition's are sorted by their
 // compact form.
 type operand struct {
-	text    []byte  // a string in compact form
+	is      kinds   // of the values that it is compared with
+	text    []byte  // a string in compact form, true or false
+	plain   string  // the string itself, folded if case does not matter
 	number  decimal // for numbers, and values of any type that could be numbers
-	numeric bool
 	time    time.Time
 	compact []byte // distinguishes it from other operands of the condition
 }
@@ -104,7 +110,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 			if err != nil {
 				return err
 			}
-			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, kind: field.Kind.ordinary()})
+			f.conditions = append(f.conditions, conditionOf(name, t.Op, field.Kind.ordinary()))
 		}
 		return nil
 	}
@@ -112,7 +118,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	if err != nil {
 		return err
 	}
-	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, kind: field.Kind.ordinary()}
+	c := conditionOf(t.Name, t.Op, field.Kind.ordinary())
 	if err := c.checkOp(len(t.Values)); err != nil {
 		return err
 	}
@@ -137,13 +143,44 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	return nil
 }
 
+// conditionOf is a condition without values. A name with dots is that of a property, or else of
+// a member within objects: address.city is the city of the address.
+func conditionOf(name, op string, kind Kind) condition {
+	c := condition{key: memberKey(name), name: name, op: op, kind: kind}
+	if parts := strings.SplitN(name, ".", MaxPropertyDepth); len(parts) > 1 {
+		for _, part := range parts {
+			c.path = append(c.path, memberKey(part))
+		}
+	}
+	return c
+}
+
+// find returns what the condition is about, among the members of a compact object.
+func (c *condition) find(members []byte) (value []byte, present bool) {
+	value, present = lookupAmong(members, c.key)
+	if !present && c.path != nil {
+		for i, key := range c.path {
+			if i > 0 {
+				if len(value) == 0 || value[0] != '{' {
+					return nil, false
+				}
+				members = value[1:]
+			}
+			if value, present = lookupAmong(members, key); !present {
+				return nil, false
+			}
+		}
+	}
+	return value, present && string(value) != "null"
+}
+
 // namesInError is the number of known names that an error lists.
 const namesInError = 10
 
 // known returns the field with a name, or an error that lists the known names,
 // similar ones first.
 func (s Schema) known(name string) (Field, error) {
-	if field, ok := s.Lookup(name); ok {
+	if field, ok := s.Find(name); ok {
 		return field, nil
 	}
 	if len(s) == 0 {
@@ -198,8 +235,7 @@ func (c *condition) checkOp(values int) error {
 
 // operand makes a value ready.
 func (c *condition) operand(v string) (o operand, err error) {
-	o.text = jsontext.AppendString(nil, v)
-	o.compact = o.text
+	o = textOperand(v)
 	number, numeric := appendTextNumber(nil, []byte(v))
 	ordered := c.op != OpEquals && c.op != OpDiffers && c.op != OpPrefix
 	var ok bool
@@ -208,26 +244,36 @@ func (c *condition) operand(v string) (o operand, err error) {
 		if o.compact, ok = number, numeric; !ok {
 			return o, badFilter("%s: %s", c.name, noValue(o.text, Number))
 		}
+		o.is = 0
 	case c.kind == Boolean:
 		var b bool
 		if b, ok = textBoolean([]byte(v)); !ok {
 			return o, badFilter("%s: %.40q: give true or false", c.name, v)
 		}
-		o.text = []byte("false")
-		if b {
-			o.text = []byte("true")
-		}
-		o.compact = o.text
+		o = booleanOperand(b)
 	case c.kind == Time:
 		if o.time, ok = instant.Parse(v); !ok {
 			return o, badFilter("%s: %.40q is no time: give one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31", c.name, v)
 		}
-		o.compact = appendTime(nil, o.time)
+		o.is, o.compact = kindTime, appendTime(nil, o.time)
+	case c.kind == Any && (v == "true" || v == "false"):
+		o.is |= kindBoolean
 	}
-	if numeric {
-		o.number, o.numeric = parseDecimal(number), true
+	if numeric && (c.kind == Number || c.kind == Any) {
+		o.number = parseDecimal(number)
+		o.is |= kindNumber
 	}
 	return o, nil
+}
+
+func textOperand(v string) operand {
+	text := jsontext.AppendString(nil, v)
+	return operand{is: kindText, text: text, plain: v, compact: text}
+}
+
+func booleanOperand(v bool) operand {
+	text := strconv.AppendBool(nil, v)
+	return operand{is: kindBoolean, text: text, plain: string(text), compact: text}
 }
 
 // ForIndex returns what an index of features with a schema can use of a filter, nil if that is
@@ -246,7 +292,7 @@ func (s Schema) ForIndex(f Filter) (c *Conjunction, all bool) {
 	for _, t := range terms {
 		field, _ := s.Lookup(t.Name)
 		one := &Conjunction{}
-		if field.Kind != Text && field.Kind != Any || one.add(s, t) != nil {
+		if field.Kind != Text && field.Kind != Texts && field.Kind != Any || one.add(s, t) != nil {
 			all = false
 			continue
 		}
@@ -290,114 +336,152 @@ func (f *Conjunction) matchMembers(members []byte) bool {
 	}
 	for i := range f.conditions {
 		c := &f.conditions[i]
-		value, present := lookupAmong(members, c.key)
-		if present && string(value) == "null" {
-			present = false
-		}
-		if !c.holds(value, present) {
+		if c.holds(c.find(members)) != Yes {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *condition) holds(value []byte, present bool) bool {
+// holds is the one place where a condition is decided: it tells what is so of a value that is
+// present and not null, or of none.
+func (c *condition) holds(value []byte, present bool) Truth {
 	switch c.op {
 	case OpHas:
-		return present
+		return truthOf(present)
 	case OpLacks:
-		return !present
+		return truthOf(!present)
 	case OpFlagless:
-		return !present || string(value) == "false" || string(value) == `""` || string(value) == "[]"
-	case OpEquals, OpPrefix:
-		return present && c.equals(value)
-	case OpDiffers:
-		return present && !c.equals(value)
+		return truthOf(!present || string(value) == "false" || string(value) == `""` || string(value) == "[]")
 	}
-	return present && c.ordered(value)
+	if !present {
+		return Unknown
+	}
+	switch c.op {
+	case OpEquals, OpPrefix, opLike:
+		return c.equals(value)
+	case OpDiffers:
+		return truthOf(c.equals(value) != Yes)
+	case OpEach, OpOnly:
+		return c.ofList(value)
+	}
+	return c.ordered(value)
 }
 
-// equals reports whether a value, or an element of a list, equals one of the
-// operands or begins with it.
-func (c *condition) equals(value []byte) bool {
+// equals tells whether a value equals one of the operands, or begins with it, or is like the
+// pattern. A list does so if an element does, and nothing of it is unknown.
+func (c *condition) equals(value []byte) Truth {
 	if IsList(value) && (c.kind == Texts || c.kind == Any) {
 		for element := range Elements(value) {
-			if c.equalsOne(element) {
-				return true
+			if c.equalsOne(element) == Yes {
+				return Yes
 			}
 		}
-		return false
+		return No
 	}
-	return c.kind != Texts && c.equalsOne(value)
+	if c.kind == Texts {
+		return No
+	}
+	return c.equalsOne(value)
 }
 
-func (c *condition) equalsOne(value []byte) bool {
-	switch c.kind {
-	case Time:
-		if !IsText(value) {
-			return false
-		}
-		when, ok := instant.Parse(value[1 : len(value)-1])
-		return ok && slices.ContainsFunc(c.values, func(o operand) bool { return when.Equal(o.time) })
-	case Number, Any:
-		if IsNumber(value) {
-			d := parseDecimal(value)
-			for i := range c.values {
-				if o := &c.values[i]; c.op != OpPrefix && o.numeric && d.compare(o.number) == 0 {
-					return true
-				}
+func (c *condition) equalsOne(value []byte) Truth {
+	switch {
+	case c.op == opLike && IsText(value):
+		return truthOf(c.pattern.Match(TextOf(value), c.fold))
+	case c.op == opLike:
+		return Unknown
+	}
+	result := No
+	for i := range c.values {
+		switch o := &c.values[i]; {
+		case c.op == OpPrefix:
+			if IsText(value) && bytes.HasPrefix(value, o.text[:len(o.text)-1]) {
+				return Yes
 			}
-			return false
+		case o.is&kindText != 0 && !c.fold && IsText(value):
+			if bytes.Equal(value, o.text) {
+				return Yes
+			}
+		default:
+			order, ok := o.order(value, c.fold)
+			if ok && order == 0 {
+				return Yes
+			}
+			if !ok {
+				result = Unknown
+			}
 		}
-		if c.kind == Number {
-			return false
+	}
+	return result
+}
+
+// ofList tells whether each of the operands is in a list, or only such elements are. A value
+// that is no list is a list of one.
+func (c *condition) ofList(value []byte) Truth {
+	elements := Elements(value)
+	if !IsList(value) {
+		elements = func(yield func([]byte) bool) { yield(value) }
+	}
+	one := condition{kind: Any, fold: c.fold, values: c.values}
+	if c.op == OpOnly {
+		for element := range elements {
+			if one.equalsOne(element) != Yes {
+				return No
+			}
 		}
+		return Yes
 	}
 	for i := range c.values {
-		text := c.values[i].text
-		switch {
-		case c.op == OpPrefix:
-			if IsText(value) && bytes.HasPrefix(value, text[:len(text)-1]) {
-				return true
+		one.values = c.values[i : i+1]
+		found := false
+		for element := range elements {
+			if found = one.equalsOne(element) == Yes; found {
+				break
 			}
-		case bytes.Equal(value, text):
-			return true
-		case c.kind == Any && IsBoolean(value) && string(value) == string(text[1:len(text)-1]):
-			return true
+		}
+		if !found {
+			return No
 		}
 	}
-	return false
+	return Yes
 }
 
-// ordered reports whether the value is less or greater than the operand, as the
-// operator wants it.
-func (c *condition) ordered(value []byte) bool {
-	var order int
-	o := &c.values[0]
+// order compares a value with the operand. It is not ok if they have no type in common, and of
+// booleans nothing but 0 has a meaning.
+func (o *operand) order(value []byte, fold bool) (order int, ok bool) {
 	switch {
-	case c.kind == Time:
-		if !IsText(value) {
-			return false
-		}
+	case IsText(value) && o.is&kindText != 0 && fold:
+		return compareFolded(TextOf(value), o.plain), true
+	case IsText(value) && o.is&kindText != 0:
+		return cmp.Compare(string(TextOf(value)), o.plain), true
+	case IsText(value) && o.is&kindTime != 0:
 		when, ok := instant.Parse(value[1 : len(value)-1])
-		if !ok {
-			return false
-		}
-		order = when.Compare(o.time)
-	case IsNumber(value):
-		order = parseDecimal(value).compare(o.number)
-	default:
-		return false
+		return when.Compare(o.time), ok
+	case IsNumber(value) && o.is&kindNumber != 0:
+		return parseDecimal(value).compare(o.number), true
+	case IsBoolean(value) && o.is&kindBoolean != 0:
+		return cmp.Compare(string(value), o.plain), true
+	}
+	return 0, false
+}
+
+// ordered tells whether the value is less or greater than the operand, as the
+// operator wants it.
+func (c *condition) ordered(value []byte) Truth {
+	order, ok := c.values[0].order(value, c.fold)
+	if !ok {
+		return Unknown
 	}
 	switch c.op {
 	case OpLess:
-		return order < 0
+		return truthOf(order < 0)
 	case OpLessOrEqual:
-		return order <= 0
+		return truthOf(order <= 0)
 	case OpGreater:
-		return order > 0
+		return truthOf(order > 0)
 	default:
-		return order >= 0
+		return truthOf(order >= 0)
 	}
 }
 

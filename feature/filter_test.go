@@ -342,3 +342,36 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+// A name with dots is that of a member within objects, where no property has the whole name.
+func TestNestedMembers(t *testing.T) {
+	s := Schema{{"at", Any}, {"at.zip", Text}, {"name", Text}}
+	object := []byte(`{"name":"x","at":{"city":"Bern","zip":"nested","geo":{"lat":46.9},"tags":["a","b"],"no":null},"at.zip":"flat"}`)
+	for text, want := range map[string]bool{
+		"at.city=Bern": true, "at.city=Basel": false, "at.city.ne=Basel": true, "at.city.prefix=Be": true, "at.geo.lat.gt=46": true, "at.geo.lat.lt=46": false,
+		"at.tags=b": true, "at.tags.ne=b": false, "at.zip=flat": true, "at.zip=nested": false, "has=at.city,at.geo": true, "has=at.no": false, "lacks=at.no,at.gone": true,
+		"-at.gone=": true, "at.gone=x": false, "at.city.more=x": false,
+	} {
+		key, values, _ := strings.Cut(text, "=")
+		term, err := s.ParseTerm(key, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := newConjunction(s, []Term{term})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := f.MatchCompact(object); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+		if got, err := f.Match(t.Context(), &Feature{Properties: Compact(object[1 : len(object)-1]).decoded()}); got != want || err != nil {
+			t.Errorf("%s of values: %v, %v", text, got, err)
+		}
+		if len(f.Equalities()) > 0 && strings.HasPrefix(text, "at.city") {
+			t.Errorf("%s: an index knows nothing of members", text)
+		}
+	}
+	if _, err := newConjunction(s, []Term{{Name: "name.first", Values: []string{"x"}}}); !errors.Is(err, ErrFilter) {
+		t.Errorf("a member of a text: %v", err)
+	}
+}

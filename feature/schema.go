@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // MaxFields bounds the fields of a schema.
@@ -64,6 +65,17 @@ func (s Schema) Lookup(name string) (Field, bool) {
 		return Field{}, false
 	}
 	return s[i], true
+}
+
+// Find returns the field of that name, or of a member within one: a name with dots, such as
+// address.city, of whose first part the values are objects. It can be of any kind.
+func (s Schema) Find(name string) (Field, bool) {
+	if f, ok := s.Lookup(name); ok {
+		return f, true
+	}
+	outer, _, nested := strings.Cut(name, ".")
+	f, ok := s.Lookup(outer)
+	return Field{name, Any}, ok && nested && f.Kind == Any
 }
 
 // typeOf returns the type of the member of that name, a string in compact form,

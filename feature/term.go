@@ -53,6 +53,7 @@ type Term struct {
 //	category.ne=cafe       any other
 //	price.lt=20            also lte, gt, gte
 //	name.prefix=Caf
+//	address.city=Bern      the member city of an object, if no property has the whole name
 //	-closed=               not true
 //	has=phone,email        both present
 //	lacks=website

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/clip"
+
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -46,7 +51,8 @@ const (
 // AppendCutout appends the part of a region inside a box as a GeoJSON Feature
 // with a Polygon or MultiPolygon. The box is in degrees and crosses ±180° if
 // its West is greater than its East; the geometry is cut there. Nothing is
-// appended when region and box have no area in common.
+// appended when region and box have no area in common. Of lines, the Feature has
+// a LineString or MultiLineString of what lies in the box, as exact as the record.
 //
 // The result names the zoom of the geometry. Zoom 13 is the exact border on the
 // world grid, cut at the box within 4 cm. A box with too much for one answer,
@@ -70,6 +76,10 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	defer r.scratch.Put(c.s)
 	if _, apart := compareBounds(b, rec.bounds, 1e-4); apart {
 		return dst, grid.MaxZoom, nil
+	}
+	if c.rt.Lines {
+		dst, err = c.lines(dst, b, &rec)
+		return dst, grid.MaxZoom, err
 	}
 	// Zooms with obviously too many tiles are not tried.
 	const hopeless = 64 * cutoutRows
@@ -111,21 +121,62 @@ type cutout struct {
 	most   int         // edges and frames that may be gathered
 }
 
-// cut returns the polygons of the region in a box at a zoom.
-func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
-	// GeoJSON wants a box across ±180° cut in two.
-	boxes := []quadkey.Box{b}
-	if b.West > b.East {
-		boxes = []quadkey.Box{
-			{West: b.West, South: b.South, East: 180, North: b.North},
-			{West: -180, South: b.South, East: b.East, North: b.North},
+// halves are the parts of a box on either side of ±180°, where GeoJSON wants geometries cut: one
+// or two.
+func halves(b quadkey.Box) []quadkey.Box {
+	if b.West <= b.East {
+		return []quadkey.Box{b}
+	}
+	return []quadkey.Box{
+		{West: b.West, South: b.South, East: 180, North: b.North},
+		{West: -180, South: b.South, East: b.East, North: b.North},
+	}
+}
+
+// lines appends the lines of the record in a box as a Feature.
+func (c *cutout) lines(dst []byte, b quadkey.Box, rec *record) ([]byte, error) {
+	row, err := c.r.regionRow(c.ctx, c.rt, c.id, true)
+	if err != nil {
+		return dst, err
+	}
+	f := feature.Feature{ID: c.id}
+	if f.Geometry, err = (&layer{c.r, c.rt}).geometry(c.id, row); err != nil {
+		return dst, err
+	}
+	shape, err := f.Orb()
+	if err != nil {
+		return dst, err
+	}
+	all, _ := shape.(orb.MultiLineString)
+	if one, ok := shape.(orb.LineString); ok {
+		all = orb.MultiLineString{one}
+	}
+	var inside orb.MultiLineString
+	for _, b := range halves(b) {
+		bound := orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}
+		for _, l := range all {
+			for _, part := range clip.LineString(bound, l) {
+				if part = slices.Compact(part); len(part) > 1 { // it does not just touch the box
+					inside = append(inside, part)
+				}
+			}
 		}
 	}
+	if len(inside) == 0 {
+		return dst, nil
+	}
+	dst = layout.AppendFeatureHead(dst, c.rt.Name, c.id, string(rec.name), 0)
+	dst = layout.AppendLines(dst, inside, func(dst []byte, p orb.Point) []byte { return layout.AppendDegrees(dst, p[0], p[1], 7) })
+	return append(dst, '}'), nil
+}
+
+// cut returns the polygons of the region in a box at a zoom.
+func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 	rows, edges := c.rt.limits(zoom)
 	c.most = edges
 	d := c.r.descend(c.ctx, c.s, c.rt, rows)
 	var polys []grid.Polygon
-	for _, b := range boxes {
+	for _, b := range halves(b) {
 		frame := fineBox(b)
 		if frame.X0 >= frame.X1 || frame.Y0 >= frame.Y1 {
 			continue // without area
@@ -315,8 +366,5 @@ func finePosition(dst []byte, p grid.Point) []byte {
 	default:
 		lat = layout.MercatorLat(y / fineStep)
 	}
-	dst = append(dst, '[')
-	dst = layout.AppendFixed(dst, float64(p.X)/fineSize*360-180, 7)
-	dst = append(dst, ',')
-	return append(layout.AppendFixed(dst, lat, 7), ']')
+	return layout.AppendDegrees(dst, float64(p.X)/fineSize*360-180, lat, 7)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -145,12 +146,12 @@ func (r *Reader) unknownType(typ string) error {
 }
 
 // seek reads the rows that answer tile t, one per type and with one seek each.
-// It reads the GeoJSON or the vector families. A type that has nothing in the
+// It reads the GeoJSON or the vector families; lines are in the latter alone. A type that has nothing in the
 // tile gets an empty Row. t must be of zoom 13 or less.
 func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType, vector bool) error {
 	s.families = s.families[:0]
 	for _, rt := range types {
-		if vector {
+		if vector || rt.Lines {
 			s.families = append(s.families, rt.mvt)
 		} else {
 			s.families = append(s.families, rt.Name)
@@ -206,7 +207,7 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	start := len(dst)
 	for i, rt := range s.types {
 		_, ids := wanted(layers, rt.Name)
-		if deep {
+		if deep || rt.Lines {
 			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids); err != nil {
 				return dst, err
 			}
@@ -248,14 +249,29 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		return dst, err
 	}
 	// Positions are in world units of t, which are finer below zoom 13.
-	world := grid.WorldSize * float64(uint64(1)<<(t.Z-base.Z))
+	world := grid.WorldSize * float64(uint64(1)<<(t.Z-base.Z)) / math.Exp2(float64(grid.MaxZoom-base.Z))
 	ox, oy := float64(t.X)*mvt.Extent, float64(t.Y)*mvt.Extent
 	position := func(dst []byte, p grid.Point) []byte {
-		dst = append(dst, '[')
-		dst = layout.AppendFixed(dst, (ox+float64(p.X))/world*360-180, 7)
-		dst = append(dst, ',')
-		dst = layout.AppendFixed(dst, layout.MercatorLat((oy+float64(p.Y))/world*grid.WorldSize), 7)
-		return append(dst, ']')
+		return layout.AppendDegrees(dst, (ox+float64(p.X))/world*360-180, layout.MercatorLat((oy+float64(p.Y))/world*grid.WorldSize), 7)
+	}
+	head := func(id, name []byte) {
+		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0)
+	}
+	if rt.Lines {
+		_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
+			id, name := s.view.StringTag(f, layout.TagID), s.view.StringTag(f, layout.TagName)
+			if ids != nil && !slices.Contains(ids, string(id)) {
+				return nil
+			}
+			var lines [][]grid.Point
+			err := s.cropLines(f, base, t, 0, func(l []grid.Point) { lines = append(lines, slices.Clone(l)) })
+			if err == nil && len(lines) > 0 {
+				head(id, name)
+				dst = append(layout.AppendLines(dst, lines, position), '}')
+			}
+			return err
+		})
+		return dst, err
 	}
 	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
 		var polys []grid.Polygon
@@ -264,7 +280,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 				return err
 			}
 		}
-		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0)
+		head(id, name)
 		if mark == layout.MarkLeaf {
 			dst = layout.AppendSquare(dst, t)
 		} else {
@@ -278,8 +294,9 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 
 // Region returns the record of a region as a JSON object. With geometry set,
 // its member "geometry" is the whole geometry, a GeoJSON Polygon or
-// MultiPolygon. The region is found as feature.SameID compares ids; RecordID tells
-// its own. Errors match ErrUnknownType or ErrNotFound, or come from the
+// MultiPolygon, or a LineString or MultiLineString of a type of lines. The region is found as
+// feature.SameID compares ids; RecordID tells its own. Errors match ErrUnknownType or
+// ErrNotFound, or come from the
 // store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]

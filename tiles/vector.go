@@ -214,7 +214,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 		if err := s.copyTags(f, ""); err != nil {
 			return err
 		}
-		err := s.cropLines(f, base, t)
+		err := s.cropLines(f, base, t, layout.TileBuffer, s.layer.Line)
 		s.layer.End()
 		return err
 	})
@@ -235,22 +235,18 @@ func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	return nil
 }
 
-// cropLines adds the lines of a feature of tile base to the feature being
-// written, cut to tile t and its buffer.
-func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
+// cropLines calls fn for the lines of a feature of tile base, cut to tile t and a buffer around
+// it. A line is valid until fn returns; none has less than two points.
+func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile, buffer int32, fn func([]grid.Point)) error {
 	scale, ox, oy := placeIn(base, t)
-	b := grid.Box{X0: -layout.TileBuffer, Y0: -layout.TileBuffer, X1: mvt.Extent + layout.TileBuffer, Y1: mvt.Extent + layout.TileBuffer}
+	b := grid.Box{X0: -buffer, Y0: -buffer, X1: mvt.Extent + buffer, Y1: mvt.Extent + buffer}
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		pts, _, ok, err := p.Next(s.path[:0])
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		pts, err := s.nextLine(&p)
+		if err != nil || pts == nil {
+			return err
 		}
-		if !ok {
-			return nil
-		}
-		s.path = pts
 		s.line = s.line[:0]
 		at := func(i int) grid.Point { return grid.Pt(pts[i].X<<scale-ox, pts[i].Y<<scale-oy) }
 		for i := 1; i < len(pts); i++ {
@@ -259,12 +255,16 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 				continue
 			}
 			if n := len(s.line); n == 0 || s.line[n-1] != part.A {
-				s.layer.Line(s.line)
+				if n > 0 {
+					fn(s.line)
+				}
 				s.line = append(s.line[:0], part.A)
 			}
 			s.line = append(s.line, part.B)
 		}
-		s.layer.Line(s.line)
+		if len(s.line) > 0 {
+			fn(s.line)
+		}
 	}
 }
 
@@ -312,6 +312,21 @@ func (s *scratch) nextRing(p *mvt.Path) ([]grid.Point, error) {
 		return nil, nil
 	case !closed || len(pts) == 0:
 		return nil, fmt.Errorf("%w: an open ring", ErrCorrupt)
+	}
+	s.path = pts
+	return pts, nil
+}
+
+// nextLine returns the next line, valid until the next call. It returns nil at the end.
+func (s *scratch) nextLine(p *mvt.Path) ([]grid.Point, error) {
+	pts, _, ok, err := p.Next(s.path[:0])
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case !ok:
+		return nil, nil
+	case len(pts) < 2:
+		return nil, fmt.Errorf("%w: a line of %d points", ErrCorrupt, len(pts))
 	}
 	s.path = pts
 	return pts, nil

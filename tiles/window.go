@@ -152,16 +152,21 @@ func (w *window) tilesAt(z int) int64 {
 	return min((w.x1-w.x0)/side+2, 1<<z) * min((w.y1-w.y0)/side+2, 1<<z)
 }
 
-// touches reports whether a stored polygon feature, border included, meets one
+// touches reports whether a stored polygon feature, border included, or one of lines meets one
 // of the rectangles. sub is the number of fractional bits of their coordinates.
 func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
-	if f.Type != mvt.Polygon {
+	lines := f.Type == mvt.LineString
+	if f.Type != mvt.Polygon && !lines {
 		return false, errNoPolygon()
 	}
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		pts, err := s.nextRing(&p)
+		next := s.nextRing
+		if lines {
+			next = s.nextLine
+		}
+		pts, err := next(&p)
 		if err != nil {
 			return false, err
 		}
@@ -169,6 +174,9 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 			break
 		}
 		a := pts[len(pts)-1]
+		if lines {
+			a, pts = pts[0], pts[1:]
+		}
 		for _, b := range pts {
 			for _, r := range rects {
 				if r.meets(a, b, sub) {
@@ -177,6 +185,9 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 			}
 			a = b
 		}
+	}
+	if lines {
+		return false, nil
 	}
 	// No edge meets a rectangle, so each is wholly inside or wholly outside.
 	for _, r := range rects {

@@ -108,7 +108,8 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 				return err
 			}
 		}
-		return w.s.eachFeature(value, nil, func(f mvt.Feature, id, _ []byte) error {
+		_, err := w.s.eachIn(value, !rt.Lines, func(f mvt.Feature) error {
+			id := w.s.view.StringTag(f, layout.TagID)
 			if _, ok := seen[string(id)]; ok || only != "" && string(id) != only {
 				return nil
 			}
@@ -124,6 +125,7 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 			}
 			return nil
 		})
+		return err
 	}
 	for i, polar := range layout.Caps {
 		if !win.caps[i].any {
@@ -162,8 +164,8 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 	case apart:
 		return false, nil
 	case inside:
-		// A smaller region may have vanished on the grid.
-		if min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= slack {
+		// A smaller region may have vanished on the grid, but no line of the record has.
+		if rt.Lines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= slack {
 			return true, nil
 		}
 		win := windowOf(widened(bounds, slack))

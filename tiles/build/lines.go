@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -90,7 +91,6 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 			all = grid.AppendLines(all, once(grid.CutLines(chain)), reg, int32(len(of)))
 			of = append(of, r)
 		}
-		r.lines = nil
 	}
 	if len(of) == 0 {
 		return nil, nil, nil
@@ -114,6 +114,90 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 		}
 	}
 	return levels, of, nil
+}
+
+const (
+	lineDecimals  = 7 // of degrees in the geometry of lines
+	coarseDecimal = 2 // what does not fit into a value then is refused
+	mostPosition  = len("[-179.1234567,-89.1234567],")
+)
+
+// lineGeometry returns the lines of a region as GeoJSON, cut at ±180°: as the source has them,
+// or with just so few decimals that they fit into a value.
+func (r *region) lineGeometry(limit int) (geometry []byte, ok bool) {
+	var whole []ring
+	for _, l := range r.lines {
+		whole = appendPieces(whole, l)
+	}
+	for decimals := lineDecimals; decimals >= coarseDecimal; decimals-- {
+		lines := whole
+		if decimals < lineDecimals {
+			lines = rounded(whole, decimals)
+		}
+		g := layout.AppendLines(nil, lines, func(dst []byte, p orb.Point) []byte { return layout.AppendDegrees(dst, p[0], p[1], decimals) })
+		if len(g) <= limit {
+			return g, true
+		}
+	}
+	return nil, false
+}
+
+// rounded are the lines without what fewer decimals do not tell apart. If all lines are shorter
+// than that, one stays.
+func rounded(lines []ring, decimals int) (out []ring) {
+	scale := math.Pow10(decimals)
+	for _, l := range lines {
+		short := make(ring, 0, len(l))
+		for i, p := range l {
+			p = orb.Point{math.Round(p[0]*scale) / scale, math.Round(p[1]*scale) / scale}
+			if i == 0 || p != short[len(short)-1] {
+				short = append(short, p)
+			}
+		}
+		if len(short) > 1 {
+			out = append(out, short)
+		}
+	}
+	if out == nil {
+		return lines[:1]
+	}
+	return out
+}
+
+// appendPieces appends the pieces of a line between the meridians that are ±180°, with
+// longitudes from -180 to 180.
+func appendPieces(pieces []ring, l ring) []ring {
+	turn := math.NaN() // around the world, of the last piece
+	add := func(a, b orb.Point) {
+		t := 0.0
+		if middle := (a[0] + b[0]) / 2; math.Abs(middle) > 180 {
+			t = math.Floor((middle + 180) / 360)
+		}
+		if t != turn {
+			turn = t
+			pieces = append(pieces, ring{{a[0] - 360*t, a[1]}})
+		}
+		last := &pieces[len(pieces)-1]
+		*last = append(*last, orb.Point{b[0] - 360*t, b[1]})
+	}
+	for i := 1; i < len(l); i++ {
+		a, b := l[i-1], l[i]
+		for {
+			// seam is the next one on the way.
+			seam := 360*math.Floor((a[0]+180)/360) + 180
+			if b[0] < a[0] {
+				seam = 360*math.Ceil((a[0]+180)/360) - 540
+			}
+			if min(a[0], b[0]) >= seam || max(a[0], b[0]) <= seam {
+				break
+			}
+			cut := orb.Point{seam, a[1] + (b[1]-a[1])*(seam-a[0])/(b[0]-a[0])}
+			add(a, cut)
+			a = cut
+		}
+		add(a, b)
+	}
+	return pieces
 }
 
 // once leaves out the edges of a line that it has been along before, which would cancel.

@@ -1,7 +1,9 @@
 package build
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,8 +12,10 @@ import (
 
 	"github.com/paulmach/orb"
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
+	"quadrille/feature"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -169,6 +173,196 @@ func TestLinesAgainstSource(t *testing.T) {
 	}
 	if one, err := r.AppendMVT(t.Context(), nil, tile, []tiles.Selector{{Type: "river", ID: "c"}}); err != nil || strings.Contains(string(one), "river_line") {
 		t.Errorf("line c is not in %v: %q, %v", tile, one, err)
+	}
+}
+
+// Lines as far as a box has them, in degrees, by sampling.
+func inBox(lines []orb.LineString, b quadkey.Box) bool {
+	for _, l := range lines {
+		for i := 1; i < len(l); i++ {
+			for k := range 65 {
+				f := float64(k) / 64
+				if b.Contains(wrapped(l[i-1][0]+f*(l[i][0]-l[i-1][0])), l[i-1][1]+f*(l[i][1]-l[i-1][1])) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func wrapped(lon float64) float64 { return math.Mod(lon+540, 360) - 180 }
+
+// linesOf are the lines of a GeoJSON geometry.
+func linesOf(t *testing.T, g orb.Geometry) []orb.LineString {
+	t.Helper()
+	switch g := g.(type) {
+	case orb.LineString:
+		return []orb.LineString{g}
+	case orb.MultiLineString:
+		return g
+	}
+	t.Fatalf("%T is no line", g)
+	return nil
+}
+
+// Records, features, boxes, parts in a box and GeoJSON tiles have the lines that vector tiles have.
+func TestLinesInEveryForm(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	of := map[string][]orb.LineString{
+		"a": {wander(rnd, 8, 47, 0.02, 60), wander(rnd, 8.1, 47.1, 0.02, 60)},
+		"b": {{{179.9, -17}, {180.1, -17.1}, {179.95, -17.2}, {180.2, -17.3}}},
+		"c": {{{8.3, 47.3}, {8.4, 47.35}, {8.3, 47.3}}},
+		"d": {{{180, 10}, {180, 11}}}, // along the seam
+		"e": {{{-20, 5}, {20, 5}}},    // without height
+	}
+	river := Layer{Type: "river"}
+	for id, l := range of {
+		clones := orb.MultiLineString{}
+		for _, one := range l {
+			clones = append(clones, one.Clone())
+		}
+		river.Features = append(river.Features, Feature{ID: id, Name: strings.ToUpper(id), Geometry: clones})
+	}
+	r, store, _ := buildReader(t, river)
+	if f := faults(t, store, r); f != "" {
+		t.Error(f)
+	}
+	layer, err := r.Layer("river")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[string][]orb.LineString{}
+	for f, err := range layer.Features(t.Context(), &feature.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := f.Orb()
+		if err != nil {
+			t.Fatal(err)
+		}
+		records[f.ID] = linesOf(t, shape)
+		text, err := r.Region(t.Context(), "river", f.ID, true)
+		if geometry, _ := f.AppendGeometry(nil, nil); err != nil || !strings.HasSuffix(string(text), `,"geometry":`+string(geometry)+"}") {
+			t.Errorf("record %s: %s, %v", f.ID, text, err)
+		}
+	}
+	for id, lines := range of {
+		points := 0
+		for _, l := range records[id] {
+			for _, p := range l {
+				points++
+				if math.Abs(p[0]) > 180 {
+					t.Errorf("%s: %v is beyond ±180°", id, p)
+				}
+				least := math.Inf(1)
+				for _, s := range lines {
+					for _, turn := range []float64{-360, 0, 360} {
+						least = min(least, planar.DistanceFrom(s, orb.Point{p[0] + turn, p[1]}))
+					}
+				}
+				if least > 1e-7 {
+					t.Errorf("%s: %v is %v degrees from the source", id, p, least)
+				}
+			}
+		}
+		source := 0
+		for _, l := range lines {
+			source += len(l)
+		}
+		if points < source {
+			t.Errorf("%s: %d points of %d: %v", id, points, source, records[id])
+		}
+	}
+	if got := records["b"]; len(got) != 4 || got[1][0] != (orb.Point{-180, -17.05}) || got[0][1] != (orb.Point{180, -17.05}) {
+		t.Errorf("across ±180°: %v", got)
+	}
+	if got := records["d"]; len(got) != 1 || got[0][0][0] != 180 {
+		t.Errorf("along ±180°: %v", got)
+	}
+	found, parts := 0, 0
+	for range 300 {
+		l := slices.Collect(maps.Values(of))[rnd.IntN(len(of))][0]
+		p, w := l[rnd.IntN(len(l))], math.Exp2(-12*rnd.Float64())
+		box := quadkey.Box{
+			West: wrapped(p[0] - w*rnd.Float64()), South: p[1] - w*rnd.Float64(),
+			East: wrapped(p[0] + w*rnd.Float64()), North: p[1] + w*rnd.Float64(),
+		}
+		got := map[string]bool{}
+		for f, err := range layer.Features(t.Context(), &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[f.ID] = true
+		}
+		grown := quadkey.Box{West: box.West - 1e-4, South: box.South - 1e-4, East: box.East + 1e-4, North: box.North + 1e-4}
+		for id, lines := range of {
+			found++
+			if is, must, may := got[id], inBox(lines, box), inBox(records[id], grown); is != must && (must || !may) {
+				t.Errorf("%s in %v: %v, want %v", id, box, is, must)
+			}
+			text, zoom, err := r.AppendCutout(t.Context(), nil, "river", id, box)
+			if err != nil || zoom != grid.MaxZoom {
+				t.Fatal(zoom, err)
+			}
+			if len(text) == 0 {
+				continue
+			}
+			parts++
+			f, err := geojson.UnmarshalFeature(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			for _, l := range linesOf(t, f.Geometry) {
+				for _, p := range l {
+					if !grown.Contains(p[0], p[1]) {
+						t.Errorf("%s in %v: its part has %v", id, box, p)
+					}
+				}
+			}
+		}
+	}
+	if parts < 250 {
+		t.Errorf("%d parts of %d", parts, found)
+	}
+	for z := range uint8(16) {
+		tile, err := quadkey.TileAt(8.3, 47.3, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := r.AppendGeoJSON(t.Context(), []byte(`{"type":"FeatureCollection","features":[`), tile, []tiles.Selector{{Type: "river", ID: "c"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fc, err := geojson.UnmarshalFeatureCollection(append(text, "]}"...))
+		if err != nil || len(fc.Features) != 1 || fc.Features[0].Properties["name"] != "C" {
+			t.Fatalf("%v: %s %v", tile, text, err)
+		}
+		b := tile.Bound()
+		for _, l := range linesOf(t, fc.Features[0].Geometry) {
+			for _, p := range l {
+				step := 360 / math.Exp2(float64(z)+12)
+				if far := planar.DistanceFrom(of["c"][0], p); far > 80*step || p[0] < b.West-step || p[0] > b.East+step {
+					t.Errorf("%v: %v is %v degrees away", tile, p, far)
+				}
+			}
+		}
+	}
+}
+
+// A region whose lines are too many for a value has fewer decimals, and one that is too many even so
+// is refused before anything is written.
+func TestLinesTooLong(t *testing.T) {
+	r := &region{lines: []ring{ring(wander(rand.New(rand.NewPCG(1, 2)), 8, 47, 0.0005, 10_000)), {{8, 47}, {8.000001, 47}}}}
+	whole, ok := r.lineGeometry(1 << 30)
+	if short, fits := r.lineGeometry(len(whole) / 3); !ok || !fits || len(short) > len(whole)/3 || !json.Valid(short) {
+		t.Errorf("%d bytes became %d: %.200s", len(whole), len(short), short)
+	}
+	if _, fits := r.lineGeometry(100); fits {
+		t.Error("ten thousand points are 100 bytes")
+	}
+	if short, fits := (&region{lines: r.lines[1:]}).lineGeometry(60); !fits || !json.Valid(short) {
+		t.Errorf("a line shorter than a step: %s", short)
 	}
 }
 

@@ -90,6 +90,10 @@ func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 // on a grid just coarse enough for the result to fit into a value. It is nil
 // for a region that encloses nothing.
 func (r *region) geometry(c *grid.Clipper, limit int) []byte {
+	if len(r.lines) > 0 {
+		g, _ := r.lineGeometry(limit) // checkRecords has refused those that have none
+		return g
+	}
 	world := grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: grid.WorldSize / 2}
 	reg := grid.NewRegistry()
 	exact := grid.AppendLines(nil, r.plate, reg, 0)
@@ -206,7 +210,7 @@ func (b *build) writeRegion(bulk cellstore.BulkLoader, r *region, geometry []byt
 			return err
 		}
 	}
-	r.witnesses = nil
+	r.witnesses, r.lines = nil, nil
 	return nil
 }
 
@@ -215,6 +219,12 @@ func (b *build) checkRecords(limit int) error {
 	const escaped = 6 // bytes of a character in JSON, at most
 	for _, l := range b.layers {
 		for _, r := range l.regions {
+			if r.vertices > limit/mostPosition && len(r.lines) > 0 {
+				if _, ok := r.lineGeometry(limit); !ok {
+					return fmt.Errorf("%w: the lines of %s %s (%s) take more than %d bytes, which is all that the store takes in a value: "+
+						"give its parts ids of their own, or simplify them", ErrTooDetailed, l.typ, r.id, r.name, limit)
+				}
+			}
 			n := len(r.name)
 			for _, p := range r.props {
 				text, _ := p.Value.(string)

@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/tiles"
@@ -45,10 +47,15 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		t.ids = append(t.ids, id)
 		var a regionArea
 		if g, ok := row.Value(layout.FamilyGeometry, nil); ok {
-			if a, err = geometryArea(g, limit); err != nil {
+			if t.Lines {
+				err = checkLines(g)
+			} else {
+				a, err = geometryArea(g, limit)
+			}
+			if err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else if !t.Lines {
+		} else if !t.Lines { // older programs stored none of lines
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no area"})
 		}
 		t.area = append(t.area, a)
@@ -84,6 +91,20 @@ func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 	}
 	v.ofRecords.add(v.opts.Examples, typ, v.types[typ].Name, ProblemRow, Example{Region: key, Detail: "its record has another id, or none"})
 	return key
+}
+
+// checkLines checks the geometry of a record of lines.
+func checkLines(g []byte) error {
+	f := feature.Feature{Geometry: feature.GeoJSON(g)}
+	shape, err := f.Orb()
+	if err != nil {
+		return err
+	}
+	switch shape.(type) {
+	case orb.LineString, orb.MultiLineString:
+		return nil
+	}
+	return fmt.Errorf("not a LineString or MultiLineString: %s", shape.GeoJSONType())
 }
 
 // finish checks the regions after all rows have been read.

@@ -47,6 +47,37 @@ func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point)
 	return append(dst, ']')
 }
 
+// AppendLines appends lines as a GeoJSON geometry, longitude before latitude: a LineString, or a
+// MultiLineString if there is not just one. position writes a point of a line.
+func AppendLines[L ~[]P, P any](dst []byte, lines []L, position func([]byte, P) []byte) []byte {
+	end := "}"
+	if len(lines) == 1 {
+		dst = append(dst, `{"type":"LineString","coordinates":`...)
+	} else {
+		dst, end = append(dst, `{"type":"MultiLineString","coordinates":[`...), "]}"
+	}
+	for i, l := range lines {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '[')
+		for j, p := range l {
+			if j > 0 {
+				dst = append(dst, ',')
+			}
+			dst = position(dst, p)
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, end...)
+}
+
+// AppendDegrees appends a place in degrees as a GeoJSON position, longitude first.
+func AppendDegrees(dst []byte, lon, lat float64, decimals int) []byte {
+	dst = AppendFixed(append(dst, '['), lon, decimals)
+	return append(AppendFixed(append(dst, ','), lat, decimals), ']')
+}
+
 // MercatorPosition returns a function that writes tile positions at a zoom.
 func MercatorPosition(z int) func([]byte, grid.Point) []byte {
 	d := decimalsAt(z)
@@ -55,11 +86,7 @@ func MercatorPosition(z int) func([]byte, grid.Point) []byte {
 
 // PlatePosition writes positions of the plate carrée grid.
 func PlatePosition(dst []byte, p grid.Point) []byte {
-	dst = append(dst, '[')
-	dst = AppendFixed(dst, float64(p.X)/grid.WorldSize*360-180, 6)
-	dst = append(dst, ',')
-	dst = AppendFixed(dst, 90-float64(p.Y)/grid.WorldSize*360, 6)
-	return append(dst, ']')
+	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, 90-float64(p.Y)/grid.WorldSize*360, 6)
 }
 
 // AppendSquare appends a whole tile as a GeoJSON Polygon.
@@ -76,11 +103,7 @@ func AppendSquare(dst []byte, t quadkey.Tile) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, '[')
-		dst = AppendFixed(dst, c[0], d)
-		dst = append(dst, ',')
-		dst = AppendFixed(dst, c[1], d)
-		dst = append(dst, ']')
+		dst = AppendDegrees(dst, c[0], c[1], d)
 	}
 	return append(dst, "]]}"...)
 }
@@ -112,11 +135,7 @@ func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 // number of decimals follows the zoom's step: a position is never finer than
 // 1/8 of it and never needs more than 7 decimals.
 func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
-	dst = append(dst, '[')
-	dst = AppendFixed(dst, float64(p.X)/grid.WorldSize*360-180, decimals)
-	dst = append(dst, ',')
-	dst = AppendFixed(dst, MercatorLat(float64(p.Y)), decimals)
-	return append(dst, ']')
+	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, MercatorLat(float64(p.Y)), decimals)
 }
 
 // decimalsAt returns the number of decimals of a degree at zoom z. The step of

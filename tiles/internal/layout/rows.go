@@ -55,7 +55,8 @@ import (
 // The fold of an id is feature.FoldedID. Records, GeoJSON and vector tiles have the id itself.
 //
 //	r  qualifier: none   value: the record, a JSON object
-//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
+//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon; of a region of
+//	                     lines a LineString or MultiLineString
 //	w  qualifier: none   value: points of the source, each 10⁷ times its longitude
 //	                     as an int32, big-endian, and so its latitude, shifted left
 //	                     by a bit that says whether the point lies in the region

@@ -378,6 +378,10 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		layer := func(id, text string, fields map[string]string) {
 			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, o.MinZoom, o.MaxZoom})
 		}
+		if t.Lines {
+			layer(t.Name+"_line", "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})
+			continue
+		}
 		layer(t.Name, "Regions of type "+t.Name, t.Fields)
 		if m.SchemaVersion > 1 {
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})

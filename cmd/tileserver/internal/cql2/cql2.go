@@ -7,6 +7,8 @@
 //	planted BETWEEN DATE('1990-01-01') AND DATE('1999-12-31') AND felled IS NULL
 //	S_INTERSECTS(geometry, BBOX(170, -20, -170, -10))
 //
+//	A_CONTAINS(tags, ('wifi', 'vegan')) AND address.city = 'Bern'
+//
 // Every comparison is between one property and values. Keywords may have any case, and
 // names of properties keep theirs. A name that is not made of letters, digits, _, : and .
 // alone, or that is a keyword, stands in double quotes. Text stands in single quotes; a
@@ -21,18 +23,27 @@
 // with sides along meridians and parallels; a POINT is a box without extent. The points
 // of the latter two are longitude, latitude.
 //
+// # Lists and objects
+//
+// A property that is a list equals a value, is IN values or LIKE a pattern if one of its elements
+// is so, and differs from what no element is; it has no order. A_CONTAINS, A_CONTAINEDBY, A_EQUALS
+// and A_OVERLAPS compare it with a list of values in parentheses, as sets. A name with dots that
+// no property has is that of a member within objects: address.city is the city of the address.
+//
 // # What is unknown
 //
 // A comparison is true, false or unknown. It is unknown where the property is absent or
 // null, and where property and value have different types: text is neither less than a
 // number nor different from it. NOT leaves the unknown unknown, AND and OR follow SQL, and
-// a feature passes if the whole is true. IS NULL alone is never unknown.
+// a feature passes if the whole is true. IS NULL alone is never unknown. Comparisons are
+// decided by package feature, as those of all other filters.
 //
 // # Types
 //
 // Text is ordered by its code points. CASEI ignores case by the simple folding of Unicode,
 // which leaves ß as it is. DATE and TIMESTAMP compare with text that is a date or an RFC
-// 3339 time, as instants; a date is the first instant of its day in UTC. NaN is unknown.
+// 3339 time, as instants; a date is the first instant of its day in UTC. Numbers are exact,
+// however many digits they have. NaN is unknown.
 package cql2
 
 import (
@@ -102,13 +113,13 @@ func And(all ...*Filter) *Filter {
 // number passes if the text is a number of the same value, and a boolean if the text is
 // true or false accordingly.
 func Equal(name, text string) *Filter {
-	n := node{op: opIn, name: name, values: []value{{kind: kindText, text: text}}}
+	n := node{op: opIn, name: name, values: []value{textValue(text)}}
 	switch {
 	case text == "true" || text == "false":
-		n.values = append(n.values, value{kind: kindBoolean, truth: text == "true"})
+		n.values = append(n.values, booleanValue(text == "true"))
 	case isNumber(text):
-		if number, err := strconv.ParseFloat(text, 64); err == nil {
-			n.values = append(n.values, value{kind: kindNumber, number: number})
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			n.values = append(n.values, numberValue(text))
 		}
 	}
 	return newFilter(n)
@@ -116,7 +127,7 @@ func Equal(name, text string) *Filter {
 
 func newFilter(root node) *Filter {
 	f := &Filter{root: root}
-	f.collect(&root)
+	f.collect(&f.root)
 	slices.Sort(f.properties)
 	slices.Sort(f.geometries)
 	f.properties = slices.Compact(f.properties)
@@ -125,6 +136,7 @@ func newFilter(root node) *Filter {
 }
 
 func (f *Filter) collect(n *node) {
+	n.prepare()
 	f.cost += 1 + len(n.values) + len(n.pattern)
 	switch {
 	case n.op == opIntersects:
@@ -193,6 +205,7 @@ const (
 	opCompare
 	opIn
 	opBetween
+	opArray
 	opLike
 	opNull
 	opIntersects
@@ -206,9 +219,11 @@ type node struct {
 	name    string // of the property
 	fold    bool   // the property stands in CASEI
 	compare comparison
+	array   arrayFunction
 	values  []value
-	pattern []rune
+	pattern feature.Pattern
 	box     quadkey.Box
+	tests   []feature.Test // all of which must hold, made of what is above
 }
 
 // join makes one node of several. It dissolves nodes of the same operator.

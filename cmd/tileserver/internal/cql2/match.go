@@ -7,40 +7,10 @@ import (
 	"quadrille/quadkey"
 )
 
-// truth is a value of three-valued logic. NOT t is yes − t. AND is the least and OR
-// the greatest of its children.
-type truth int8
-
-const (
-	no truth = iota
-	unknown
-	yes
-)
-
-func truthOf(b bool) truth {
-	if b {
-		return yes
-	}
-	return no
-}
-
 // Match implements feature.Filter. LIKE takes time in proportion to the length of the text
 // times that of the pattern, at worst; Cost tells it.
 func (f *Filter) Match(ctx context.Context, of *feature.Feature) (pass bool, err error) {
-	pass = f.eval(func(name string) any {
-		switch v, _ := of.Properties.Lookup(name); v.Kind() {
-		case feature.Text:
-			return v.Text()
-		case feature.Boolean:
-			is, _ := v.Boolean()
-			return is
-		default:
-			if number, ok := v.Number(); ok {
-				return number
-			}
-			return nil
-		}
-	}, func(b quadkey.Box) bool {
+	pass = f.eval(of.Properties, func(b quadkey.Box) bool {
 		if err != nil || f.given != nil && b == *f.given {
 			return true
 		}
@@ -62,94 +32,106 @@ func (f *Filter) Terms() (terms []feature.Term, all bool) {
 	}
 	for i := range parts {
 		n := &parts[i]
-		one := n.op == opIn || n.op == opCompare && n.compare == equal
-		if !one || n.fold || len(terms) == feature.MaxTerms || len(n.values) > feature.MaxTermValues {
-			continue
-		}
-		t := feature.Term{Name: n.name}
-		for k := range n.values {
-			if v := &n.values[k]; v.kind == kindText && !v.fold && len(v.text) <= feature.MaxTermBytes {
-				t.Values = append(t.Values, v.text)
+		switch {
+		case n.fold:
+		case n.op == opIn, n.op == opCompare && n.compare == equal, n.op == opArray && n.array == overlaps:
+			terms = appendTerm(terms, n.name, n.values)
+		case n.op == opArray && (n.array == contains || n.array == equals):
+			for k := range n.values {
+				terms = appendTerm(terms, n.name, n.values[k:k+1])
 			}
-		}
-		if len(t.Values) == len(n.values) {
-			terms = append(terms, t)
 		}
 	}
 	return terms, false
 }
 
-// eval reports whether a feature passes. The function value returns a property: a string,
-// a float64, a bool, or nil where it is absent or null; what has another type is neither
-// null nor comparable. The function meets reports whether the geometry of the feature
-// meets a box; it is false of a feature without one. Both are called from one goroutine,
-// and only as far as the answer needs them.
-func (f *Filter) eval(value func(name string) any, meets func(b quadkey.Box) bool) bool {
-	return f.root.eval(value, meets) == yes
+// appendTerm appends a term for one of some values, if it can be one.
+func appendTerm(terms []feature.Term, name string, values []value) []feature.Term {
+	if len(terms) == feature.MaxTerms || len(values) == 0 || len(values) > feature.MaxTermValues {
+		return terms
+	}
+	t := feature.Term{Name: name}
+	for k := range values {
+		v := &values[k]
+		if v.kind != kindText || v.fold || len(v.text) > feature.MaxTermBytes {
+			return terms
+		}
+		t.Values = append(t.Values, v.text)
+	}
+	return append(terms, t)
 }
 
-func (n *node) eval(value func(string) any, meets func(quadkey.Box) bool) truth {
+// prepare makes the tests of a comparison.
+func (n *node) prepare() {
+	if n.tests != nil {
+		return
+	}
+	literals := make([]feature.Literal, len(n.values))
+	for i := range n.values {
+		literals[i] = n.values[i].literal
+	}
+	add := func(op string, values ...feature.Literal) {
+		n.tests = append(n.tests, feature.NewTest(n.name, op, n.fold, values...))
+	}
 	switch n.op {
-	case opTrue:
-		return yes
-	case opAnd:
-		result := yes
-		for i := 0; i < len(n.kids) && result > no; i++ {
-			result = min(result, n.kids[i].eval(value, meets))
+	case opNull:
+		add(feature.OpLacks)
+	case opCompare:
+		add(testOperators[n.compare], literals...)
+	case opIn:
+		add(feature.OpEquals, literals...)
+	case opBetween:
+		add(feature.OpGreaterOrEqual, literals[0])
+		add(feature.OpLessOrEqual, literals[1])
+	case opLike:
+		n.tests = append(n.tests, feature.NewLikeTest(n.name, n.pattern, n.fold))
+	case opArray:
+		for _, op := range arrayTests[n.array] {
+			add(op, literals...)
 		}
-		return result
+	}
+}
+
+// testOperators are those of tests. What differs does not equal.
+var testOperators = [...]string{
+	equal: feature.OpEquals, different: feature.OpEquals, less: feature.OpLess, lessOrEqual: feature.OpLessOrEqual,
+	greater: feature.OpGreater, greaterOrEqual: feature.OpGreaterOrEqual,
+}
+
+// eval reports whether a feature with such properties passes. The function meets reports whether
+// the geometry of the feature meets a box; it is false of a feature without one. It is called from
+// one goroutine, and only as far as the answer needs it.
+func (f *Filter) eval(of feature.Properties, meets func(b quadkey.Box) bool) bool {
+	return f.root.eval(of, meets) == feature.Yes
+}
+
+func (n *node) eval(of feature.Properties, meets func(quadkey.Box) bool) feature.Truth {
+	result := feature.Yes
+	switch n.op {
+	case opFalse:
+		return feature.No
 	case opOr:
-		result := no
-		for i := 0; i < len(n.kids) && result < yes; i++ {
-			result = max(result, n.kids[i].eval(value, meets))
+		result = feature.No
+		for i := 0; i < len(n.kids) && result < feature.Yes; i++ {
+			result = max(result, n.kids[i].eval(of, meets))
 		}
 		return result
 	case opNot:
-		return yes - n.kids[0].eval(value, meets)
+		return feature.Yes - n.kids[0].eval(of, meets)
 	case opIntersects:
-		return truthOf(meets(n.box))
-	case opNull:
-		return truthOf(value(n.name) == nil)
-	case opCompare:
-		return n.compare.holds(value(n.name), n.fold, &n.values[0])
-	case opBetween:
-		property := value(n.name)
-		return min(greaterOrEqual.holds(property, n.fold, &n.values[0]), lessOrEqual.holds(property, n.fold, &n.values[1]))
-	case opIn:
-		property, result := value(n.name), no
-		for i := 0; i < len(n.values) && result < yes; i++ {
-			result = max(result, equal.holds(property, n.fold, &n.values[i]))
+		if !meets(n.box) {
+			return feature.No
 		}
-		return result
-	case opLike:
-		s, ok := value(n.name).(string)
-		if !ok {
-			return unknown
+	case opAnd:
+		for i := 0; i < len(n.kids) && result > feature.No; i++ {
+			result = min(result, n.kids[i].eval(of, meets))
 		}
-		return truthOf(like(s, n.pattern, n.fold))
-	default: // opFalse
-		return no
 	}
-}
-
-// holds compares a property with a value.
-func (c comparison) holds(property any, fold bool, v *value) truth {
-	order, ok := v.order(property, fold)
-	if !ok {
-		return unknown
+	for i := range n.tests {
+		result = min(result, n.tests[i].Of(of))
 	}
-	switch c {
-	case equal:
-		return truthOf(order == 0)
-	case different:
-		return truthOf(order != 0)
-	case less:
-		return truthOf(order < 0)
-	case lessOrEqual:
-		return truthOf(order <= 0)
-	case greater:
-		return truthOf(order > 0)
-	default: // greaterOrEqual
-		return truthOf(order >= 0)
+	if n.op == opCompare && n.compare == different {
+		result = feature.Yes - result
 	}
+	return result
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/internal/instant"
 	"quadrille/quadkey"
 )
@@ -22,9 +23,9 @@ func (p *parser) operand() (operand, error) {
 	t := p.token
 	switch {
 	case t.kind == tokenText:
-		o.value.text = t.text
+		o.value = textValue(t.text)
 	case t.kind == tokenNumber:
-		o.value = value{kind: kindNumber, number: t.number}
+		o.value = numberValue(strings.TrimPrefix(t.text, "+"))
 	case t.kind == tokenQuoted:
 		if p.opens() {
 			return o, refuse(t.offset, "%s is followed by a parenthesis; write an operator after a property, and functions without quotes", t)
@@ -33,7 +34,7 @@ func (p *parser) operand() (operand, error) {
 	case t.kind != tokenName:
 		return o, refuse(t.offset, "%s is not expected here; write a property, a number, or text in single quotes", t)
 	case t.is("TRUE"), t.is("FALSE"):
-		o.value = value{kind: kindBoolean, truth: t.is("TRUE")}
+		o.value = booleanValue(t.is("TRUE"))
 	case t.is("NULL"):
 		return o, refuse(t.offset, "nothing equals NULL; write IS NULL or IS NOT NULL after the property")
 	case slices.ContainsFunc(reserved, t.is):
@@ -68,7 +69,8 @@ func (p *parser) function() (o operand, err error) {
 	advice := "close the parenthesis with )"
 	switch {
 	case isCasei && argument.kind == tokenText:
-		o.value = value{text: foldText(argument.text), fold: true}
+		o.value = textValue(feature.Fold(argument.text))
+		o.value.fold = true
 	case isCasei && (argument.kind == tokenQuoted || argument.kind == tokenName && !p.opens() && !slices.ContainsFunc(reserved, argument.is)):
 		o.property, o.fold = argument.text, true
 	case isCasei:
@@ -83,8 +85,8 @@ func (p *parser) function() (o operand, err error) {
 		advice = "close the time with )"
 	}
 	if o.value.instant() {
-		var ok bool
-		o.value.time, ok = instant.Parse(argument.text)
+		when, ok := instant.Parse(argument.text)
+		o.value.literal = feature.TimeLiteral(when)
 		if !ok || o.value.kind == kindDate && !instant.IsDate(argument.text) {
 			return o, refuse(argument.offset, "%s is none of %s; write DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument, strings.ToUpper(name.text))
 		}
@@ -109,7 +111,7 @@ func unsupported(name string) string {
 	case strings.HasPrefix(upper, "T_"), upper == "INTERVAL":
 		advice = "compare with DATE('…') or TIMESTAMP('…') by <, <=, >, >= or BETWEEN"
 	case strings.HasPrefix(upper, "A_"):
-		advice = "compare single values with = or IN"
+		advice = "write A_CONTAINS, A_CONTAINEDBY, A_EQUALS or A_OVERLAPS"
 	case slices.Contains(geometries, upper):
 		advice = "write it within S_INTERSECTS"
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"quadrille/feature"
 )
 
 // comparison is an operator between a property, on its left, and a value.
@@ -158,6 +160,9 @@ func (p *parser) primary() (node, error) {
 	if p.is("S_INTERSECTS") && p.opens() {
 		return p.intersects()
 	}
+	if f, ok := p.arrayOf(); ok {
+		return p.arrayComparison(f)
+	}
 	left, err := p.operand()
 	if err != nil {
 		return node{}, err
@@ -253,8 +258,16 @@ func (p *parser) in(n *node) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
+	return p.valueList(n, false)
+}
+
+// valueList reads values in parentheses, perhaps none.
+func (p *parser) valueList(n *node, none bool) error {
 	if err := p.expect("(", "write values in parentheses, such as IN ('a', 'b')"); err != nil {
 		return err
+	}
+	if none && p.is(")") {
+		return p.advance()
 	}
 	for {
 		if err := p.count(); err != nil {
@@ -311,7 +324,7 @@ func (p *parser) like(n *node) error {
 		return refuse(at, "LIKE takes a pattern in single quotes, such as 'o%%'; compare other values with =")
 	}
 	var ok bool
-	if n.pattern, ok = parsePattern(v.text); !ok {
+	if n.pattern, ok = feature.ParsePattern(v.text); !ok {
 		return refuse(at, `the pattern ends with a backslash that escapes nothing; write \\ for a backslash`)
 	}
 	if p.pattern += len(n.pattern); p.pattern > MaxPattern {

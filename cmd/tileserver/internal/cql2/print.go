@@ -2,7 +2,6 @@ package cql2
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -36,6 +35,9 @@ func (n *node) append(dst []byte) []byte {
 	case opIntersects:
 		dst = append(appendName(append(dst, "S_INTERSECTS("...), n.name), ", BBOX("...)
 		return append(append(dst, n.box.String()...), "))"...)
+	case opArray:
+		dst = append(append(dst, arrayFunctions[n.array]...), '(')
+		return append(n.appendValues(append(appendName(dst, n.name), ", "...)), ')')
 	}
 	if n.fold {
 		dst = append(appendName(append(dst, "CASEI("...), n.name), ')')
@@ -52,17 +54,21 @@ func (n *node) append(dst []byte) []byte {
 		dst = n.values[0].append(append(dst, " BETWEEN "...))
 		return n.values[1].append(append(dst, " AND "...))
 	case opIn:
-		dst = append(dst, " IN ("...)
-		for i := range n.values {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = n.values[i].append(dst)
-		}
-		return append(dst, ')')
+		return n.appendValues(append(dst, " IN "...))
 	default: // opNull
 		return append(dst, " IS NULL"...)
 	}
+}
+
+func (n *node) appendValues(dst []byte) []byte {
+	dst = append(dst, '(')
+	for i := range n.values {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = n.values[i].append(dst)
+	}
+	return append(dst, ')')
 }
 
 func (n *node) appendIn(dst []byte, parentheses bool) []byte {
@@ -93,7 +99,7 @@ func (v *value) append(dst []byte) []byte {
 	var function string
 	switch {
 	case v.kind == kindNumber:
-		return strconv.AppendFloat(dst, v.number, 'g', -1, 64)
+		return append(dst, v.text...)
 	case v.kind == kindBoolean && v.truth:
 		return append(dst, "TRUE"...)
 	case v.kind == kindBoolean:

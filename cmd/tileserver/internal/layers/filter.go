@@ -62,7 +62,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 			continue
 		}
 		shown := endpoint.Printable(o.Name)
-		if _, known := schema.Lookup(term.Name); term.Name == "" || known {
+		if _, known := schema.Find(term.Name); term.Name == "" || known {
 			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
 		}
 		detail := "Unknown parameter " + shown

@@ -52,11 +52,19 @@ type ring struct {
 	Value []Position `schema:"minItems=4"`
 }
 
-// Area is one of both kinds of geometry that regions have.
+// line is a line that need not be closed.
+type line struct {
+	_     struct{}   `schema:"is"`
+	Value []Position `schema:"minItems=2"`
+}
+
+// Area is one of the kinds of geometry that regions have.
 type Area struct {
-	_            struct{} `doc:"A GeoJSON polygon or multipolygon." schema:"is"`
-	Polygon      Polygon
-	MultiPolygon MultiPolygon
+	_               struct{} `doc:"A GeoJSON polygon or multipolygon; of a layer of lines a line string or several." schema:"is"`
+	Polygon         Polygon
+	MultiPolygon    MultiPolygon
+	LineString      LineString
+	MultiLineString MultiLineString
 }
 
 // Point is the geometry of a point in GeoJSON.
@@ -78,6 +86,20 @@ type MultiPolygon struct {
 	_           struct{} `doc:"A GeoJSON multipolygon."`
 	Type        string   `json:"type" schema:"const=MultiPolygon"`
 	Coordinates [][]ring `json:"coordinates"`
+}
+
+// LineString is the geometry of a line in GeoJSON.
+type LineString struct {
+	_           struct{} `doc:"A GeoJSON line string."`
+	Type        string   `json:"type" schema:"const=LineString"`
+	Coordinates line     `json:"coordinates"`
+}
+
+// MultiLineString is the geometry of several lines in GeoJSON.
+type MultiLineString struct {
+	_           struct{} `doc:"A GeoJSON multi line string."`
+	Type        string   `json:"type" schema:"const=MultiLineString"`
+	Coordinates []line   `json:"coordinates"`
 }
 
 // Feature is a GeoJSON feature without an id, Identified one with it.

@@ -23,6 +23,9 @@ func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 		for _, p := range g {
 			simplifyRings(p, tolerance)
 		}
+	case orb.LineString, orb.MultiLineString:
+		g = simplify.DouglasPeucker(tolerance).Simplify(orb.Clone(g))
+		return json.Marshal(geojson.NewGeometry(g))
 	}
 	return json.Marshal(geojson.NewGeometry(g))
 }

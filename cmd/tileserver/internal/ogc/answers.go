@@ -60,7 +60,7 @@ type Feature struct {
 	_ struct{} `name:"OGCFeature" doc:"A feature; links are those of one that is asked for alone."`
 	listing.Identified[string, any, map[string]any]
 	Geometry *struct {
-		Type        string `json:"type" schema:"enum=Point|Polygon|MultiPolygon"`
+		Type        string `json:"type" schema:"enum=Point|Polygon|MultiPolygon|LineString|MultiLineString"`
 		Coordinates []any  `json:"coordinates"`
 	} `json:"geometry" schema:"type=object|null"`
 	BBox  []float64     `json:"bbox,omitempty" schema:"minItems=4,maxItems=4"`

@@ -17,7 +17,7 @@ var (
 		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "number"}, "minItems": 4, "maxItems": 6}, []int{7, 46, 9, 48})
 	datetimeParam = endpoint.Described(endpoint.InQuery, "datetime", "A time or a day, or an interval with / between its ends; .. is an open end. Features with a begin and an end, as weather stations have, that last at some time of it; of those whose properties have exactly one time, those of it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
-	filterParam     = endpoint.Text("filter", cql2.MaxBytes, "A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, `S_INTERSECTS(geometry, BBOX(…))`. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
+	filterParam     = endpoint.Text("filter", cql2.MaxBytes, "A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, `S_INTERSECTS(geometry, BBOX(…))`, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
 	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").Or("cql2-text")
 	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of boxes in `filter`.", []string{crs84.uri})
 	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)

@@ -155,9 +155,9 @@ func readFilters(q *endpoint.Params, c *collection) (filters []*cql2.Filter) {
 // codes in either case.
 var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer}
 
-// has reports whether features have a property.
+// has reports whether features have a property, or may have a member within one.
 func (c *collection) has(name string) bool {
-	_, ok := c.About.Schema.Lookup(name)
+	_, ok := c.About.Schema.Find(name)
 	return ok
 }
 

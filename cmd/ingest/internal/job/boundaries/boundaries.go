@@ -401,7 +401,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the first in line %d", in.Path, n, file.badZoom))
 	}
 	if l.lines && len(l.features) > before {
-		rep.Note(fmt.Sprintf("%s: %s is a layer of lines: vector tiles have them in %[2]s_line, and no question finds them", in.Path, in.Type))
+		rep.Note(fmt.Sprintf("%s: %s is a layer of lines: vector tiles have them in %[2]s_line, and no question finds them at a place", in.Path, in.Type))
 	}
 	for i := range src {
 		if file.view != "" {

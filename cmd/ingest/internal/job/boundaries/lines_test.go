@@ -44,7 +44,7 @@ func TestLines(t *testing.T) {
 		if m.Records["river"] != 2 {
 			t.Errorf("want 2 rivers: %v", m.Records)
 		}
-		if note := path + ": river is a layer of lines: vector tiles have them in river_line, and no question finds them"; i == 0 && !slices.Contains(rep.Notes, note) {
+		if note := path + ": river is a layer of lines: vector tiles have them in river_line, and no question finds them at a place"; i == 0 && !slices.Contains(rep.Notes, note) {
 			t.Errorf("want the note %q: %q", note, rep.Notes)
 		}
 		r, _ := jobtest.Open(t, c, catalogue.Boundaries)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
@@ -518,13 +519,41 @@ func boundsOf(region *feature.Feature) [4]float64 {
 	return [4]float64{b.West, b.South, b.East, b.North}
 }
 
-// pointOf returns a point inside a region, or the middle of the bounds if the region
-// encloses nothing.
+// pointOf returns a point inside a region, the point halfway along the longest of lines, or the
+// middle of the bounds if the region encloses nothing.
 func pointOf(region *feature.Feature, geometry orb.Geometry) (lon, lat float64) {
-	if geometry == nil {
-		return region.Lon, region.Lat
+	var longest orb.LineString
+	switch g := geometry.(type) {
+	case orb.LineString:
+		longest = g
+	case orb.MultiLineString:
+		for _, l := range g {
+			if longest == nil || planar.Length(l) > planar.Length(longest) {
+				longest = l
+			}
+		}
+	case orb.Polygon, orb.MultiPolygon:
+		return pointInside(geometry)
 	}
-	return pointInside(geometry)
+	if len(longest) > 0 {
+		return halfway(longest)
+	}
+	return region.Lon, region.Lat
+}
+
+// halfway returns the point in the middle of a line of at least one point.
+func halfway(l orb.LineString) (lon, lat float64) {
+	left := planar.Length(l) / 2
+	for i := 1; i < len(l); i++ {
+		a, b := l[i-1], l[i]
+		step := planar.Distance(a, b)
+		if step >= left && step > 0 {
+			f := left / step
+			return a[0] + f*(b[0]-a[0]), a[1] + f*(b[1]-a[1])
+		}
+		left -= step
+	}
+	return l[0][0], l[0][1]
 }
 
 // pointInside returns a point inside a Polygon or MultiPolygon: the middle of the widest

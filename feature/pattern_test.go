@@ -1,0 +1,19 @@
+package feature
+
+import (
+	"testing"
+	"unicode"
+)
+
+// TestFold: what differs in case only has one fold, and a fold is its own.
+func TestFold(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		fold := foldRune(r)
+		if foldRune(fold) != fold {
+			t.Errorf("%U folds to %U, and that to %U", r, fold, foldRune(fold))
+		}
+		if other := unicode.SimpleFold(r); foldRune(other) != fold {
+			t.Errorf("%U folds to %U, but %U to %U", r, fold, other, foldRune(other))
+		}
+	}
+}
