@@ -27,7 +27,8 @@ const (
 var words = map[Kind]string{
 	Countries: "country countries nation nations admin0 adm0",
 	Groups:    "region regions",
-	States: "state states admin1 adm1 province provinces provincia provincias provincie provincies provinz provinzen bundesland länder laender land" +
+	States: "state states admin1 adm1 province provinces provincia provincias provinz provinzen bundesland länder laender land" +
+		" provincie provincies" + //nolint:misspell // Dutch
 		" canton cantons kanton kantone territory territories oblast prefecture prefectures voivodeship wojewodztwo fylke fylker län governorate emirate",
 	Counties: "county counties admin2 adm2 district districts landkreis landkreise kreis kreise bezirk bezirke departement departements département" +
 		" départements department departments departamento departamentos arrondissement arrondissements powiat okres raion comarca",
