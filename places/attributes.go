@@ -54,6 +54,9 @@ var notNames = map[string]bool{
 	"post": true, "link": true, "wkdt": true, "abbr": true, "phon": true, "piny": true,
 }
 
+// IsName reports whether it is a name in a language, rather than a code, a link or the like.
+func (a *AlternateName) IsName() bool { return !notNames[a.Lang] }
+
 // codeKinds are the kinds of codes in the member codes.
 var codeKinds = [...]string{"faac", "iata", "icao", "unlc"}
 

@@ -21,33 +21,19 @@ const (
 	RankMost         = 30
 )
 
-// layerRanks are the address ranks of layers of regions by their usual names.
-var layerRanks = map[string]int{
-	hierarchy.Country: RankCountry,
-	"state":           RankState, "admin1": RankState, "province": RankState, "region": RankState - 2,
-	hierarchy.County: RankCounty, "admin2": RankCounty, "district": RankCounty,
-	"municipality": RankMunicipality, "commune": RankMunicipality, "gemeinde": RankMunicipality, "admin3": RankMunicipality,
-	"city": RankCity, "town": RankCity, "village": RankCity, "admin4": RankCity,
-	"borough": RankBorough, "suburb": RankHamlet,
+// ranks are the address ranks of kinds of layers. All others are no part of an address.
+var ranks = map[hierarchy.Kind]int{
+	hierarchy.Countries: RankCountry, hierarchy.Groups: RankState - 2, hierarchy.States: RankState, hierarchy.Counties: RankCounty,
+	hierarchy.Municipalities: RankMunicipality, hierarchy.Cities: RankCity, hierarchy.Boroughs: RankBorough, hierarchy.Quarters: RankHamlet,
 }
 
-// orderRanks are the ranks of all other layers, indexed by the number of coarser layers below
-// countries.
-var orderRanks = [...]int{RankState, RankCounty, RankMunicipality, RankCity, RankBorough, RankHamlet}
-
-// RankOf returns the address rank of a region. around are the regions around it, the smallest
-// first.
-func RankOf(layer string, around []names.Parent) int {
-	if rank := layerRanks[layer]; rank > 0 {
+// RankOf returns the address rank of the regions of a layer. It is RankLocality for lakes, seas,
+// continents and layers of which nothing is known: none of these is a country or a part of one.
+func RankOf(layer string) int {
+	if rank := ranks[hierarchy.KindOf(layer)]; rank > 0 {
 		return rank
 	}
-	layers := 0
-	for i := range around {
-		if around[i].Type != hierarchy.Country && (i == 0 || around[i].Type != around[i-1].Type) {
-			layers++
-		}
-	}
-	return orderRanks[min(layers, len(orderRanks)-1)]
+	return RankLocality
 }
 
 // Section is a part of an address. Its values are the names that GeocodeJSON and Photon use.
@@ -96,11 +82,12 @@ type Sections struct {
 // in regions, the regions are the states and the provinces the counties.
 func SectionsOf(parents []names.Parent) (a Sections) {
 	taken, from := -1, "" // the section of the coarser layer, and that layer
-	for i, p := range slices.Backward(parents) {
-		if p.Type == from {
-			continue // another of the same layer
+	for _, p := range slices.Backward(parents) {
+		rank := RankOf(p.Type)
+		if p.Type == from || rank >= RankLocality {
+			continue // another of the same layer, or no part of an address
 		}
-		at := slices.Index(ordered, SectionOf(RankOf(p.Type, parents[i+1:])))
+		at := slices.Index(ordered, SectionOf(rank))
 		if at <= taken {
 			at = taken + 1
 		}

@@ -7,7 +7,8 @@ import (
 	"quadrille/places/names"
 )
 
-// The regions around are told apart by the names of their layers, and others by their order.
+// The regions around are told apart by the names of their layers. One whose name says nothing is no
+// part of an address, whatever is around it.
 func TestSections(t *testing.T) {
 	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
 	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
@@ -17,15 +18,17 @@ func TestSections(t *testing.T) {
 	}{
 		"nothing around":         {nil, Sections{}},
 		"a country":              {[]names.Parent{country}, Sections{Country: "Switzerland"}},
-		"three layers":           {[]names.Parent{region("ward", "W"), region("county", "C"), region("state", "S"), country}, Sections{City: "W", County: "C", State: "S", Country: "Switzerland"}},
+		"three layers":           {[]names.Parent{region("Stadtteil", "W"), region("ADM_2", "C"), region("Bundesland", "S"), country}, Sections{District: "W", County: "C", State: "S", Country: "Switzerland"}},
 		"a municipality":         {[]names.Parent{region("municipality", "M"), region("state", "S"), country}, Sections{City: "M", State: "S", Country: "Switzerland"}},
 		"a municipality alone":   {[]names.Parent{region("gemeinde", "M"), country}, Sections{City: "M", Country: "Switzerland"}},
 		"two of one layer":       {[]names.Parent{region("county", "C"), region("state", "S1"), region("state", "S2"), country}, Sections{County: "C", State: "S2", Country: "Switzerland"}},
 		"no country":             {[]names.Parent{region("county", "C"), region("state", "S")}, Sections{County: "C", State: "S"}},
-		"layers without a name":  {[]names.Parent{region("d", "D"), region("c", "C"), region("b", "B"), country}, Sections{City: "D", County: "C", State: "B", Country: "Switzerland"}},
+		"unknown layers":         {[]names.Parent{region("park", "P"), region("county", "C"), region("zone", "Z"), region("state", "S"), country}, Sections{County: "C", State: "S", Country: "Switzerland"}},
+		"nothing but such":       {[]names.Parent{region("d", "D"), region("c", "C"), region("marine", "M"), country}, Sections{Country: "Switzerland"}},
+		"a continent":            {[]names.Parent{region("state", "S"), country, region("continent", "Europe")}, Sections{State: "S", Country: "Switzerland"}},
 		"a part of a city":       {[]names.Parent{region("suburb", "Q"), region("city", "T"), country}, Sections{District: "Q", City: "T", Country: "Switzerland"}},
 		"regions with provinces": {[]names.Parent{region("province", "P"), region("region", "R"), country}, Sections{County: "P", State: "R", Country: "Switzerland"}},
-		"many layers":            {[]names.Parent{region("i", "I"), region("h", "H"), region("g", "G"), region("f", "F"), region("e", "E"), region("d", "D"), region("c", "C"), region("b", "B"), country}, Sections{City: "D", County: "C", State: "B", District: "E", Country: "Switzerland"}},
+		"many layers":            {[]names.Parent{region("quarter", "Q"), region("city", "T"), region("municipality", "M"), region("district", "D"), region("canton", "K"), region("region", "R"), country}, Sections{District: "M", City: "D", County: "K", State: "R", Country: "Switzerland"}},
 	} {
 		if got := SectionsOf(c.parents); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -86,7 +89,11 @@ func TestTagsOf(t *testing.T) {
 			t.Errorf("%s.%s of %d: %+v, want %+v", c.class, c.code, c.people, got, c.want)
 		}
 	}
-	for typ, want := range map[string]Tags{"country": {"boundary", "administrative", RankCountry, "country"}, "county": {"boundary", "administrative", RankCounty, ""}, "land": {"boundary", "administrative", RankState, "state"}} {
+	for typ, want := range map[string]Tags{
+		"country": {"boundary", "administrative", RankCountry, "country"}, "county": {"boundary", "administrative", RankCounty, ""}, "land": {"boundary", "administrative", RankState, "state"},
+		"marine": {"place", "sea", RankLocality, ""}, "Oceans": {"place", "sea", RankLocality, ""}, "lake": {"natural", "water", RankLocality, ""}, "continent": {"place", "continent", RankLocality, ""},
+		"park": {"boundary", "region", RankLocality, ""}, "urban_area": {"boundary", "region", RankLocality, ""}, "": {"boundary", "region", RankLocality, ""},
+	} {
 		if got := TagsOf(&Result{Feature: names.Feature{Kind: names.Region, Type: typ}}); got != want {
 			t.Errorf("region %s: %+v, want %+v", typ, got, want)
 		}

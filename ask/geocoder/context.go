@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"quadrille/places"
 	"quadrille/places/names"
@@ -39,6 +40,9 @@ func (f *finding) inContext() error {
 	if f.names == nil {
 		return nil
 	}
+	if done, err := f.typing(); done || err != nil {
+		return err
+	}
 	for i, r := range readings(f.q.Text) {
 		if i == maxContexts {
 			break
@@ -48,6 +52,67 @@ func (f *finding) inContext() error {
 		}
 	}
 	return nil
+}
+
+// typing finds what a text names whose last part is so short that it may be the beginning of
+// anything: "Berlin, G". It may be a code, as in "Portland, OR". If nothing with the name is there,
+// it is the beginning of the name of a country or division around what is named, whichever is the
+// most important.
+func (f *finding) typing() (done bool, err error) {
+	at := strings.LastIndexFunc(f.q.Text, isSeparator)
+	if at < 0 {
+		return false, nil
+	}
+	name, begun := strings.TrimSpace(f.q.Text[:at]), string(search.Fold(nil, f.q.Text[at+1:]))
+	if name == "" || begun == "" || utf8.RuneCountInString(begun) > begunLetters {
+		return false, nil
+	}
+	before := len(f.found)
+	within, err := f.regionsNamed(begun, false)
+	if err != nil {
+		return false, err
+	}
+	keep := func(wanted func(r *Result) bool) bool {
+		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return !wholeName(&r) || !wanted(&r) })...)
+		return len(f.found) > before
+	}
+	if len(within) > 0 {
+		if err := f.share(readingSeeks, func() error { return f.match(name, f.q.Limit, within, contextPenalty) }); err != nil {
+			return false, unsearchable(err)
+		}
+		if keep(func(*Result) bool { return true }) {
+			return true, nil
+		}
+	}
+	if err := f.share(wholeSeeks, func() error { return f.match(name, candidates, nil, contextPenalty) }); err != nil {
+		return false, unsearchable(err)
+	}
+	var failed error
+	begins := func(text string) bool { return strings.HasPrefix(string(search.Fold(nil, text)), begun) }
+	done = keep(func(r *Result) bool {
+		if r.Kind == Place && begins(r.Place.Admin1Name) {
+			return true
+		}
+		around := r.Parents
+		if r.Kind == Place && failed == nil {
+			around, failed = f.view.Of(f.ctx, &r.Place)
+		}
+		of := Result{Feature: r.Feature, Place: r.Place}
+		of.Parents = slices.Clip(around)
+		if err := f.complete(&of); err != nil {
+			failed = err
+		}
+		return slices.ContainsFunc(of.Parents, func(p names.Parent) bool { return begins(p.Name) })
+	})
+	return done, failed
+}
+
+// unsearchable is nil for the error of a text without letters and digits.
+func unsearchable(err error) error {
+	if errors.Is(err, places.ErrQuery) {
+		return nil
+	}
+	return err
 }
 
 // read finds what one reading names.

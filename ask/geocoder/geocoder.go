@@ -186,6 +186,11 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if q.Text = typed(q.Text); q.Text == "" {
 		return nil, fmt.Errorf("geocoder: %w: the text is blank", places.ErrQuery)
 	}
+	if _, asked, _ := geoAddress(q.Text); asked != "" {
+		if _, ok := ParsePosition(q.Text, ""); !ok {
+			q.Text = typed(asked)
+		}
+	}
 	f, err := s.begin(ctx, &q)
 	if err != nil {
 		return nil, err
@@ -199,6 +204,7 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 // search finds what the text names, within the budget.
 func (f *finding) search() error {
 	f.q.Limit = cmp.Or(f.q.Limit, defaultLimit)
+	f.q.Text = cmp.Or(otherNames[string(search.Fold(nil, f.q.Text))], f.q.Text)
 	if done, err := f.written(); done || err != nil {
 		return errors.Join(err, f.label())
 	}
@@ -208,9 +214,13 @@ func (f *finding) search() error {
 	if err := f.share(f.budget.Seeks-min(f.q.Limit*f.labelSeeks(), maxLabels), f.find); err != nil {
 		return err
 	}
+	if f.wants(names.Region) && largest(f.q.Text) {
+		f.beyond()
+	}
 	f.preferCodes()
 	f.preferLetters()
 	f.preferSeats()
+	f.preferSeas()
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		// A text that one data set has in full is not a misspelling of a name in another.
 		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
@@ -314,8 +324,13 @@ func (f *finding) preferCodes() {
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
 	airport := slices.ContainsFunc(f.found, isAirport)
+	letters := initialled(text)
 	for i := range f.found {
 		r := &f.found[i]
+		if letters != "" && r.Match.Kind == search.Exact && initials(letters, r.Name) {
+			r.Score += 6 * codeBonus
+			continue
+		}
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
 		case !r.Match.Code:
@@ -532,7 +547,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 // ofCountries reports whether a feature is in one of the countries asked for, by its own code
 // or by the regions around it.
 func (f *finding) ofCountries(of *names.Feature) bool {
-	return len(f.q.Countries) == 0 || slices.Contains(f.q.Countries, of.Country) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
+	return hierarchy.OfCountries(of.Country, f.q.Countries) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
 		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
 	})
 }

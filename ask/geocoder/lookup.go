@@ -1,9 +1,15 @@
 package geocoder
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quadrille/ask"
 	"quadrille/feature"
@@ -46,6 +52,34 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
 
+// CountryNamed returns the ISO 3166-1 alpha-2 code of the country that a text names or is the code
+// of, "" if there is none.
+func (s *Session) CountryNamed(ctx context.Context, text string) (string, error) {
+	text = typed(text)
+	f, err := s.begin(ctx, &Query{Text: text})
+	if err != nil {
+		return "", err
+	}
+	if code := alpha2(text); code != "" && f.places != nil {
+		if _, err := f.places.Country(ctx, code); err == nil || !errors.Is(err, places.ErrNoCode) {
+			return code, ask.Inside(err)
+		}
+	}
+	if f.names == nil {
+		return "", nil
+	}
+	list, err := f.regionsNamed(text, false)
+	if err == nil && !slices.ContainsFunc(list, isCountry) {
+		list, err = f.regionsOf(text)
+	}
+	for i := range list {
+		if err == nil && isCountry(list[i]) {
+			return CountryOf(&Result{Feature: list[i]}), nil
+		}
+	}
+	return "", err
+}
+
 // Region reads a region, and returns false if there is none.
 func (s *Session) Region(ctx context.Context, typ, id string, region *feature.Feature) (bool, error) {
 	f, err := s.begin(ctx, &Query{})
@@ -64,6 +98,42 @@ func (s *Session) Region(ctx context.Context, typ, id string, region *feature.Fe
 
 // PlaceNames calls fn with the names of a place by language.
 func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name string)) error {
+	return s.alternates(ctx, id, func(a *places.AlternateName) {
+		if a.IsName() && !a.Historic && !a.Colloquial {
+			fn(a.Lang, a.Name)
+		}
+	})
+}
+
+// PlaceLinks returns what links a place to other works: its id in Wikidata, and its article in
+// Wikipedia as OpenStreetMap writes it, en:Helsinki. What is unknown is "". Of several articles
+// the one in English is taken, or else the first.
+func (s *Session) PlaceLinks(ctx context.Context, id uint32) (wikidata, wikipedia string, err error) {
+	err = s.alternates(ctx, id, func(a *places.AlternateName) {
+		switch {
+		case a.Lang == "wkdt" && wikidataID.MatchString(a.Name):
+			wikidata = cmp.Or(wikidata, a.Name)
+		case a.Lang == "link":
+			m := article.FindStringSubmatch(a.Name)
+			if m == nil || wikipedia != "" && (m[1] != "en" || strings.HasPrefix(wikipedia, "en:")) {
+				break
+			}
+			if title, err := url.PathUnescape(m[2]); err == nil && utf8.ValidString(title) {
+				wikipedia = m[1] + ":" + strings.ReplaceAll(title, "_", " ")
+			}
+		}
+	})
+	return wikidata, wikipedia, err
+}
+
+var (
+	wikidataID = regexp.MustCompile(`^Q[1-9][0-9]{0,11}$`)
+	// article is the address of an article of Wikipedia: its language and title.
+	article = regexp.MustCompile(`^https?://([a-z][a-z-]{0,19})(?:\.m)?\.wikipedia\.org/wiki/([^?#]+)$`)
+)
+
+// alternates calls fn with all that a source has besides the own name of a place.
+func (s *Session) alternates(ctx context.Context, id uint32, fn func(*places.AlternateName)) error {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.places == nil {
 		return err
@@ -73,9 +143,7 @@ func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name 
 		return err
 	}
 	for i := range r.Alternates {
-		if a := &r.Alternates[i]; a.Lang != "" && !a.Historic && !a.Colloquial {
-			fn(a.Lang, a.Name)
-		}
+		fn(&r.Alternates[i])
 	}
 	return nil
 }

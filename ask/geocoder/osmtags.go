@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"quadrille/ask/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -33,6 +34,11 @@ var osmTags = map[string]Tags{
 	"S": {"building", "yes", RankMost, ""}, "T": {"natural", "yes", RankLocality, ""}, "U": {"natural", "yes", RankLocality, ""}, "V": {"natural", "wood", RankLocality, ""},
 }
 
+// kindTags are the tags of regions that are no division of a country.
+var kindTags = map[hierarchy.Kind]Tags{
+	hierarchy.Lakes: {"natural", "water", RankLocality, ""}, hierarchy.Seas: {"place", "sea", RankLocality, ""}, hierarchy.Continents: {"place", "continent", RankLocality, ""},
+}
+
 func border(rank int, place string) Tags { return Tags{"boundary", "administrative", rank, place} }
 
 // prefix is the number of letters that kinds of one sort have in common: streams are
@@ -43,7 +49,13 @@ const prefix = 3
 func TagsOf(r *Result) Tags {
 	switch r.Kind {
 	case names.Region:
-		t := border(RankOf(r.Type, r.Parents), "")
+		if t, ok := kindTags[hierarchy.KindOf(r.Type)]; ok {
+			return t
+		}
+		t := border(RankOf(r.Type), "")
+		if t.Rank == RankLocality {
+			t.Value = "region"
+		}
 		if s := SectionOf(t.Rank); s == Country || s == State {
 			t.Place = string(s)
 		}
@@ -107,7 +119,7 @@ func Around(r *Result) []names.Parent {
 		return r.Parents
 	}
 	for i := range r.Parents {
-		if RankOf(r.Parents[i].Type, r.Parents[i+1:]) < t.Rank {
+		if RankOf(r.Parents[i].Type) < t.Rank {
 			return r.Parents[i:]
 		}
 	}

@@ -40,7 +40,7 @@ var genericWords = map[string]string{
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
 	"regno": "c", "koninkrijk": "c", "confederation": "c", "federation": "c", "федерация": "c", "principality": "c", "grand": "c",
 	"duchy": "c", "sultanate": "c", "emirate": "cd", "hashemite": "c", "bolivarian": "c", "plurinational": "c", "islamic": "c",
-	"federal": "cd", "federative": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
+	"federal": "cd", "federative": "c", "united": "c", "democratic": "c", "peoples": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
 	"state": "cd", "states": "c", "staat": "cd", "free": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
 	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "canton": "d", "kanton": "d", "cantone": "d",
 	"provincie":  "d", //nolint:misspell // Dutch
@@ -90,6 +90,39 @@ func withoutGeneric(text string) (left []string, types string) {
 	return []string{strings.Join(words[:n], " ")}, types
 }
 
+// ruled are nouns for countries, and adjectives that stand before them in official names, besides
+// those of genericWords.
+var (
+	ruled    = []string{"republic", "kingdom", "state", "union", "commonwealth", "federation", "confederation", "principality", "sultanate"}
+	howRuled = []string{"the", "eastern", "arab", "co operative", "cooperative"}
+)
+
+// official returns what stands behind such a noun and "of" in the official name of a country:
+// "Democratic Socialist Republic of Sri Lanka" gives "Sri Lanka". Other texts give "".
+func official(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		fold := string(search.Fold(nil, w))
+		if slices.Contains(ruled, fold) && i+2 < len(words) && strings.EqualFold(words[i+1], "of") {
+			rest := words[i+2:]
+			if strings.EqualFold(rest[0], "the") {
+				rest = rest[1:]
+			}
+			return strings.Join(rest, " ")
+		}
+		if !slices.Contains(howRuled, fold) && !strings.Contains(genericWords[fold], "c") {
+			break
+		}
+	}
+	return ""
+}
+
+// otherNames are official names of countries that no rule makes of their usual ones, with their
+// codes.
+var otherNames = map[string]string{
+	"saint helena ascension and tristan da cunha": "SH", "st helena ascension and tristan da cunha": "SH", "virgin islands of the united states": "VI",
+}
+
 // isOf reports whether a result is of one of the types that generic words are used for.
 func isOf(r *Result, types string) bool {
 	of := "p"
@@ -116,7 +149,7 @@ func (f *finding) generic() (done bool, err error) {
 		switch {
 		case strings.TrimSpace(part) == "":
 		case allGeneric(part):
-			front = part + " "
+			front = strings.TrimSpace(part) + " "
 		case text != "":
 			return false, nil
 		default:
@@ -124,7 +157,18 @@ func (f *finding) generic() (done bool, err error) {
 		}
 	}
 	left, types := withoutGeneric(front + text)
-	for _, rest := range left[:min(len(left), contextWords)] {
+	left = left[:min(len(left), contextWords)]
+	if front != "" { // "Congo, Democratic Republic of the" is not the other Congo
+		turned := front + text
+		if first, rest, _ := strings.Cut(turned, " "); strings.EqualFold(first, "the") {
+			turned = rest
+		}
+		left, types = slices.Insert(left, 0, turned), types+"c"
+	}
+	if rest := official(front + text); rest != "" {
+		left, types = append(left, rest), types+"c"
+	}
+	for _, rest := range left {
 		found, err := f.named(rest)
 		if err != nil {
 			return false, err

@@ -2,10 +2,12 @@ package geocoder
 
 import (
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"quadrille/places/names"
 	"quadrille/quadkey"
@@ -15,7 +17,7 @@ import (
 //
 //	47.37, 8.54   47.37N 8.54E   N47°22'12" E8°32'   47 22 12 N, 8 32 24 E   47,37 8,54
 //	47d22m12s N 8d32m24s E   472212N 0083224E   47:22:12 8:32:24   +47.37+008.54/
-//	北緯47度22分 東経8度32分   geo:47.37,8.54;u=35   POINT(8.54 47.37)   lat=47.37&lon=8.54
+//	北緯47度22分 東経8度32分   geo:47.37,8.54;u=35   geo:0,0?q=47.37,8.54(Home)   POINT(8.54 47.37)   lat=47.37&lon=8.54
 //	(47.37, 8.54)   LatLng(47.37, 8.54)   {"lng":8.54,"lat":47.37}   "coordinates":[8.54,47.37]
 //	@47.37,8.54,15z   https://www.google.com/maps/…   https://www.openstreetmap.org/#map=12/47.37/8.54
 //	8/134/89 (a tile: zoom, x, y)   12022001101200 (a quadkey)   8FVC9G8F+6W (a plus code)
@@ -36,7 +38,15 @@ func ParsePosition(text, lang string) (Result, bool) {
 			}
 		}
 	}
-	if len(text) > maxPosition {
+	if at, query, ok := geoAddress(text); ok {
+		if m := labelled.FindStringSubmatch(query); m != nil {
+			at = m[1:]
+		} else if query != "" && number(at[0]) == 0 && number(at[1]) == 0 {
+			return Result{}, false
+		}
+		return inDegrees(number(at[0]), number(at[1]))
+	}
+	if utf8.RuneCountInString(text) > maxPosition {
 		return Result{}, false
 	}
 	if b, name, ok := parseArea(text); ok {
@@ -44,13 +54,6 @@ func ParsePosition(text, lang string) (Result, bool) {
 	}
 	if !strings.ContainsAny(text, "0123456789") {
 		return Result{}, false
-	}
-	if rest, ok := cutFold(text, "geo:"); ok {
-		rest, _, _ = strings.Cut(rest, ";")
-		rest, _, _ = strings.Cut(rest, "?")
-		lat, lon, _ := strings.Cut(rest, ",")
-		lon, _, _ = strings.Cut(lon, ",") // an altitude
-		return inDegrees(number(lat), number(lon))
 	}
 	for _, f := range forms {
 		if m := f.text.FindStringSubmatch(text); m != nil {
@@ -65,8 +68,34 @@ func ParsePosition(text, lang string) (Result, bool) {
 	return parseDegrees(text, lang)
 }
 
-// forms are positions as programs print them, with the group that is the latitude: points of WKT,
-// whose system may stand before them and tells the order, and of GeoJSON, and of MapLibre, which have the longitude first, numbers with names, with the zoom
+// geoAddress splits an address of the scheme geo, of RFC 5870 or of Android's intents, into its
+// latitude and longitude, and what it asks for: geo:0,0?q=Zurich.
+func geoAddress(text string) (at []string, query string, ok bool) {
+	rest, ok := cutFold(text, "geo:")
+	if !ok {
+		return nil, "", false
+	}
+	rest, parameters, _ := strings.Cut(rest, "?")
+	for p := range strings.SplitSeq(parameters, "&") {
+		if q, ok := cutFold(p, "q="); ok {
+			query = q
+			if plain, err := url.QueryUnescape(q); err == nil {
+				query = plain
+			}
+		}
+	}
+	rest, _, _ = strings.Cut(rest, ";")
+	lat, lon, _ := strings.Cut(rest, ",")
+	lon, _, _ = strings.Cut(lon, ",") // an altitude
+	return []string{lat, lon}, strings.TrimSpace(query), true
+}
+
+// labelled is a position that may have a name behind it, as intents have: 47.37,8.54(Home).
+var labelled = regexp.MustCompile(`^` + coordinate + `\s*,\s*` + coordinate + `\s*(?:\(.*\)?)?$`)
+
+// forms are positions as programs print them, with the group that is the latitude: points of
+// WKT, whose system may stand before them and tells the order; of GeoJSON and MapLibre, which
+// have the longitude first; numbers with names, with the zoom
 // or height of a map, and those of ISO 6709.
 var forms = []struct {
 	text *regexp.Regexp
@@ -103,7 +132,7 @@ const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
 var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
 	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),
-	regexp.MustCompile(`[?&#/](?:q|ll|sll|query|daddr|destination|center|coordinate|cp|at|place|search|dir)[=/](?:loc:)?` + coordinate + `(?:,|~|\+|%2C|%20)+` + coordinate + `(?:[&#/,?].*)?$`),
+	regexp.MustCompile(`[?&#/](?:q|ll|sll|query|daddr|destination|center|coordinate|cp|at|place|search|dir)[=/](?:loc:)?` + coordinate + `(?:,|~|\+|%2C|%20)+` + coordinate + `(?:(?:[&#/,?( ]|\+|%2[08]).*)?$`),
 	regexp.MustCompile(`[?&#]lat=` + coordinate + `&(?:lon|lng)=` + coordinate),
 	regexp.MustCompile(`@` + coordinate + `,` + coordinate),
 	regexp.MustCompile(`#(?:map=)?\d{1,2}(?:\.\d+)?/` + coordinate + `/` + coordinate),
@@ -116,7 +145,7 @@ func area(b quadkey.Box, typ string) Result {
 	return r
 }
 
-// maxPosition bounds the bytes of a position.
+// maxPosition bounds the characters of a position.
 const maxPosition = 120
 
 func cutFold(text, prefix string) (string, bool) {

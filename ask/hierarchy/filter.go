@@ -14,19 +14,33 @@ import (
 // mostCountries bounds the codes of a filter.
 const mostCountries = 20
 
+// parts are the countries of ISO 3166-1 that ISO 3166-2 also has among the divisions of another
+// one, to which they belong. Taiwan is left out: whose it is, the map says.
+var parts = map[string][]string{
+	"CN": {"HK", "MO"},
+	"FI": {"AX"},
+	"FR": {"BL", "GF", "GP", "MF", "MQ", "NC", "PF", "PM", "RE", "TF", "WF", "YT"},
+	"NL": {"AW", "BQ", "CW", "SX"},
+	"NO": {"BV", "SJ"},
+	"US": {"AS", "GU", "MP", "PR", "UM", "VI"},
+}
+
 // Wide is a filter that looks at the codes of rows alone and passes every place that
-// InCountries may pass. It therefore also has the codes of places that the map draws in the
-// countries asked for, such as the code of French Guiana for France.
+// InCountries may pass. It therefore also has the codes of the countries' parts, such as Hong
+// Kong's for China, and those of places that the map draws in the countries asked for.
 func (v *View) Wide(asked []string) []string {
 	wide := asked
-	if v.Names == nil {
-		return wide
-	}
-	for _, country := range asked {
-		for _, code := range v.Names.Drawn(country) {
+	add := func(codes []string) {
+		for _, code := range codes {
 			if len(wide) < mostCountries && !slices.Contains(wide, code) {
 				wide = append(slices.Clip(wide), code)
 			}
+		}
+	}
+	for _, country := range asked {
+		add(parts[country])
+		if v.Names != nil {
+			add(v.Names.Drawn(country))
 		}
 	}
 	return wide
@@ -40,6 +54,10 @@ func (v *View) Territories(ctx context.Context, asked []string) ([]string, error
 	}
 	list := slices.Clip(asked)
 	for _, code := range v.Wide(asked)[len(asked):] {
+		if isPart(code, asked) {
+			list = append(list, code)
+			continue
+		}
 		name, err := v.drawn(ctx, code)
 		if err != nil {
 			return nil, err
@@ -51,10 +69,20 @@ func (v *View) Territories(ctx context.Context, asked []string) ([]string, error
 	return list, nil
 }
 
+// isPart reports whether a country is a part of one of others.
+func isPart(code string, of []string) bool {
+	return slices.ContainsFunc(of, func(country string) bool { return slices.Contains(parts[country], code) })
+}
+
+// OfCountries reports whether something with the code of a country passes a filter by countries.
+func OfCountries(code string, asked []string) bool {
+	return len(asked) == 0 || slices.Contains(asked, code) || isPart(code, asked)
+}
+
 // InCountries reports whether a place is in one of some countries, by its row or on the map.
 // No countries mean all.
 func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (bool, error) {
-	if len(asked) == 0 || slices.Contains(asked, p.Country) {
+	if OfCountries(p.Country, asked) {
 		return true, nil
 	}
 	var list []names.Parent

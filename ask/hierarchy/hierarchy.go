@@ -9,7 +9,6 @@ package hierarchy
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"quadrille/ask"
 	"quadrille/places"
@@ -24,12 +23,6 @@ const (
 	County  = "county"
 	zone    = "timezone" // whose regions are no part of an address
 )
-
-// waters are layers whose regions hold points, but no places.
-var waters = []string{"lake", "lakes", "water", "waters", "reservoir", "ocean", "sea", "marine"}
-
-// municipalities are the names of layers of municipalities.
-var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}
 
 const (
 	// manyRegions is the number of regions from which the finest layer counts as
@@ -94,10 +87,10 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 }
 
 // Around filters the regions at a point. It keeps those that hold a place or a smaller
-// region, without water, and of each type the smallest, because overlapping countries do not
+// region, without water and continents, and of each type the smallest, because overlapping countries do not
 // lie in each other. It may return the same list.
 func Around(list []names.Parent) []names.Parent {
-	drop := func(i int) bool { return isWater(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
+	drop := func(i int) bool { return !addressed(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
 	for i := range list {
 		if drop(i) {
 			left := slices.Clone(list[:i])
@@ -134,5 +127,3 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 
 // divisionCode is the gazetteer's code of the first-level division of a place.
 func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }
-
-func isWater(layer string) bool { return slices.Contains(waters, strings.ToLower(layer)) }

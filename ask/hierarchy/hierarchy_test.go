@@ -95,6 +95,8 @@ func TestNearest(t *testing.T) {
 		places.Place{Name: "Lonely", Country: "CA", Admin1: "08", Lat: 47, Lon: -82.99},
 		places.Place{Name: "Monroe", Country: "US", Admin1: "MI", Admin2: "115", Lat: 42.5, Lon: -84.02},
 		places.Place{Name: "Wayne", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.95},
+		places.Place{Name: "Claimed", Country: "CA", Admin1: "08", Lat: 44, Lon: -86},   // by both countries
+		places.Place{Name: "Coarse", Country: "CA", Admin1: "08", Lat: 45, Lon: -83.02}, // the border is drawn wrong
 	)
 	for _, c := range []struct {
 		lat, lon float64
@@ -104,6 +106,8 @@ func TestNearest(t *testing.T) {
 		{42.5, -83.005, "Detroit Windsor", Near}, // a lake and no state are drawn elsewhere
 		{42.5, -82.98, "Windsor Detroit", Near},
 		{47, -83.01, "Lonely", apartCountry},
+		{44.01, -86, "Claimed", Near},
+		{45.01, -83.02, "Coarse", apartCountry},
 		{42.5, -83.99, "Wayne Monroe", Near},
 		{42.5, -84.01, "Monroe Wayne", Near},
 	} {
@@ -231,6 +235,14 @@ func TestFilters(t *testing.T) {
 	}
 	if got, err := v.Territories(t.Context(), []string{"CA"}); err != nil || !slices.Equal(got, []string{"CA", "GF"}) {
 		t.Errorf("%v, %v", got, err)
+	}
+	for code, want := range map[string]bool{"CN": true, "HK": true, "MO": false, "TW": false} {
+		if got := OfCountries("HK", []string{code}); got != want {
+			t.Errorf("Hong Kong in %s: %v", code, got)
+		}
+	}
+	if got := v.Wide([]string{"CN"}); !slices.Equal(got, []string{"CN", "HK", "MO"}) {
+		t.Errorf("%v", got)
 	}
 	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}, {}, {}} {
 		var hit places.Hit

@@ -24,6 +24,8 @@ type Layers struct {
 	of        kept[[]names.Parent]
 	cities    kept[city]
 	divisions kept[divisions]
+	claimed   kept[bool]
+	great     kept[[]greatCity]
 }
 
 type order struct {
@@ -141,7 +143,7 @@ func (v *View) layers() *order {
 		if t.Name != zone {
 			o.names = append(o.names, t.Name)
 		}
-		if t.Regions >= manyRegions || slices.Contains(municipalities, strings.ToLower(t.Name)) {
+		if t.Regions >= manyRegions || municipal(t.Name) {
 			o.municipal = append(o.municipal, t.Name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"quadrille/feature"
 	"quadrille/places"
@@ -12,8 +13,8 @@ import (
 )
 
 // Nearest returns the places that describe a point. The first describes it best: a place of
-// the point's own municipality if there is one, or else the place that prefer returns. The
-// others follow by distance. Relation tells how the first is related to the point. at are the
+// the point's own municipality if there is one, or else the great city that reaches it, or else the
+// place that prefer returns. The others follow by distance. Relation tells how the first is related to the point. at are the
 // regions at the point. q asks for the places near it; found are the known ones among these,
 // nearest first, and are not changed.
 func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
@@ -26,12 +27,28 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	if hits = found[:min(len(found), limit)]; len(hits) < limit {
 		hits, err = places.Hits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
 	}
-	if err != nil || len(hits) == 0 || len(at) == 0 {
+	if err != nil || len(hits) == 0 {
 		return hits, Near, err
 	}
-	best, first, err := v.prefer(ctx, q, &hits[0], at)
-	if err != nil || best.ID == hits[0].ID {
-		return hits, first, err
+	best := hits[0]
+	if len(at) > 0 {
+		if best, first, err = v.prefer(ctx, q, &hits[0], at); err != nil {
+			return hits, first, err
+		}
+	} else {
+		first = Near
+	}
+	if !first.Apart() {
+		city, is, ok, err := v.reaching(ctx, &q, &best, at)
+		if err != nil {
+			return hits, first, err
+		}
+		if ok {
+			best, first = city, is
+		}
+	}
+	if best.ID == hits[0].ID {
+		return hits, first, nil
 	}
 	list := []places.Hit{best}
 	for i := 0; len(list) < limit && i < len(hits); i++ {
@@ -95,8 +112,18 @@ func (r Relation) Apart() bool { return r > Near }
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
 // Relate tells how a place is related to a point with some regions: by its row, or by the
-// map if the row does not tell.
+// map if the row does not tell or the map has another opinion of whose the ground is.
 func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
+	return v.relate(ctx, p, at, true)
+}
+
+// RelateByRow is Relate for questions, such as that for the time, whose answer goes by the country:
+// a place that two countries claim is in that of its row.
+func (v *View) RelateByRow(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
+	return v.relate(ctx, p, at, false)
+}
+
+func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, claims bool) (Relation, error) {
 	if len(at) == 0 {
 		return Near, nil
 	}
@@ -109,27 +136,25 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 		is = Same
 	}
 	var of []string                         // that the map is asked about
+	claimed := false                        // by another country: codes of divisions are not comparable
 	for _, r := range slices.Backward(at) { // the largest tell most
 		var known verdict
-		switch r.Type {
-		case Country:
+		switch {
+		case claimed && (r.Type == State || r.Type == County):
+		case r.Type == Country:
 			if v.ByMap {
 				break
 			}
-			if known = inCountry(r.ID, p); known != yes && p.Country != "" {
-				name, err := v.drawn(ctx, p.Country)
-				if err != nil {
-					return is, err
-				}
-				if name == "" && known == no { // a map may draw it as a part of this one
-					known, is = unknown, Near
-				} else if name != "" && known == unknown { // which may be a part of its country
-					is = Near
-				}
+			var vague bool
+			if known, claimed, vague, err = v.ofCountry(ctx, r.ID, p, claims); err != nil {
+				return is, err
 			}
-		case State:
+			if vague {
+				is = Near
+			}
+		case r.Type == State:
 			known = v.inState(all, &r, p)
-		case County:
+		case r.Type == County:
 			row, err := v.divisions(ctx, p.ID)
 			if err != nil {
 				return is, err
@@ -166,6 +191,55 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	return is, nil
 }
 
+// ofCountry tells whether a place is in a country of the map, by its row. If the map may count the
+// place's country to another one, known is unknown and vague is true. So it is if the place is
+// claimed.
+func (v *View) ofCountry(ctx context.Context, id string, p *places.Hit, claims bool) (known verdict, claimed, vague bool, err error) {
+	if known = inCountry(id, p); known == yes || p.Country == "" {
+		return known, false, false, nil
+	}
+	name, err := v.drawn(ctx, p.Country)
+	switch {
+	case err != nil:
+		return known, false, false, err
+	case name == "":
+		return unknown, false, known == no, nil
+	case known == unknown:
+		return unknown, false, true, nil
+	case !claims:
+		return known, false, false, nil
+	}
+	if claimed, err = v.claimed(ctx, p); claimed {
+		known = unknown
+	}
+	return known, claimed, claimed, err
+}
+
+// claimed reports whether a place lies so far outside of the region of its row's country that the
+// map has another opinion of whose it is, as of Simferopol. Maps that are merely coarse draw
+// borders no farther than coarseM from where they are.
+func (v *View) claimed(ctx context.Context, p *places.Hit) (bool, error) {
+	known := &v.Layers.claimed
+	if is, ok := known.get(v, p.ID); ok {
+		return is, nil
+	}
+	in, err := v.Boundaries.At(ctx, p.Lat, p.Lon, Country)
+	if err != nil {
+		return false, err
+	}
+	own := func(id string) bool { return strings.EqualFold(id, p.Country) }
+	is := len(in) > 0 && !slices.ContainsFunc(in, func(r tiles.Region) bool { return own(r.ID) })
+	if is {
+		near, err := (&row{View: v, Hit: p}).near(ctx, Country)
+		if err != nil {
+			return false, err
+		}
+		is = !slices.ContainsFunc(near, func(r names.Parent) bool { return own(r.ID) })
+	}
+	known.put(v, p.ID, is)
+	return is, nil
+}
+
 // apart is the relation to a place that is in another region of a type.
 func apart(typ string) Relation {
 	switch typ {
@@ -183,7 +257,7 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	for _, layer := range v.layers().names {
 		has := index(at, layer) >= 0
 		switch {
-		case isWater(layer):
+		case !addressed(layer):
 		case layer == Country && has, layer == State && (has || !all.drawn(country)), layer == County && (has || !all.drawn(country) && all.counties):
 		default:
 			return false
@@ -252,7 +326,8 @@ func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 		if err != nil {
 			return city, false, err
 		}
-		if other.admin2 == of.admin2 && (of.admin3 == "" || other.admin3 == of.admin3) {
+		several := other.admin2 == "" && h.DistanceM <= reachM(h.Population) // it lies in several divisions
+		if several || other.admin2 == of.admin2 && (of.admin3 == "" || other.admin3 == of.admin3) {
 			h.JSON = nil // it may be kept
 			return *h, true, nil
 		}

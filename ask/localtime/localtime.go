@@ -317,7 +317,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 		}
 		if p.Country != code {
 			of := []names.Parent{{Type: CountryType, ID: region}}
-			is, err := h.Relate(ctx, p, of)
+			is, err := h.RelateByRow(ctx, p, of)
 			in := !is.Apart()
 			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // off all coasts only a place close by counts as home
 				in, err = h.In(ctx, p, of)

@@ -60,9 +60,9 @@ type Context struct {
 
 // These limit what is stored.
 const (
-	// maxFold bounds the fold of a name and of a query. Longer names are found
+	// maxFold bounds the fold of a name and of a query, in bytes. Longer names are found
 	// by their beginning.
-	maxFold = MaxQuery
+	maxFold = 200
 	// maxText bounds a name in bytes. A longer own name of a place is an error;
 	// other longer names are left out and counted.
 	maxText = 1000

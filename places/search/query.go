@@ -13,7 +13,7 @@ import (
 
 // These bound a query.
 const (
-	MaxQuery     = 200  // bytes of its text
+	MaxQuery     = 200  // characters of its text
 	DefaultLimit = 10   // places, when Limit is 0
 	MaxResults   = 5000 // bound of Offset plus Limit
 	MaxValues    = 20   // of one filter
@@ -108,9 +108,15 @@ func (q *Query) check() (f filter, err error) {
 	return f, nil
 }
 
+// TooLong reports whether a text has more than MaxQuery characters. A letter of Thai or Chinese is
+// one, though it has three bytes.
+func TooLong(text string) bool {
+	return len(text) > MaxQuery && utf8.RuneCountInString(text) > MaxQuery
+}
+
 func checkText(s string) error {
-	if len(s) > MaxQuery {
-		return bad("the text has %d bytes; %d are allowed", len(s), MaxQuery)
+	if TooLong(s) {
+		return bad("the text has %d characters; %d are allowed", utf8.RuneCountInString(s), MaxQuery)
 	}
 	if !utf8.ValidString(s) {
 		return bad("the text is not UTF-8")

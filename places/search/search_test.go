@@ -189,12 +189,12 @@ func TestQueryErrors(t *testing.T) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
-	for _, text := range []string{strings.Repeat("x", MaxQuery+1), "a\xff"} {
+	for _, text := range []string{strings.Repeat("x", MaxQuery+1), strings.Repeat("ก", MaxQuery+1), "a\xff"} {
 		if _, _, err := r.Complete(t.Context(), text, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "-", "nothing like it", strings.Repeat("x", MaxQuery)} {
+	for _, text := range []string{"", "-", "nothing like it", strings.Repeat("x", MaxQuery), strings.Repeat("ก", MaxQuery)} {
 		if out, found, err := r.Complete(t.Context(), text, nil); len(out) > 0 || found || err != nil {
 			t.Errorf("%q: %q, %v, %v", text, out, found, err)
 		}

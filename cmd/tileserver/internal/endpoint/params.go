@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -172,14 +173,14 @@ func (p *Params) value(name string) (value string, given bool) {
 // Text returns a parameter of at most max bytes, or "" when it is absent.
 func (p *Params) Text(name string, max int) string {
 	v, _ := p.value(name)
-	return p.text(name, v, max)
-}
-
-func (p *Params) text(name, v string, max int) string {
 	if len(v) > max {
 		p.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" bytes.")
 		return ""
 	}
+	return p.printable(name, v)
+}
+
+func (p *Params) printable(name, v string) string {
 	for i := range len(v) {
 		if v[i] < 0x20 || v[i] == 0x7f {
 			p.Refuse(name, "Remove the control characters from "+name+".")
@@ -189,10 +190,15 @@ func (p *Params) text(name, v string, max int) string {
 	return v
 }
 
-// Typed is Text for what people type or paste: tabs and line ends become blanks.
+// Typed is Text for what people type or paste. It counts characters, so that no script has less
+// room than others. Tabs and line ends become blanks.
 func (p *Params) Typed(name string, max int) string {
 	v, _ := p.value(name)
-	return p.text(name, blanks.Replace(v), max)
+	if len(v) > max && utf8.RuneCountInString(v) > max {
+		p.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" characters.")
+		return ""
+	}
+	return p.printable(name, blanks.Replace(v))
 }
 
 var blanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")

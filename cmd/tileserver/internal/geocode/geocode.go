@@ -173,7 +173,7 @@ func readText(p *endpoint.Params, name string) string {
 	}
 	v := p.Typed(name, search.MaxQuery)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8 without control characters, of which not all are spaces.")
+		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
 }

@@ -170,7 +170,7 @@ func (q *placeSearch) readText(p *params) error {
 			continue
 		}
 		if !utf8.ValidString(given) || !listing.IsSearchText(text) {
-			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8")
+			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" characters of UTF-8")
 		}
 		q.query.Text, q.query.Whole = text, name == "name_equals"
 		break

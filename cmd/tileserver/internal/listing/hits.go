@@ -35,5 +35,5 @@ func IsSearchText(s string) bool {
 		}
 		blank = blank && unicode.IsSpace(r)
 	}
-	return !blank && len(s) <= search.MaxQuery && utf8.ValidString(s)
+	return !blank && !search.TooLong(s) && utf8.ValidString(s)
 }

@@ -28,6 +28,7 @@ type entry struct {
 	display     string
 	bounds      [4]float64 // south, north, west, east
 	names       []tag
+	links       []tag
 	outline     []byte
 }
 
@@ -99,7 +100,10 @@ func newEntry(r *geocoder.Result) entry {
 	e := entry{Result: *r, id: geocoder.NumberOf(r), class: t.Key, typ: t.Value, rank: t.Rank, layer: layerOf(t), country: strings.ToLower(geocoder.CountryOf(r))}
 	switch r.Kind {
 	case names.Region:
-		e.object, e.adminLevel = 'R', e.rank/2
+		e.object = 'R'
+		if t.Rank < geocoder.RankLocality {
+			e.adminLevel = t.Rank / 2
+		}
 	case names.Airport:
 		e.object = 'W'
 	default:
@@ -108,7 +112,7 @@ func newEntry(r *geocoder.Result) entry {
 	switch {
 	case t.Rank >= geocoder.RankLocality && r.Kind != names.Region:
 		e.addressType = t.Key
-	case t.Key == "place":
+	case t.Key != "boundary":
 		e.addressType = t.Value
 	default:
 		layer := "city"
@@ -190,7 +194,7 @@ func (e *entry) address() (lines []tag) {
 	}
 	for i := range e.Parents {
 		p := &e.Parents[i]
-		rank := geocoder.RankOf(p.Type, e.Parents[i+1:])
+		rank := geocoder.RankOf(p.Type)
 		add(labelOf(p.Type, rank), p.Name)
 		if rank == geocoder.RankState {
 			add("ISO3166-2-lvl4", division(p.Code, p.ID))
@@ -211,7 +215,8 @@ func (e *entry) extra() (list []tag) {
 	if e.Kind == names.Airport && e.Code != "" {
 		list = append(list, tag{map[int]string{3: "iata", 4: "icao"}[len(e.Code)], e.Code})
 	}
-	return slices.DeleteFunc(list, func(t tag) bool { return t.key == "" })
+	list = append(list, e.links...)
+	return slices.DeleteFunc(list, func(t tag) bool { return t.key == "" || t.value == "" })
 }
 
 // complete reads what is asked for besides.
@@ -234,6 +239,13 @@ func (q *request) complete(ctx context.Context, e *entry) error {
 		if err != nil {
 			return err
 		}
+	}
+	if q.extra && e.Kind == geocoder.Place {
+		wikidata, wikipedia, err := q.PlaceLinks(ctx, e.Place.ID)
+		if err != nil {
+			return err
+		}
+		e.links = []tag{{"wikidata", wikidata}, {"wikipedia", wikipedia}}
 	}
 	if !q.outlines || e.Kind != names.Region {
 		return nil

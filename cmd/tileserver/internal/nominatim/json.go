@@ -248,7 +248,9 @@ func (w *writer) admin(e *entry) {
 	var levels []tag
 	for i := range e.Parents {
 		p := &e.Parents[i]
-		levels = append(levels, tag{"level" + strconv.Itoa(geocoder.RankOf(p.Type, e.Parents[i+1:])/2), p.Name})
+		if rank := geocoder.RankOf(p.Type); rank < geocoder.RankLocality {
+			levels = append(levels, tag{"level" + strconv.Itoa(rank/2), p.Name})
+		}
 	}
 	w.tags(levels)
 }

@@ -89,8 +89,8 @@ func readSearchText(name, given string) (string, error) {
 		}
 		return r
 	}, given))
-	if !utf8.ValidString(given) || len(text) > search.MaxQuery {
-		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQuery) + " bytes.")
+	if !utf8.ValidString(given) || search.TooLong(text) {
+		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQuery) + " characters.")
 	}
 	return text, nil
 }

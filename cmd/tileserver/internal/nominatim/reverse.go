@@ -70,8 +70,13 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	bestRank := 0
 	for i := range found {
 		r := &found[i]
-		if e := newEntry(r); !r.Apart && e.rank <= most && e.rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
-			best, bestRank, ok = *r, e.rank, true
+		e := newEntry(r)
+		rank := e.rank
+		if r.Kind == names.Region && rank >= geocoder.RankLocality && rank <= most {
+			rank = geocoder.RankCountry + 1 // a lake or park tells less than the county around it
+		}
+		if !r.Apart && rank <= most && rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
+			best, bestRank, ok = *r, rank, true
 		}
 	}
 	if !ok || best.Kind == geocoder.Place {

@@ -1,6 +1,7 @@
 package nominatim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -45,6 +46,7 @@ type filter struct {
 	excluded []string
 	// countries are ISO 3166-1 alpha-2 in lower case: more than a search takes.
 	countries []string
+	country   string // that a structured query names
 	dedupe    bool
 	limit     int
 }
@@ -53,8 +55,13 @@ type filter struct {
 func (q *request) search(ctx context.Context) error {
 	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)
-	if err != nil || query.Text == "" {
+	if err != nil || query.Text == "" && f.country == "" {
 		return err
+	}
+	if f.country != "" {
+		if known, err := q.inCountry(ctx, &query, &f); err != nil || !known {
+			return err
+		}
 	}
 	found, err := q.Search(ctx, query)
 	if errors.Is(err, places.ErrQuery) {
@@ -92,6 +99,27 @@ func (q *request) search(ctx context.Context) error {
 	return nil
 }
 
+// inCountry makes the country that a structured query names a condition, and reports whether
+// anything can fulfil it. A query of nothing else asks for the country itself.
+func (q *request) inCountry(ctx context.Context, query *geocoder.Query, f *filter) (bool, error) {
+	code, err := q.CountryNamed(ctx, f.country)
+	if err != nil || code == "" || len(query.Countries) > 0 && !slices.Contains(query.Countries, code) {
+		return false, err
+	}
+	query.Countries = []string{code}
+	if query.Text == "" {
+		query.Text, f.limit = f.country, 1
+		if strings.EqualFold(code, f.country) { // other names begin with these letters
+			name, err := q.CountryName(ctx, code, nil)
+			if err != nil {
+				return false, err
+			}
+			query.Text = cmp.Or(name, code)
+		}
+	}
+	return true, nil
+}
+
 func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 	query = geocoder.Query{Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region, names.Airport, geocoder.Position}}
 	if f.limit, err = q.integer("limit", defaultLimit); err != nil {
@@ -101,7 +129,11 @@ func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 	if query.Text, err = q.readText(f); err != nil {
 		return query, err
 	}
-	q.text = query.Text
+	if q.text = query.Text; f.country != "" {
+		if q.text, err = readSearchText("q", strings.TrimPrefix(query.Text+", "+f.country, ", ")); err != nil {
+			return query, err
+		}
+	}
 	if f.layers, err = q.layers(); err != nil {
 		return query, err
 	}
@@ -171,8 +203,13 @@ func (q *request) readText(f *filter) (string, error) {
 		if part == "" || !s.held {
 			continue
 		}
-		if parts = append(parts, part); len(parts) == 1 {
+		if f.max == geocoder.RankMost { // the finest
 			f.min, f.max = s.min, s.max
+		}
+		if s.name == "country" {
+			f.country = part
+		} else {
+			parts = append(parts, part)
 		}
 	}
 	switch _, given := q.values["q"]; {

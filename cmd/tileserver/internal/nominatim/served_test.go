@@ -51,6 +51,7 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Globe 
 		t.Fatal(err)
 	}
 	g.Boundaries.Where = aroundZurich
+	g.Boundaries.TypeList = append(slices.Clone(g.Boundaries.TypeList), tiles.TypeMeta{Name: "marine"}, tiles.TypeMeta{Name: "lake"})
 	g.Boundaries.Records["country/ch"] = `{"id":"ch","geometry":{"type":"Polygon","coordinates":[[[6,46],[8,45.8],[8.1,45.8],[10.4,46.5],[8,47.7],[6,46]]]}}`
 	if change != nil {
 		change(&g.Config)
@@ -63,6 +64,12 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Globe 
 func aroundZurich(lat, lon float64) []tiles.Match {
 	if lat > 45.8 && lat < 47.8 && lon > 5.96 && lon < 10.49 {
 		return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "ch", Name: "Switzerland"}}, {Kind: tiles.MatchInside, Region: tiles.Region{Type: "state", ID: "ch-zh", Name: "Zürich"}}}
+	}
+	switch {
+	case lat == -30 && lon == -20:
+		return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "marine", ID: "sea", Name: "Sea of Trial"}}}
+	case lat == -31 && lon == -20:
+		return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "lake", ID: "lake", Name: "Lake of Trial"}}}
 	}
 	return nil
 }
@@ -134,6 +141,13 @@ func TestNominatimSearch(t *testing.T) {
 	for query, want := range map[string]string{ // addresstype of the first
 		"q=switzerland":                                   "country",
 		"country=switzerland":                             "country",
+		"country=CH":                                      "country",
+		"country=nowhere":                                 "",
+		"city=zur&country=nowhere":                        "",
+		"city=zur&country=ch":                             "city",
+		"city=zur&country=fj":                             "",
+		"country=ch&countrycodes=fj":                      "",
+		"country=ch&countrycodes=fj,ch":                   "country",
 		"state=zur&country=switzerland":                   "state",
 		"city=zur&country=switzerland":                    "city",
 		"city=zur&street=1+bahnhofstrasse&postalcode=80":  "city",
@@ -356,6 +370,14 @@ func TestNominatimReverse(t *testing.T) {
 		var r nominatimResult
 		if nominatim(g, "/nominatim/reverse?format=json&"+query, &r); r.Error != "Unable to geocode" {
 			t.Errorf("%s: %+v", query, r)
+		}
+	}
+	for lat, want := range map[string]string{"-30": "place sea sea Sea of Trial", "-31": "natural water water Lake of Trial"} {
+		var r nominatimResult
+		nominatim(g, "/nominatim/reverse?lon=-20&format=jsonv2&extratags=1&lat="+lat, &r)
+		got := strings.Join([]string{r.Category, r.Type, r.AddressType, r.Address[r.AddressType]}, " ")
+		if got != want || r.Address["state"] != "" || len(r.ExtraTags) > 0 {
+			t.Errorf("at sea: %s, want %s; %v", got, want, r)
 		}
 	}
 	var r nominatimResult

@@ -207,8 +207,8 @@ func (p *params) text() string {
 	switch {
 	case text == "":
 		p.refuse("q parameter is required when no include categories are specified")
-	case len(text) > search.MaxQuery:
-		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQuery) + " bytes.")
+	case search.TooLong(text):
+		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQuery) + " characters.")
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,9 +45,13 @@ func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Globe {
 	if err := g.Config.Names.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	g.Boundaries.TypeList = append(slices.Clone(g.Boundaries.TypeList), tiles.TypeMeta{Name: "marine"})
 	g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
 		if lat > 45.8 && lat < 47.8 && lon > 5.96 && lon < 10.49 {
 			return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "ch", Name: "Switzerland"}}, {Kind: tiles.MatchInside, Region: tiles.Region{Type: "state", ID: "ch-zh", Name: "Zürich"}}}
+		}
+		if lat == -30 && lon == -20 {
+			return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "marine", ID: "sea", Name: "Sea of Trial"}}}
 		}
 		return nil
 	}
@@ -184,7 +189,7 @@ func TestPhotonReverse(t *testing.T) {
 		"lat=47.4&lon=8.5": "city Zürich", "lat=47.4&lon=8.5&radius=0.1&distance_sort=true&query_string_filter=osm_key:highway": "city Zürich",
 		"lat=47.4&lon=8.5&layer=state": "state Zürich", "lat=47.4&lon=8.5&layer=country&limit=5": "country Switzerland", "lat=47.4&lon=8.5&layer=house": "",
 		"lat=47.4&lon=8.5&osm_tag=!place:city": "state Zürich", "lat=0&lon=-140": "", "lat=47.4&lon=8.5&radius=99999&limit=2": "city Zürich, city Freiburg im Breisgau",
-		"lat=-0&lon=180": "",
+		"lat=-0&lon=180": "", "lat=-30&lon=-20": "other Sea of Trial", "lat=-30&lon=-20&layer=state": "", "lat=-30&lon=-20&layer=other&osm_tag=place:sea": "other Sea of Trial",
 	} {
 		if got := listed(photon(g, "/photon/reverse?"+query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)

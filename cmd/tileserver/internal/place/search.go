@@ -24,7 +24,7 @@ import (
 
 // Limits of a search.
 const (
-	maxSearchText      = search.MaxQuery // bytes
+	maxSearchText      = search.MaxQuery // characters
 	maxSearchLimit     = 100
 	defaultSearchLimit = 10 // places in a stored answer
 )
@@ -279,7 +279,7 @@ func searchText(p *endpoint.Params, name string) string {
 	}
 	v := p.Typed(name, maxSearchText)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
+		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
 }

@@ -29,7 +29,7 @@ func TestSearchQuery(t *testing.T) {
 	}{
 		{"q=a+b", search.Query{Text: "a b", Limit: 10}},
 		{"q=%E5%8C%97&limit=100&lang=zh-Hant&class=p,a&code=PPLC&country=cn,tw&min_population=5", search.Query{
-			Text: "北", Limit: 100, Lang: "zh-Hant", Classes: []string{"P", "A"}, Codes: []string{"PPLC"}, Countries: []string{"CN", "TW"}, MinPopulation: 5}},
+			Text: "北", Limit: 100, Lang: "zh-Hant", Classes: []string{"P", "A"}, Codes: []string{"PPLC"}, Countries: []string{"CN", "TW", "HK", "MO"}, MinPopulation: 5}},
 		{"q=a&bbox=170,-5,-170,5&lat=-1&lon=180", search.Query{
 			Text: "a", Limit: 10, Box: &quadkey.Box{West: 170, South: -5, East: -170, North: 5}, Bias: true, Lat: -1, Lon: 180}},
 		{"_unknown=1&q=" + strings.Repeat("a", 200), search.Query{Text: strings.Repeat("a", 200), Limit: 10}},

@@ -1,0 +1,77 @@
+package geocoder
+
+import (
+	"testing"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// The name of a continent stands for nothing smaller, whatever has it among its names.
+func TestBeyond(t *testing.T) {
+	for text, want := range map[string]bool{"Africa": true, "EUROPE": true, "Südamerika": true, "south  america": true, "EU": true, "eu": false, "America": false, "Eugene": false, "": false} {
+		if got := largest(text); got != want {
+			t.Errorf("%q is larger than countries: %v", text, got)
+		}
+	}
+	exact, prefix := &search.Match{Kind: search.Exact}, &search.Match{Kind: search.Prefix}
+	f := finding{found: []Result{
+		{Feature: names.Feature{Kind: Place, ID: "a town"}, Match: exact, Place: places.Hit{Class: "P"}},
+		{Feature: names.Feature{Kind: Place, ID: "1"}, Match: exact, Place: places.Hit{Class: "L"}},
+		{Feature: names.Feature{Kind: names.Zone, ID: "Europe/Paris"}, Match: prefix},
+		{Feature: names.Feature{Kind: names.Region, Type: "state", ID: "a state", Level: 1}, Match: exact},
+		{Feature: names.Feature{Kind: names.Region, Type: "continent", ID: "2", Level: 1}, Match: exact},
+		{Feature: names.Feature{Kind: names.Region, Type: "country", ID: "3"}, Match: exact},
+		{Feature: names.Feature{Kind: names.Region, Type: "country", ID: "South Africa"}, Match: prefix},
+	}}
+	f.beyond()
+	got := ""
+	for _, r := range f.found {
+		got += r.ID
+	}
+	if got != "123" {
+		t.Errorf("left are %s", got)
+	}
+}
+
+// A sea whose words a text has is meant before a town whose name begins with them, unless the text
+// has no word for seas.
+func TestPreferSeas(t *testing.T) {
+	for text, want := range map[string]string{"pacific ocean": "sea", "Pacific": "town"} {
+		f := finding{q: &Query{Text: text}, found: []Result{
+			{Feature: names.Feature{Kind: Place, ID: "town"}, Match: &search.Match{Kind: search.Prefix}, Score: 900},
+			{Feature: names.Feature{Kind: names.Region, Type: "marine", ID: "sea"}, Match: &search.Match{Kind: search.Word}, Score: 100},
+		}}
+		f.q.Limit = 1
+		f.preferSeas()
+		f.order()
+		if f.found[0].ID != want {
+			t.Errorf("%s is a %s", text, f.found[0].ID)
+		}
+	}
+}
+
+func TestInitials(t *testing.T) {
+	for text, want := range map[string]string{"L.A.": "la", "l.a": "la", "U.S.A.": "usa", "LA": "", "St. Louis": "", "L.": "", "": "", "é.a.": ""} {
+		if got := initialled(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"Los Angeles": true, "Laos": false, "Louisiana": false, "Land of Apples": true, "Los": false, "": false} {
+		if got := initials("la", name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+func TestOfficial(t *testing.T) {
+	for text, want := range map[string]string{
+		"Democratic Socialist Republic of Sri Lanka": "Sri Lanka", "Eastern Republic of Uruguay": "Uruguay", "the State of Eritrea": "Eritrea", "Union of the Comoros": "Comoros",
+		"Republic of": "", "Uruguay": "", "Big Republic of Uruguay": "", "Eastern Uruguay": "", "": "",
+	} {
+		if got := official(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package geocoder
+
+import (
+	"encoding/csv"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/cellstore/published"
+	"quadrille/internal/must"
+	"quadrille/places/names"
+)
+
+// leastRight is how many of the landmarks must be right. The others are where a town's middle or
+// its neighbour's is far from what most would expect: Niterói lies across a bay from Rio.
+const leastRight = 129
+
+// Landmarks of great cities are in these, and those of the towns around are not. The demo's data,
+// published in the directory QUADRILLE_DEMO_DATA, is asked.
+func TestLandmarks(t *testing.T) {
+	dir := os.Getenv("QUADRILLE_DEMO_DATA")
+	if dir == "" {
+		t.Skip("QUADRILLE_DEMO_DATA names no directory with the demo's data")
+	}
+	c := must.Get(published.Catalog(dir)).In(t)
+	sets := ask.Published(c.Generations)
+	must.Do(t, sets.Poll(t.Context()))
+	t.Cleanup(func() { _ = sets.Close() })
+	s := (&Sources{Sets: &hierarchy.Sets{Sets: sets}}).Begin()
+	t.Cleanup(s.Release)
+	file := must.Get(os.Open("testdata/landmarks.csv")).In(t)
+	defer func() { _ = file.Close() }()
+	r := csv.NewReader(file)
+	r.Comment = '#'
+	right := 0
+	rows := must.Get(r.ReadAll()).In(t)
+	for _, row := range rows {
+		lat, lon := must.Get(strconv.ParseFloat(row[1], 64)).In(t), must.Get(strconv.ParseFloat(row[2], 64)).In(t)
+		found, err := s.Reverse(t.Context(), ReverseQuery{Lat: lat, Lon: lon})
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", row[0], found, err)
+		}
+		want := regexp.MustCompile(row[3])
+		if want.MatchString(found[0].Name) || slices.ContainsFunc(found[0].Parents, func(p names.Parent) bool { return p.Type == cityType && want.MatchString(p.Name) }) {
+			right++
+			continue
+		}
+		t.Logf("%s is in %s, want %s", row[0], found[0].Label, row[3])
+	}
+	if right < leastRight {
+		t.Errorf("%d of %d are right, want %d at least", right, len(rows), leastRight)
+	}
+}

@@ -1,0 +1,189 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"quadrille/feature"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/quadkey"
+)
+
+// A great city reaches over places near it: what is nearest to the Eiffel Tower is the middle of
+// Neuilly, and yet the tower is in Paris. The land of a town grows nearly as its people do, so that
+// its radius grows with about their square root. A point is therefore in the town with the least
+// distance for the root of its people, of those that reach it.
+//
+// That is wrong where a town is long or its middle is far off, as in some ports, and where a small
+// town on the other side of a bay is no part of a great one. A municipality's polygon is always
+// better.
+const (
+	// greatPeople is the least number of people of a great city.
+	greatPeople = 100_000
+	// mostGreat bounds the great cities around a cell, of which the most important are known. None
+	// of the world has so many.
+	mostGreat = 200
+	// rootOfPeople is the power of people with which the radius of a town grows. It is a little
+	// less than a half, since great cities are denser.
+	rootOfPeople = 0.48
+	// millionM is how far a town of a million people reaches, in metres.
+	millionM = 12_000
+	// mostReachM bounds the reach of any.
+	mostReachM = 30_000
+	// leastPeople is what any town counts as at least, so that it keeps some ground of its own.
+	leastPeople = 10_000
+)
+
+// root is what a distance from a town of so many people is divided by.
+func root(people int64) float64 {
+	return math.Pow(float64(max(people, leastPeople)), rootOfPeople)
+}
+
+var metresOfRoot = millionM / math.Pow(1e6, rootOfPeople)
+
+// reachM is how far a town reaches, in metres.
+func reachM(people int64) float64 { return min(root(people)*metresOfRoot, mostReachM) }
+
+// greatCity is one of the cities that reach over others.
+type greatCity struct {
+	id       uint32
+	lat, lon float64
+	people   int64
+}
+
+// cellDegrees is the side of the cells for which great cities are remembered, and cellsAround the
+// number of cells around the earth.
+const (
+	cellDegrees = 0.5
+	cellsAround = 360 / cellDegrees
+)
+
+var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.Feature)
+
+// great returns the great cities that reach a cell around a point, and some more.
+func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error) {
+	y, x := math.Floor(lat/cellDegrees), math.Floor(lon/cellDegrees)
+	cell := uint32((y+90/cellDegrees)*(cellsAround+1) + x + 180/cellDegrees)
+	if list, ok := v.Layers.great.get(v, cell); ok {
+		return list, nil
+	}
+	filter, err := great()
+	if err != nil {
+		return nil, err
+	}
+	north := mostReachM / metresPerDegree
+	south, top := max(y*cellDegrees-north, -90), min((y+1)*cellDegrees+north, 90)
+	east := min(north/max(math.Cos(max(-south, top)*math.Pi/180), 0.01), 90)
+	box := quadkey.Box{West: math.Remainder(x*cellDegrees-east, 360), South: south, East: math.Remainder((x+1)*cellDegrees+east, 360), North: top}
+	q := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Importance: true}, Limit: mostGreat}
+	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]greatCity, len(hits))
+	for i := range hits {
+		list[i] = greatCity{hits[i].ID, hits[i].Lat, hits[i].Lon, hits[i].Population}
+	}
+	v.Layers.great.put(v, cell, list)
+	return list, nil
+}
+
+const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
+
+// over returns the great cities that reach a point, but for those that are farther for the root of
+// their people than share. The one that is nearest so is the first.
+func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
+	of := func(c *greatCity) float64 { return quadkey.Distance(lon, lat, c.lon, c.lat) / root(c.people) }
+	for i := range all {
+		c := &all[i]
+		if math.Abs(c.lat-lat)*metresPerDegree > mostReachM {
+			continue
+		}
+		if own := of(c); own < share && own*root(c.people) <= reachM(c.people) {
+			list = append(list, *c)
+		}
+	}
+	slices.SortFunc(list, func(a, b greatCity) int { return cmp.Compare(of(&a), of(&b)) })
+	return list
+}
+
+// reaching returns the great city that a point is in, or the town that the point is in before any
+// great city. best is the place that describes the point otherwise. ok is false if that remains.
+// A city is of the same country and division as best, by its row and by the map.
+func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit, at []names.Parent) (city places.Hit, is Relation, ok bool, err error) {
+	near := q.Near
+	all, err := v.great(ctx, near.Lat, near.Lon)
+	if err != nil {
+		return city, Near, false, err
+	}
+	share := best.DistanceM / root(best.Population)
+	for _, c := range over(all, near.Lat, near.Lon, share) {
+		if c.id == best.ID {
+			break
+		}
+		if ok, err = v.ofDivision(ctx, c, best, &city); err != nil || !ok {
+			if err != nil {
+				return city, Near, false, err
+			}
+			continue
+		}
+		if city.DistanceM = quadkey.Distance(near.Lon, near.Lat, city.Lon, city.Lat); near.MaxM > 0 && city.DistanceM > near.MaxM {
+			continue
+		}
+		if is, err = v.Relate(ctx, &city, at); err != nil {
+			return city, is, false, err
+		}
+		if is.Apart() {
+			continue
+		}
+		if own, has, err := v.City(ctx, best); err != nil || has && own.ID == city.ID {
+			return city, is, false, err // best is a part of it, and says more
+		}
+		return v.smaller(ctx, q, &city, is, at)
+	}
+	return city, Near, false, nil
+}
+
+// ofDivision reads a great city, and reports whether it is of the country and first-level division
+// of a place.
+func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit) (bool, error) {
+	q := feature.Query{Near: feature.NearTo(c.lat, c.lon, 1), Filter: places.Populated, Limit: fewNear}
+	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	i := slices.IndexFunc(hits, func(h places.Hit) bool { return h.ID == c.id })
+	if err != nil || i < 0 {
+		return false, err
+	}
+	*city = hits[i]
+	return city.Country == of.Country && city.Admin1 == of.Admin1, nil
+}
+
+// smaller returns the town, if any, that a point is in rather than in a great city: one that is
+// nearer for the root of its people. Otherwise it returns the city.
+func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, is Relation, at []names.Parent) (best places.Hit, of Relation, ok bool, err error) {
+	best, of = *city, is
+	share := city.DistanceM / root(city.Population)
+	near, towns := *q.Near, *q
+	near.MaxM = share * root(greatPeople)
+	towns.Near, towns.Limit = &near, manyNear
+	hits, err := places.Hits(nil, v.Places.Features(ctx, &towns))
+	if err != nil {
+		return best, of, false, err
+	}
+	for i := range hits {
+		h := &hits[i]
+		if own := h.DistanceM / root(h.Population); own < share && h.Country == city.Country && h.Admin1 == city.Admin1 {
+			other, err := v.Relate(ctx, h, at)
+			if err != nil {
+				return best, of, false, err
+			}
+			if !other.Apart() {
+				best, of, share = *h, other, own
+			}
+		}
+	}
+	return best, of, true, nil
+}
