@@ -186,7 +186,7 @@ func (b *batch) wait() error {
 func (b *batch) writeAll() {
 	for {
 		var c *chunk
-		open := true
+		var open bool
 		select {
 		case c, open = <-b.queue:
 		default:

@@ -40,7 +40,7 @@ func TestBoundaries(t *testing.T) {
 		t.Error(d)
 	}
 	notes := []string{
-		"ward: ids are made of code (3, such as w-1, e); names (1, such as nord-ward)",
+		"ward: ids are made of code (3, such as w-1, E); names (1, such as nord-ward)",
 		"ward E (East ward): The island of it has the same id and is a part of it",
 		"if these are several regions, name a property that tells them apart: --layer ward=FILE:PROPERTY",
 		"county: ids are made of FIPS codes (2, such as 20173, 01001)",

@@ -110,9 +110,9 @@ func TestCodesAreFound(t *testing.T) {
 		"numbers of a person": {[]string{row(0, `1`, `"name":"A"`), row(1, `2`, `"name":"B"`)}, "", []string{"1", "2"}, "features' own ids (2, such as 1, 2)"},
 		"of a database":       {[]string{row(0, `1`, `"OBJECTID":1,"name":"A"`), row(1, `2`, `"OBJECTID":2,"name":"B"`)}, "", []string{"a", "b"}, "number the rows (1, 2)"},
 		"the only ones":       {[]string{row(0, `1`, `"OBJECTID":1`), row(1, `2`, `"OBJECTID":2`)}, "", []string{"1", "2"}, "features' own ids"},
-		"beside codes":        {[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)}, "", []string{"e06", "e07"}, "LAD23CD (2"},
+		"beside codes":        {[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)}, "", []string{"E06", "E07"}, "LAD23CD (2"},
 		"own ids first":       {[]string{row(0, `"x7"`, `"code":"A1"`), row(1, `"x9"`, `"code":"A2"`)}, "", []string{"x7", "x9"}, "features' own ids"},
-		"the deepest level":   {[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)}, "", []string{"ken-1-1-1"}, "GID_2 (1"},
+		"the deepest level":   {[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)}, "", []string{"KEN.1.1_1"}, "GID_2 (1"},
 		"one duplicate": {func() (all []string) {
 			for i := range 12 {
 				all = append(all, row(i, "", fmt.Sprintf(`"WARD_CODE":"W%d","name":"N%d"`, max(i, 1), i)))
@@ -122,7 +122,7 @@ func TestCodesAreFound(t *testing.T) {
 		"serial ids":        {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
 		"ids in a property": {[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)}, "", []string{"k9", "k3"}, "id (2"},
 		"no codes":          {[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)}, "", []string{"a", "b"}, "names"},
-		"named":             {[]string{row(0, `"0"`, `"x":"A1"`), row(1, `"1"`, `"x":"A2"`)}, "x", []string{"a1", "a2"}, ""},
+		"named":             {[]string{row(0, `"0"`, `"x":"A1"`), row(1, `"1"`, `"x":"A2"`)}, "x", []string{"A1", "A2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := testfile.Temp(t, "in.geojson", strings.Join(tc.features, "\n"))

@@ -52,7 +52,7 @@ func TestCodesAsPublished(t *testing.T) {
 		if _, err := l.read(t.Context(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
 			t.Fatal(err)
 		}
-		built, shared := l.finish()
+		built, shared := l.finish(job.Silent{})
 		ids := make([]string, len(c.codes))
 		for _, f := range built.Features {
 			var n int

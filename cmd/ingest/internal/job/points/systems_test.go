@@ -43,13 +43,13 @@ func TestSystemCases(t *testing.T) {
 			if strings.HasPrefix(file, "points/") {
 				m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{cases + file}, job.Options{Reporter: rep})
 			} else {
-				m, err = boundaries.Ingest(t.Context(), c, []boundaries.Input{{Type: "points", Input: jobtest.Input(cases + file)}}, job.Options{Reporter: rep})
+				m, err = boundaries.Ingest(t.Context(), c, []boundaries.Input{{Type: "zone", Input: jobtest.Input(cases + file)}}, job.Options{Reporter: rep})
 			}
 			if (err == nil) != (want.err == "") || err != nil && !strings.HasSuffix(err.Error(), want.err) {
 				t.Fatal(err)
 			}
 			noted := slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, want.note) && strings.Contains(n, "WGS84") })
-			if m.Records["points"] != want.records || noted != (want.note != "") {
+			if m.Records["points"]+m.Records["zone"] != want.records || noted != (want.note != "") {
 				t.Errorf("%v, %q", m.Records, rep.Notes)
 			}
 		})

@@ -50,7 +50,7 @@ func isHeader(rows [][][]byte) bool {
 // isAddress reports whether a field holds an address, a network or a range, and not a mere
 // number.
 func isAddress(f []byte) bool {
-	if bytes.IndexAny(f, ".:") < 0 {
+	if !bytes.ContainsAny(f, ".:") {
 		return false
 	}
 	_, _, reason := parseNetwork(f)
