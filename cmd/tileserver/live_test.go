@@ -456,7 +456,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	newer := makeLive(t, 3, "shops")
 	schema := filepath.Join(newer, "tables", points.LiveTable("shops"), "schema.json")
 	text := testfile.Read(t, schema)
-	testfile.Write(t, schema, bytes.Replace(text, []byte(`"format":2`), []byte(`"format":3`), 1))
+	testfile.Write(t, schema, bytes.Replace(text, []byte(`"format":1`), []byte(`"format":3`), 1))
 	for _, do := range []string{"verify", "repair"} {
 		fails(t, []string{"live", do, newer}, "update the program")
 	}

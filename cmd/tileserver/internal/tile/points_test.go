@@ -199,7 +199,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "name": "String", "open": "Boolean", "stars": "Number"}
+	want := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "cluster_id": "String", "name": "String", "open": "Boolean", "stars": "Number"}
 	if len(doc.VectorLayers) != 1 || !maps.Equal(doc.VectorLayers[0].Fields, want) || !strings.Contains(doc.VectorLayers[0].Description, "The shops") {
 		t.Errorf("%+v, want the fields %v", doc.VectorLayers, want)
 	}
