@@ -18,7 +18,7 @@ var (
 	descDamaged    = web.Metric("dataset_damaged", "1 when files of it are damaged.", "dataset")
 	descReadFailed = web.Metric("dataset_read_failures_total", "Reads failed by damage or the disk.", "dataset")
 	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by kind.", "dataset", "kind")
-	descLost       = web.Metric("dataset_records_lost", "Records by which the generation in service has fewer of a kind than the one it replaced, where that is more than a tenth, else 0.", "dataset", "kind")
+	descLost       = web.Metric("dataset_records_lost", "Records that the generation in service has fewer than the one it replaced, of the kinds of which more than a tenth is gone.", "dataset")
 )
 
 // descTrouble tells of all collections together, since some are private.
@@ -45,16 +45,11 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 			for kind, n := range g.Records {
 				web.Gauge(ch, descRecords, float64(n), st.Dataset, kind)
 			}
-			lost := map[string]int64{}
-			for kind := range g.Records {
-				lost[kind] = 0
-			}
+			lost := int64(0)
 			for _, l := range catalogue.Losses(g) {
-				lost[l.Kind] = l.Before - l.Now
+				lost += l.Before - l.Now
 			}
-			for kind, n := range lost {
-				web.Gauge(ch, descLost, float64(n), st.Dataset, kind)
-			}
+			web.Gauge(ch, descLost, float64(lost), st.Dataset)
 		}
 		web.Gauge(ch, descGeneration, generation, st.Dataset)
 	}
