@@ -14,15 +14,15 @@ import (
 // conversion is what a raw record was turned into.
 type conversion struct {
 	record ipgeo.Prepared
-	err    error         // why it was refused, or errNothing
-	lost   iprecord.Loss // fields that the record is without; may be nil
-	blank  bool          // the record has nothing to say
+	err    error          // why it was refused, or errNothing
+	lost   *iprecord.Loss // fields that the record is without; may be nil
+	blank  bool           // the record has nothing to say
 }
 
 // size is about how many bytes v takes besides its slot.
 func (v *conversion) size() int64 {
 	size := int64(v.record.Size())
-	for _, lost := range v.lost {
+	for _, lost := range v.losses() {
 		size += int64(refusalBytes + len(lost.Detail))
 	}
 	if v.err == nil {
@@ -35,13 +35,20 @@ func (v *conversion) size() int64 {
 	return size
 }
 
+func (v *conversion) losses() iprecord.Loss {
+	if v.lost == nil {
+		return nil
+	}
+	return *v.lost
+}
+
 // errNothing marks a record that has nothing to say, which is no fault.
 var errNothing = errors.New("the record says nothing")
 
 // ipRange is a range of a source with what its record was turned into.
 func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
 	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
-	for _, lost := range v.lost {
+	for _, lost := range v.losses() {
 		r.lost = append(r.lost, badRecord(lost, label, line))
 	}
 	if v.err == nil {
@@ -63,12 +70,14 @@ type converter struct {
 func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
 	if err != nil {
 		var refused *iprecord.Refusal
+		var loss iprecord.Loss
 		switch {
 		case errors.As(err, &refused):
 			return conversion{err: refused}, nil
-		case !errors.As(err, &v.lost):
+		case !errors.As(err, &loss):
 			return conversion{}, err
 		}
+		v.lost = &loss
 	}
 	if reflect.ValueOf(r).Elem().IsZero() {
 		if c.feed {
