@@ -25,7 +25,7 @@ type AddressOptions struct {
 	Fields string
 	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are
 	// chosen by the content. A type of GeoIP2, alone or as a part of another name, as in
-	// DBIP-ASN-Lite, has fields of its own, and no others may be named.
+	// DBIP-ASN-Lite, has fields of its own, and besides extra no others may be named.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's
@@ -115,7 +115,7 @@ func (o AddressOptions) typed() (AddressOptions, error) {
 			return o, nil
 		}
 		for field := range strings.SplitSeq(o.Fields, ",") {
-			if flat := strings.HasPrefix(t.fields, "traits."); flat && top(field) != "extra" && field != "traits" && !slices.Contains(strings.Split(t.fields, ","), field) {
+			if t.fields != "" && top(field) != "extra" && !slices.ContainsFunc(strings.Split(t.fields, ","), func(f string) bool { return within(f, field) || within(field, f) }) {
 				return o, fmt.Errorf("--database-type %s: clients of this type look for %s, and not for %s; leave --fields out, or give another type", o.DatabaseType, t.fields, field)
 			}
 		}
@@ -129,6 +129,11 @@ func (o AddressOptions) typed() (AddressOptions, error) {
 		return o, fmt.Errorf("--database-type %s: what its clients look for is not known; those known end in %s; or give a type of your own", o.DatabaseType, strings.Join(known, ", "))
 	}
 	return o, nil
+}
+
+// within reports whether a field is another or a part of it.
+func within(field, of string) bool {
+	return field == of || strings.HasPrefix(field, of+".")
 }
 
 // chosen reads a list of fields that belong to a record.

@@ -365,6 +365,7 @@ func TestAddressesRefused(t *testing.T) {
 		{"a.mmdb", export.AddressOptions{Fields: "traits.network"}, "every row has its network"},
 		{"a.mmdb", export.AddressOptions{Fields: "planet"}, "no such member"},
 		{"a.mmdb", export.AddressOptions{Fields: "traits.isp", DatabaseType: "GeoLite2-ASN"}, "not for traits.isp; leave --fields out"},
+		{"a.mmdb", export.AddressOptions{Fields: "country.iso_code,traits,city", DatabaseType: "GeoIP2-Country"}, "not for city; leave --fields out"},
 		{"a.mmdb", export.AddressOptions{DatabaseType: "GeoIP2-DensityIncome"}, "or give a type of your own"},
 	} {
 		if err := export.CheckAddresses(filepath.Join(dir, c.file), c.o); err == nil || !strings.Contains(err.Error(), c.want) {

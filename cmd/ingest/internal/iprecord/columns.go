@@ -104,7 +104,7 @@ func regionCell(d *draft, path string, v any) error {
 }
 
 // Record makes a record of a row. The error is a *Refusal, or beside a record a
-// *Loss.
+// Loss.
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {

@@ -4,6 +4,7 @@
 package iprecord
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,9 +32,17 @@ func (r *Refusal) Error() string {
 	return r.Reason + ": " + r.Detail
 }
 
-// Loss is the error beside a record that lacks a field of its source. The rest is
-// good.
-type Loss struct{ Refusal }
+// Loss is the error beside a record that lacks fields of its source, one or more. The rest
+// is good.
+type Loss []*Refusal
+
+func (l Loss) Error() string {
+	var all []error
+	for _, r := range l {
+		all = append(all, r)
+	}
+	return errors.Join(all...).Error()
+}
 
 // The reasons of a Refusal.
 const (
@@ -61,7 +70,7 @@ type draft struct {
 	country string // a code or a name
 	region  string // ISO 3166-2 code, which is checked against the country
 	place   uint32 // geoname_id of the narrowest thing that is named
-	lost    error  // a *Loss
+	lost    Loss
 }
 
 // setter puts a value into the record; path names it in errors.
@@ -124,7 +133,7 @@ func asn(d *draft, path string, v any) error {
 		}
 		// Prefix-to-AS lists join the origins of a network by _, and sets of them by commas.
 		if i := strings.IndexAny(string(s), "_,"); i > 0 && source.IsDigits(strings.NewReplacer("_", "", ",", "").Replace(string(s))) {
-			d.lost = &Loss{Refusal{ReasonOrigins, source.Excerpt(s)}}
+			d.lost = append(d.lost, &Refusal{ReasonOrigins, source.Excerpt(s)})
 			s = s[:i]
 		}
 		v = s
@@ -367,9 +376,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	if (d.Location.Latitude == nil) != (d.Location.Longitude == nil) {
 		return ipgeo.Record{}, &Refusal{Reason: ReasonHalf}
 	}
-	if lost := d.setRegion(); lost != nil {
-		d.lost = lost
-	}
+	d.setRegion()
 	if z := d.Location.TimeZone; z != "" && !isZoneName(z) {
 		d.Location.TimeZone = ""
 		d.keep("time_zone", z)
@@ -386,7 +393,10 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	}
 	d.setPlace()
 	addCountry(&d.Record)
-	return d.Record, d.lost
+	if d.lost != nil {
+		return d.Record, d.lost
+	}
+	return d.Record, nil
 }
 
 // addCountry adds what follows from the code of the country alone and is
@@ -451,18 +461,16 @@ func (d *draft) setPlace() {
 
 // setRegion puts the ISO 3166-2 code of a region into its subdivision. One of another
 // country is lost: the country counts, for it says more.
-func (d *draft) setRegion() error {
+func (d *draft) setRegion() {
 	country, code, whole := strings.Cut(d.region, "-")
 	if !whole {
 		country, code = d.Country.ISOCode, d.region
 	}
 	if c := countryOf(country); whole && c == nil || d.Country.ISOCode != "" && c.Code != d.Country.ISOCode {
-		return &Loss{Refusal{ReasonRegion, source.Excerpt(d.Country.ISOCode + " " + d.region)}}
-	}
-	if code != "" {
+		d.lost = append(d.lost, &Refusal{ReasonRegion, source.Excerpt(d.Country.ISOCode + " " + d.region)})
+	} else if code != "" {
 		subdivision(d, 0).ISOCode = code
 	}
-	return nil
 }
 
 // keep keeps a value for which there is no field, unless it is no text at all.

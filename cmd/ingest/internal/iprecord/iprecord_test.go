@@ -205,9 +205,9 @@ func TestColumns(t *testing.T) {
 		}
 		got, err := c.Record(row)
 		var r *Refusal
-		var lost *Loss
+		var lost Loss
 		if errors.As(err, &lost) {
-			r = &lost.Refusal
+			r = lost[0]
 		} else {
 			errors.As(err, &r)
 		}
@@ -289,7 +289,7 @@ func FuzzColumns(f *testing.F) {
 	f.Fuzz(func(t *testing.T, country, region, lat, lon, asn, zone string) {
 		r, err := c.Record([][]byte{nil, []byte(country), []byte(region), []byte(lat), []byte(lon), []byte(asn), []byte(zone)})
 		var refused *Refusal
-		var lost *Loss
+		var lost Loss
 		if err != nil && !errors.As(err, &refused) && !errors.As(err, &lost) {
 			t.Fatal(err)
 		}

@@ -248,7 +248,7 @@ func (s *Schema) known(prefix string, m map[string]any) (n int) {
 
 // Record makes a record of the fields of a database. A field of an absurd type
 // or value refuses the whole record, for there is no telling what else in it
-// is wrong; the error is a *Refusal, or beside a record a *Loss.
+// is wrong; the error is a *Refusal, or beside a record a Loss.
 func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	var d draft
 	extra, err := s.take(&d, "", fields)

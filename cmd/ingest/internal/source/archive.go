@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -58,8 +59,9 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		return nil, fmt.Errorf("%s: zip archive of %d members; unpack it and name a file inside", name, len(z.File))
 	}
 	a := &Archive{Path: name, Size: size}
+	openDocument := slices.ContainsFunc(z.File, func(m *zip.File) bool { return m.Name == "META-INF/manifest.xml" })
 	for _, m := range z.File {
-		if is := workbooks[m.Name]; is != "" {
+		if is := workbooks[m.Name]; is != "" && (openDocument || m.Name != contentXML) {
 			return nil, fmt.Errorf("%s: is %s; save its sheet as CSV and name that file", name, is)
 		}
 		// Macintosh archives hold a shadow of each file under these names.
@@ -73,10 +75,14 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
+// contentXML is the member with the text of an OpenDocument, beside its manifest. Other
+// archives may have one of this name, too.
+const contentXML = "content.xml"
+
 // workbooks are kinds of files that are zip archives and none of data, by a member.
 var workbooks = map[string]string{
 	"xl/workbook.xml": "an Excel workbook", "xl/workbook.bin": "an Excel workbook",
-	"content.xml": "an OpenDocument spreadsheet or text", "Index/Document.iwa": "a Numbers document",
+	contentXML: "an OpenDocument spreadsheet or text", "Index/Document.iwa": "a Numbers document",
 }
 
 // plainName reports whether a name is a relative path without tricks. No

@@ -106,6 +106,23 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// A spreadsheet is told by its parts together: archives of data may have one of a name, too.
+func TestOpenArchiveRefusesDocuments(t *testing.T) {
+	for want, members := range map[string][]string{
+		"OpenDocument":      {"content.xml", "META-INF/manifest.xml"},
+		"an Excel workbook": {"xl/workbook.xml"},
+		"":                  {"content.xml", "a.csv"},
+	} {
+		a, err := source.OpenArchive(testfile.Temp(t, "x.zip", zipped(members...)))
+		if err == nil {
+			_ = a.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", members, err)
+		}
+	}
+}
+
 func TestDecompressionIsBounded(t *testing.T) {
 	f, err := source.Open(testfile.Temp(t, "file", testfile.Gzip(make([]byte, 24<<20))))
 	if err != nil {

@@ -15,7 +15,7 @@ var (
 	langParam          = endpoint.Text("lang", endpoint.MaxLanguage, endpoint.Lang.Doc).Bounded("pattern", endpoint.Lang.Schema["pattern"]).Like("de")
 	ipParam            = endpoint.Described(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
 	anyPathParam       = endpoint.Described(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.", endpoint.Schema{"type": "string"}, nil)
-	denyParam          = endpoint.New("deny", "Countries whose callers are refused with 403, so that the proxy refuses their requests.", endpoint.Schema{"type": "array", "items": endpoint.Country.Schema, "minItems": 1, "maxItems": maxDenied}, readCountries)
+	denyParam          = endpoint.New("deny", "Countries whose callers are refused with 403, so that the proxy refuses their requests. Only `/ip/headers` itself reads it: below it, the query is that of the visitor.", endpoint.Schema{"type": "array", "items": endpoint.Country.Schema, "minItems": 1, "maxItems": maxDenied}, readCountries)
 	rangesCountryParam = endpoint.New("country", "Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).Like("de")
 	rangesASNParam     = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.", endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
 	ipVersionParam     = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
@@ -76,7 +76,7 @@ func (s *Room) addressEndpoints() []endpoint.Endpoint {
 			Dearest:  []string{"/ip/batch"},
 		},
 		{
-			Path: "/ip/headers/{path}", Also: []string{"/ip/headers"}, Any: true,
+			Path: headersPath + "/{path}", Also: []string{headersPath}, Any: true,
 			ID: "getAddressHeaders", Tag: "addresses", Rank: 4,
 			Summary: "The caller's place as headers, for a proxy",
 			Doc:     "For the sub-request of a proxy, of any method. It never fails, and is refused by a status only in the countries of `deny`: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used up. There is no body, and that of the request is not read.",
@@ -104,7 +104,7 @@ func (s *Room) rangeEndpoints() []endpoint.Endpoint {
 			Path: "/ip/ranges",
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
 			Summary: "The networks of a country or an autonomous system",
-			Doc:     "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known of has an empty list, unless its code is no country's.",
+			Doc:     "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
 			Params:  []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle:  s.getRanges, Cost: endpoint.Heavy,
 			Answers: endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}}, Keeps: endpoint.Tagged,

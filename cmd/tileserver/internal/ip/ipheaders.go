@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -32,6 +33,9 @@ var (
 	geoRefused     = []string{"refused"}
 )
 
+// headersPath is the path without one of a visitor.
+const headersPath = "/ip/headers"
+
 var geoEmpty = []string{""}
 
 // geoHeaders are the headers of the answer, each with the field it holds.
@@ -47,9 +51,12 @@ var geoHeaders = []struct{ name, field string }{
 
 // getHeaders answers requests of any method to /ip/headers and to all paths
 // below it: some proxies keep the method and append the path of the request
-// they ask about.
+// they ask about. Its query is then the visitor's, and no setting of the proxy's.
 func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
-	denied := denyParam.Of(p)
+	var denied []string
+	if strings.HasSuffix(c.Path(), headersPath) {
+		denied = denyParam.Of(p)
+	}
 	if p.Err != nil {
 		web.LeaveBody(c)
 		return p.Err

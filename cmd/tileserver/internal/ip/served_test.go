@@ -147,8 +147,9 @@ func TestIPHeadersDenied(t *testing.T) {
 		query, ip string
 		status    int
 	}{
-		{"?deny=CH", servertest.CityIP, 403}, {"/shop?deny=fr,ch", servertest.CityIP, 403}, {"?deny=DE", servertest.CityIP, 200}, {"?deny=DE", servertest.CountryIP, 403},
+		{"?deny=CH", servertest.CityIP, 403}, {"?deny=fr,ch", servertest.CityIP, 403}, {"?deny=DE", servertest.CityIP, 200}, {"?deny=DE", servertest.CountryIP, 403},
 		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=", servertest.CityIP, 400},
+		{"/shop?deny=ch", servertest.CityIP, 200}, {"/shop?deny=all", servertest.CityIP, 200}, {"/?deny=all&deny=", servertest.CityIP, 200}, // those of a visitor
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			res := f.Do(method, "/ip/headers"+tt.query, "X-Forwarded-For", tt.ip)

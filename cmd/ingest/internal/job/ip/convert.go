@@ -14,16 +14,16 @@ import (
 // conversion is what a raw record was turned into.
 type conversion struct {
 	record ipgeo.Prepared
-	err    error             // why it was refused, or errNothing
-	lost   *iprecord.Refusal // a field that the record is without; may be nil
-	blank  bool              // the record has nothing to say
+	err    error          // why it was refused, or errNothing
+	lost   *iprecord.Loss // fields that the record is without; may be nil
+	blank  bool           // the record has nothing to say
 }
 
 // size is about how many bytes v takes besides its slot.
 func (v *conversion) size() int64 {
 	size := int64(v.record.Size())
-	if v.lost != nil {
-		size += int64(refusalBytes + len(v.lost.Detail))
+	for _, lost := range v.losses() {
+		size += int64(refusalBytes + len(lost.Detail))
 	}
 	if v.err == nil {
 		return size
@@ -35,14 +35,21 @@ func (v *conversion) size() int64 {
 	return size
 }
 
+func (v *conversion) losses() iprecord.Loss {
+	if v.lost == nil {
+		return nil
+	}
+	return *v.lost
+}
+
 // errNothing marks a record that has nothing to say, which is no fault.
 var errNothing = errors.New("the record says nothing")
 
 // ipRange is a range of a source with what its record was turned into.
 func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
 	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
-	if v.lost != nil {
-		r.lost = []error{badRecord(v.lost, label, line)}
+	for _, lost := range v.losses() {
+		r.lost = append(r.lost, badRecord(lost, label, line))
 	}
 	if v.err == nil {
 		r.record = &v.record
@@ -63,14 +70,14 @@ type converter struct {
 func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
 	if err != nil {
 		var refused *iprecord.Refusal
-		var loss *iprecord.Loss
+		var loss iprecord.Loss
 		switch {
 		case errors.As(err, &refused):
 			return conversion{err: refused}, nil
 		case !errors.As(err, &loss):
 			return conversion{}, err
 		}
-		v.lost = &loss.Refusal
+		v.lost = &loss
 	}
 	if reflect.ValueOf(r).Elem().IsZero() {
 		if c.feed {

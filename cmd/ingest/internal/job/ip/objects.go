@@ -27,8 +27,9 @@ const maxObject = 128 << 10
 
 // The reasons of bad objects.
 const (
-	reasonObject  = "not an object of JSON"
-	reasonNetwork = "an object without its network"
+	reasonObject   = "not an object of JSON"
+	reasonNetwork  = "an object without its network"
+	reasonNetworks = "an object with several networks, and which of them counts is not known"
 )
 
 // objectSchema returns the schema of a list of objects, or nil for anything else: the first
@@ -39,7 +40,7 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 		return nil, nil // reading tells the error
 	}
 	var sample []map[string]any
-	var networks []string
+	var networks []string // those that stand alone
 	for line := range bytes.Lines(head) {
 		o := readObject(line)
 		switch {
@@ -49,7 +50,9 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 			return nil, nil
 		case o.first != "":
 			sample = append(sample, o.fields)
-			networks = append(networks, o.first+o.last+o.length)
+			if o.last+o.length == "" {
+				networks = append(networks, o.first)
+			}
 		}
 		if len(sample) == schemaSample {
 			break
@@ -58,7 +61,7 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 	switch {
 	case sample == nil:
 		return nil, nil
-	case ipcsv.BeginNetworks(networks):
+	case len(networks) == len(sample) && ipcsv.BeginNetworks(networks):
 		return nil, fmt.Errorf("every network in it is one address that begins a network, such as %q; write the length of the prefix behind it, /32 if these addresses alone are meant", networks[0])
 	}
 	return iprecord.Detect("", sample)
@@ -68,34 +71,115 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 // known.
 type object struct {
 	first, last, length string
+	several             bool           // members contradict each other
 	fields              map[string]any // nil if it is no object
+}
+
+// member is one whose name is that of a column of addresses.
+type member struct {
+	name, text string
+	column     ipcsv.Column
+	kind       ipcsv.Kind
 }
 
 func readObject(line []byte) (o object) {
 	if json.Unmarshal(line, &o.fields) != nil {
 		return object{}
 	}
-	var of [4]string
+	members := o.members(line)
+	network, several := best(members, ipcsv.Network)
+	first, severalFirst := best(members, ipcsv.First)
+	last, severalLast := best(members, ipcsv.Last)
+	length, _ := best(members, ipcsv.PrefixLength)
+	for _, m := range []*member{first, last} { // of a network and its bounds the network is enough
+		if m != nil {
+			delete(o.fields, m.name)
+		}
+	}
+	if network != nil && (first == nil || network.kind >= ipcsv.SingleAddress) {
+		first, last = network, nil
+	} else {
+		several = severalFirst || severalLast
+	}
+	for i := range members {
+		if m := &members[i]; m.column == ipcsv.Network && m != first && m.kind <= ipcsv.DottedMask && length == nil {
+			length = m
+		}
+	}
+	for _, m := range []*member{first, length} {
+		if m != nil {
+			delete(o.fields, m.name)
+		}
+	}
+	o.first, o.last, o.length, o.several = first.value(), last.value(), length.value(), several
+	dropNull(o.fields)
+	return o
+}
+
+// best returns the member for a column that says the most, and the first of equals, and
+// whether another says something else.
+func best(members []member, column ipcsv.Column) (m *member, several bool) {
+	for i := range members {
+		switch other := &members[i]; {
+		case other.column != column:
+		case m == nil || other.kind > m.kind:
+			m, several = other, false
+		case other.kind == m.kind && m.kind >= ipcsv.SingleAddress && !sameNetwork(other.text, m.text):
+			several = true
+		}
+	}
+	return m, several
+}
+
+// addressColumns are those of the members that have addresses.
+var addressColumns = [...]ipcsv.Column{ipcsv.Network, ipcsv.First, ipcsv.Last, ipcsv.PrefixLength}
+
+// members returns those that may have addresses, by their names: maps have no order.
+func (o *object) members(line []byte) []member {
+	var all []member
 	for name, v := range o.fields {
-		i := slices.Index([]ipcsv.Column{ipcsv.Network, ipcsv.First, ipcsv.Last, ipcsv.PrefixLength}, cmp.Or(addressNames[name], ipcsv.ColumnNamed(name)))
-		if i < 0 {
+		m := member{name: name, column: cmp.Or(addressNames[name], ipcsv.ColumnNamed(name))}
+		if !slices.Contains(addressColumns[:], m.column) {
 			continue
 		}
 		switch v := v.(type) {
 		case string:
-			of[i] = v
+			m.text = v
 		case float64:
-			of[i] = strconv.FormatFloat(v, 'f', -1, 64)
-		default:
+			m.text = digits(line, name, v)
+		}
+		if m.text == "" {
 			continue
 		}
-		delete(o.fields, name)
+		m.kind = ipcsv.KindOf(m.text, m.column)
+		all = append(all, m)
 	}
-	if o.first, o.last, o.length = of[1], of[2], of[3]; of[0] != "" {
-		o.first, o.last = of[0], ""
+	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// digits returns the number of a member. One of an IPv6 address has more digits than a
+// float64.
+func digits(line []byte, name string, v float64) string {
+	if v < 1<<53 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	dropNull(o.fields)
-	return o
+	var exact map[string]json.RawMessage
+	_ = json.Unmarshal(line, &exact) // it was read before
+	return string(exact[name])
+}
+
+func sameNetwork(a, b string) bool {
+	first, last, _ := ipcsv.ParseRange(a, "", "")
+	f, l, _ := ipcsv.ParseRange(b, "", "")
+	return first == f && last == l
+}
+
+func (m *member) value() string {
+	if m == nil {
+		return ""
+	}
+	return m.text
 }
 
 // addressNames are names that only in a list of columns have a meaning of their own.
@@ -122,6 +206,8 @@ func objectRanges(f io.Reader, schema *iprecord.Schema, label string, c *convert
 			return rows.Bad(reasonObject, source.Excerpt(rows.Text()))
 		case o.first == "":
 			return rows.Bad(reasonNetwork, source.Excerpt(rows.Text()))
+		case o.several:
+			return rows.Bad(reasonNetworks, source.Excerpt(rows.Text()))
 		}
 		a, b, reason := ipcsv.ParseRange(o.first, o.last, o.length)
 		if reason != "" {

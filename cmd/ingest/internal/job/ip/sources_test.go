@@ -214,6 +214,7 @@ func TestIPSourceErrors(t *testing.T) {
 		"a workbook":        {ipFile(t, "x.xlsx", testfile.Zip([2]string{"xl/workbook.xml", "x"}, [2]string{"[Content_Types].xml", "x"})), "is an Excel workbook; save its sheet as CSV", nil},
 		"a BIN":             {ipFile(t, "x.BIN", "\x01\x02\x1a\x0b\x14\x02"+strings.Repeat("\x00", 90)), "BIN file of IP2Location", nil},
 		"objects of firsts": {ipFile(t, "x.ndjson", `{"ip":"9.0.0.0","country":"DE"}`+"\n"), "behind it, /32 if", nil},
+		"firsts of numbers": {ipFile(t, "x.ndjson", `{"ip":150994944,"country":"DE"}`+"\n"), "behind it, /32 if", nil},
 		"networks alone":    {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
 		"addresses alone":   {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
 		"Parquet":           {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
@@ -509,6 +510,8 @@ func TestIPAsItIsMeant(t *testing.T) {
 			"9.0.0.1": `"city":{"geoname_id":2643743,`, "9.0.1.1": `"subdivisions":[{"geoname_id":6269131,`, "9.0.2.1": `"country":{"geoname_id":2635167,`, "9.0.3.1": `"extra":{"geoname_id":1}`}, ""},
 		"several systems of a network": {[]string{"prefix\tlength\tasn\n9.0.0.0\t24\t64500_64501\n9.0.1.0\t24\t64502,64503_64504\n9.0.2.0\t23\t64505\n"}, map[string]string{
 			"9.0.0.1": `{"traits":{"autonomous_system_number":64500}}`, "9.0.1.1": `"autonomous_system_number":64502}`, "9.0.3.255": `"autonomous_system_number":64505}`}, iprecord.ReasonOrigins + " 2, first line 2"},
+		"and a region elsewhere": {[]string{"network,country,region,asn\n9.0.0.0/24,DE,FR-IDF,64500_64501\n"}, map[string]string{"9.0.0.1": `"autonomous_system_number":64500}`},
+			iprecord.ReasonRegion + " 1, first line 2; " + iprecord.ReasonOrigins + " 1, first line 2"},
 		"objects as they are exported": {[]string{`{"network":"9.0.0.0/24","country":{"iso_code":"DE"},"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.5,"longitude":13.4},"traits":{"autonomous_system_number":64500},"extra":{"site":"HQ"}}` + "\n\n" +
 			`{"network":"2003::/32","country":{"iso_code":"AT"},"postal":null}` + "\n"}, map[string]string{
 			"9.0.0.9": `{"city":{"names":{"en":"Berlin"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"DE","names":{"en":"Germany"}},"extra":{"site":"HQ"},"location":{"latitude":52.5,"longitude":13.4},"traits":{"autonomous_system_number":64500}}`,
@@ -519,7 +522,17 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"objects with masks, and bad ones": {[]string{strings.Repeat(`{"ip":"9.0.0.0","netmask":"255.255.255.0","country":"DE"}`+"\n", 500) +
 			`{"ip":"9.1.0.1","prefix_length":16,"country":"DE"}` + "\n" + `{"country":"DE"}` + "\n[]\n"}, map[string]string{"9.0.0.9": `"DE"`, "9.1.0.1": ""},
 			reasonNetwork + " 1, first line 502; " + reasonObject + " 1, first line 503; " + ipcsv.ReasonHost + " 1, first line 501"},
-		"names that nobody knows": {[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"}, map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`}, ""},
+		"objects with two names for networks": {[]string{`{"ip":"9.0.0.1","network":"9.0.0.0/24","country":"DE"}` + "\n" +
+			`{"subnet":"255.255.255.0","prefix":"Office","ip":"9.0.1.0","country":"DE"}` + "\n" +
+			`{"start_ip":"9.0.2.0","prefix":24,"country":"DE"}` + "\n" +
+			`{"start_ip":"9.0.3.0","start":"2024-01-31","network_start_integer":150995712,"end_ip":"9.0.3.255","prefix":"24","country":"DE"}` + "\n"}, map[string]string{
+			"9.0.0.255": `"extra":{"ip":"9.0.0.1"}`, "9.0.1.255": `"extra":{"prefix":"Office"}`, "9.0.2.255": `"DE"`, "9.0.3.255": `"start":"2024-01-31"`}, ""},
+		"objects with two networks": {[]string{strings.Repeat(`{"network":"9.0.0.0/24","country":"DE"}`+"\n", 5) +
+			`{"cidr":"9.0.1.0/24","prefix":"9.0.2.0/24","country":"DE"}` + "\n"}, map[string]string{"9.0.1.1": "", "9.0.2.1": ""}, reasonNetworks + " 1, first line 6"},
+		"objects with decimal addresses": {[]string{`{"ip_from":42540528726795050063891204319802818561,"ip_to":42540528726795050063891204319802818562,"country":"JP"}` + "\n" +
+			`{"ip_from":150994945,"ip_to":150994946,"country":"DE"}` + "\n"}, map[string]string{"2001:200::": "", "2001:200::1": `"JP"`, "2001:200::2": `"JP"`, "2001:200::3": "", "9.0.0.1": `"DE"`, "9.0.0.3": ""}, ""},
+		"objects with firsts that lengths follow": {[]string{`{"ip":"9.0.0.0","country":"DE","mask":24}` + "\n" + `{"ip":"9.0.1.0","mask":24,"country":"DE"}` + "\n"}, map[string]string{"9.0.0.9": `"DE"`}, ""},
+		"names that nobody knows":                 {[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"}, map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // pages are the code pages that are named by number. 28591 is Latin-1.
@@ -43,6 +44,8 @@ func Find(page string) (e encoding.Encoding, known bool) {
 		return nil, true
 	case "ISO88591", "88591", "LATIN1", "ISO885901", "ASCII", "USASCII":
 		return charmap.Windows1252, true
+	case "UTF16": // its byte order mark counts
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), true
 	}
 	if e := pages[plain]; e != nil {
 		return e, true

@@ -21,6 +21,7 @@ func TestFind(t *testing.T) {
 	for name, sample := range map[string]string{
 		"utf-8": "", "UTF8": "", "65001": "", "windows-1252": "\xe4", "cp1252": "\xe4", "latin1": "\xe4", "ISO-8859-1": "\xe4", "ANSI 1252": "\xe4",
 		"850": "\x84", "IBM850": "\x84", "iso-8859-2": "\xe4", "88592": "\xe4", "macintosh": "\x8a", "utf-16le": "\xe4\x00",
+		"UTF-16": "\xfe\xff\x00\xe4", "utf16": "\xff\xfe\xe4\x00", "utf_16": "\xe4\x00",
 	} {
 		e, known := charset.Find(name)
 		if !known || (e == nil) != (sample == "") {

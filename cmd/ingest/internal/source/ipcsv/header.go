@@ -96,7 +96,8 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 }
 
 // name gives column i what its name stands for. Columns for the same are kept under their
-// own names but for the first; two of one name are refused, for nobody knows which counts.
+// own names but for the first; two of one known name that differ are refused, for nobody
+// knows which counts. Of two of an unknown name the second is not read.
 func (h *header) name(i int, name string) error {
 	c, before := ColumnNamed(name), h.columns[:i]
 	if c == Address { // names in use do not tell networks from addresses
@@ -157,6 +158,10 @@ func (h *header) holds(i int, is func([]byte) bool) bool {
 func (h *header) addresses() error {
 	h.chooseNetwork()
 	network, first, last := slices.Index(h.columns, Network), slices.Index(h.columns, First), slices.Index(h.columns, Last)
+	if network >= 0 && first >= 0 && len(h.rows) > 0 && (!h.holds(network, isAddress) || maskLasts(h.rows, first, network)) {
+		h.demote(network) // only its name is that of a network
+		network = -1
+	}
 	var unknown []int // columns of addresses that are called something else
 	for i, c := range h.columns {
 		if (c == Skip || strings.HasPrefix(string(c), Extra)) && h.holds(i, isAddress) {
@@ -197,10 +202,15 @@ func (h *header) chooseNetwork() {
 	}
 	for i, c := range h.columns {
 		if c == Network && i != choice {
-			if h.keep(i, columnName(string(h.names[i]))); h.holds(i, isMask) {
-				h.columns[i] = PrefixLength
-			}
+			h.demote(i)
 		}
+	}
+}
+
+// demote takes a column that is called a network for lengths if it holds some, or keeps it.
+func (h *header) demote(i int) {
+	if h.keep(i, columnName(string(h.names[i]))); h.holds(i, isMask) {
+		h.columns[i] = PrefixLength
 	}
 }
 

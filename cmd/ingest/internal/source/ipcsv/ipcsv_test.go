@@ -195,6 +195,11 @@ func TestNamesCount(t *testing.T) {
 		{"words together", "", "ipAddress,countryCode,abuseScore\n9.0.0.5,DE,100\n", `kept as extra: "abuseScore"`, "2 9.0.0.5-9.0.0.5 |DE|100"},
 		{"a number of rows", "", ";network;country\n0;9.0.0.0/24;DE\n", `not read: ""`, "2 9.0.0.0-9.0.0.255 ||DE"},
 		{"the same twice", "", "network,country,country\n9.0.0.0/24,DE,DE\n", `kept as extra: "country"`, "2 9.0.0.0-9.0.0.255 |DE|DE"},
+		{"lengths that are called a network", "", "start_ip,prefix,country\n10.0.0.0,24,DE\n10.0.2.0,23,AT\n", "", "2 10.0.0.0-10.0.0.255 ||DE, 3 10.0.2.0-10.0.3.255 ||AT"},
+		{"masks that are called one", "", "start_ip,subnet,country\n10.0.0.0,255.255.255.0,DE\n", "", "2 10.0.0.0-10.0.0.255 ||DE"},
+		{"beside both ends", "", "prefix,first,last,country\n24,10.0.0.0,10.0.0.255,DE\n", "", "2 10.0.0.0-10.0.0.255 |||DE"},
+		{"names that are called one", "", "network,first,last,country\nOffice,10.0.0.0,10.0.0.9,DE\n", `kept as extra: "network"`, "2 10.0.0.0-10.0.0.9 Office|||DE"},
+		{"a network beside both ends", "", "first,last,network,country\n10.0.0.0,10.0.0.255,10.0.0.0/24,DE\n", `not read: "first", "last"`, "2 10.0.0.0-10.0.0.255 |||DE"},
 		{"a damaged row first", "", "localhost,DE\n9.0.0.0/24,DE\n9.0.1.0/24,AT\n", `by its content; after the addresses it has country "DE"`, "1! not an IP address, 2 9.0.0.0-9.0.0.255 DE, 3 9.0.1.0-9.0.1.255 AT"},
 		{"a title first", "", "Networks of today\n9.0.0.0/24,DE\n", `by its content; after the addresses it has country "DE"`, "1! too few columns, 2 9.0.0.0-9.0.0.255 DE"},
 		{"comments", "network,extra.id", "; a list, of networks\n// and\tmore\n# of them\n;\n9.0.0.0/24 ; L1\n; the end\n", "", "5 9.0.0.0-9.0.0.255 |L1"},
@@ -457,6 +462,23 @@ func TestDelegations(t *testing.T) {
 		if d := cmp.Diff(want, lines(t, begin+line+strings.Repeat("\narin|US|asn|3|1||assigned", 3))); d != "" {
 			t.Errorf("%s: %s", line, d)
 		}
+	}
+}
+
+// What is bad in an entry of a provider's list is its address.
+func TestBadEntry(t *testing.T) {
+	table, err := OpenJSON(bufio.NewReader(strings.NewReader(`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24"},{}]}`)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reason := ""
+	for _, err := range table.Records() {
+		if bad := (*source.BadRecord)(nil); errors.As(err, &bad) {
+			reason += bad.Reason
+		}
+	}
+	if reason != ReasonAddress {
+		t.Errorf("%q", reason)
 	}
 }
 

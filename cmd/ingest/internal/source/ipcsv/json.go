@@ -70,13 +70,14 @@ func begin(r *bufio.Reader) []byte {
 // several entries of one network the narrowest counts, whatever their order: the one that
 // says the most, and of equals the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
-	t := &Table{name: name, layout: "list of a provider's networks", least: 1,
+	t := &Table{name: name, layout: "list of a provider's networks",
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}
 	const instead = "make it a list of lines, such as by jq -r '… | @csv', with a line of column names"
 	head := begin(r)
 	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+instead,
 		name, ErrColumns, source.Excerpt(head[:min(len(head), 40)]))
 	t.locate()
+	t.least = 1                                    // a bad entry has one field, and its reason is the address
 	known, google, nameless := false, false, false // google: the list has its syncToken, before its networks or behind
 	s := jsonscan.New(r)
 	element := func(int) error {

@@ -109,6 +109,45 @@ func joined(rows [][][]byte) (all [][][]byte) {
 	return all
 }
 
+// Kind is what a text holds of a network. What says more is greater.
+type Kind int
+
+// The kinds. A dotted mask is an address, too, but hardly that of a network.
+const (
+	Digits Kind = iota // 24, as a length
+	DottedMask
+	Unknown
+	NumberedAddress // in decimal
+	SingleAddress
+	WholeNetwork // with its length, or both ends
+)
+
+// KindOf returns the kind of a text. Only a network may be mistaken for its mask, not the end
+// of a range; and of lengths none says more than another.
+func KindOf(text string, column Column) Kind {
+	s := []byte(text)
+	address := isAddress(s)
+	_, _, reason := parseAddr(s)
+	m := readMask(s)
+	switch {
+	case column == PrefixLength && m.length >= 0:
+		return NumberedAddress
+	case column == PrefixLength:
+		return Unknown
+	case column == Network && m.dotted:
+		return DottedMask
+	case column == Network && m.length >= 0:
+		return Digits
+	case address && isWhole(s):
+		return WholeNetwork
+	case address:
+		return SingleAddress
+	case reason == "":
+		return NumberedAddress
+	}
+	return Unknown
+}
+
 // BeginNetworks reports whether all of some networks are single addresses that begin one, so
 // that their lengths were lost.
 func BeginNetworks(networks []string) bool {

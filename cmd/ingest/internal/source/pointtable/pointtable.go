@@ -164,7 +164,10 @@ type Table struct {
 // Columns that are not named are found by their headers.
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
-	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
+	head, err := bom.Skip(r).Peek(64 << 10) // reading tells the error
+	if end := bytes.LastIndexByte(head, '\n'); end >= 0 && !errors.Is(err, io.EOF) {
+		head = head[:end+1] // whole rows only: half a cell is another value
+	}
 	t.head = bytes.Clone(head)
 	format := t.format()
 	format.Header, format.Certain = t.header, t.isPoint

@@ -191,6 +191,26 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// The rows by which a column of codes is found are whole: the first letter of a code is no other
+// value.
+func TestCodesOfManyRows(t *testing.T) {
+	const head, row = "id,lat,lon,country\n", "1,1,1,CH\n"
+	for cut := range len(row) {
+		text := strings.Repeat(" ", cut) + head + strings.Repeat(row, 64<<10/len(row)) + "2,2,2,NA\n"
+		table := pointtable.New(bufio.NewReaderSize(strings.NewReader(text), 128<<10), "f", pointtable.Columns{})
+		last := ""
+		for p, err := range table.Points() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = string(p.Properties)
+		}
+		if last != `{"country":"NA"}` {
+			t.Errorf("%d before it: %s", cut, last)
+		}
+	}
+}
+
 // Words for an empty value are no values, ids or coordinates, and are counted. What may be more is kept:
 // a town, a code of two letters.
 func TestEmptyWords(t *testing.T) {
