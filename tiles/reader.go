@@ -260,7 +260,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	if rt.Lines {
 		_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
 			id, name := s.view.StringTag(f, layout.TagID), s.view.StringTag(f, layout.TagName)
-			if ids != nil && !slices.Contains(ids, string(id)) {
+			if !among(ids, id) {
 				return nil
 			}
 			var lines [][]grid.Point

@@ -154,3 +154,20 @@ func TestDryRefresh(t *testing.T) {
 		}
 	}
 }
+
+// No words stand for an empty cell with --empty=. Nothing in the environment is as nothing said.
+func TestNoEmptyWords(t *testing.T) {
+	file := testfile.Temp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
+	t.Setenv("QUADRILLE_POINTS_EMPTY", "")
+	for flag, want := range map[string]bool{"": true, "--empty=": false, "--empty=x": true} {
+		args := []string{"points", "shops", file, "--data", t.TempDir()}
+		if flag != "" {
+			args = append(args, flag)
+		}
+		var out bytes.Buffer
+		err := run(t.Context(), args, &out, &out)
+		if got := strings.Contains(out.String(), "for an empty one"); err != nil || got != want {
+			t.Errorf("%q: %v, %s", flag, err, out.String())
+		}
+	}
+}

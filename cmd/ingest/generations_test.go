@@ -202,6 +202,15 @@ func TestLoss(t *testing.T) {
 		t.Errorf("other wards: %q", got)
 	}
 	ingest(0, append(publish, "--max-change", "100%")...)
+	if err := os.Remove(filepath.Join(data, "boundaries", "CURRENT")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{append(publish, "--max-change", "100%"), append(publish, "--max-change", "100%", "--dry-run")} {
+		if got := ingest(1, args...); !strings.Contains(got, "what is published cannot be compared with (") || !strings.HasSuffix(got, "to publish all the same, run this again without --max-change") {
+			t.Errorf("%q, where nobody knows what is published: %q", args, got)
+		}
+	}
+	ingest(0, publish...)
 }
 
 // TestVerifyWithoutPointer: whoever has everything verified is told of a lost CURRENT.

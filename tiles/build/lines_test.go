@@ -83,6 +83,10 @@ func TestLinesAgainstSource(t *testing.T) {
 	if f := faults(t, store, r); f != "" {
 		t.Error(f)
 	}
+	text, err := r.AppendGeoJSON(t.Context(), nil, quadkey.Tile{}, []tiles.Selector{{Type: "river", ID: "A"}})
+	if err != nil || strings.Count(string(text), `"Feature"`) != 1 || !strings.Contains(string(text), `"id":"river:a"`) {
+		t.Errorf("the line of an id in other letters: %.200s, %v", text, err)
+	}
 	if types := r.Types(); !types[0].Lines || types[1].Lines {
 		t.Errorf("want river to be lines and land not: %+v", types)
 	}

@@ -55,8 +55,8 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			if err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else if !t.Lines { // older programs stored none of lines
-			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no area"})
+		} else if !t.Lines || v.lines {
+			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no geometry"})
 		}
 		t.area = append(t.area, a)
 		b, _ := row.Value(layout.FamilyWitness, nil)

@@ -124,7 +124,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if opts.Examples <= 0 {
 		opts.Examples = 5
 	}
-	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
+	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, lines: meta.SchemaVersion >= 3, families: map[string]checkFamily{}}
 	for i, t := range meta.Types {
 		v.types = append(v.types, &checkType{TypeMeta: t})
 		v.families[t.Name] = checkFamily{i, kindFeature}
@@ -177,6 +177,7 @@ const progressRows = 1 << 12
 type verifier struct {
 	opts      Options
 	bordered  bool // rows have lines and labels
+	lines     bool // records of lines have geometries
 	budget    int64
 	types     []*checkType
 	families  map[string]checkFamily

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/tilestest"
+	"quadrille/tiles"
 	"quadrille/tiles/build"
 	"quadrille/tiles/internal/layout"
 )
@@ -88,5 +90,26 @@ func TestVerifyWithoutWitnesses(t *testing.T) {
 	setWitnesses(t, store, 0, "f", []byte("half of a"))
 	if report := verify(t, store, meta); len(report.Findings) != 1 || report.Findings[0].Problem != ProblemRow {
 		t.Errorf("%s", describeFindings(report))
+	}
+}
+
+// A record of lines has a geometry, except in what older programs built.
+func TestLinesWithoutGeometry(t *testing.T) {
+	store, meta, _ := built(t, checkWorlds()["neighbours"]...)
+	at := slices.IndexFunc(meta.Types, func(m tiles.TypeMeta) bool { return m.Lines })
+	table, err := store.Table(t.Context(), layout.TableRegions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := cellstore.DeleteColumn(layout.FamilyGeometry, nil, math.MaxInt64-1)
+	if err := table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(meta.Types[at].Byte, "canal"), Ops: []cellstore.Op{op}}); err != nil {
+		t.Fatal(err)
+	}
+	for schema, want := range map[int]bool{2: false, 3: true} {
+		meta.SchemaVersion = schema
+		report := verify(t, store, meta)
+		if got := strings.Contains(describeFindings(report), "no geometry"); got != want {
+			t.Errorf("layout %d: %s", schema, describeFindings(report))
+		}
 	}
 }

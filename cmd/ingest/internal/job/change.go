@@ -37,8 +37,12 @@ func Percent(share float64) string {
 
 // check returns a *ChangeError when the number of records of a kind, or more rows than the
 // share most of them all, have changed. A kind that was not there before is no change of it,
-// and rows that cannot be compared count as the same.
+// and rows that cannot be compared count as the same. If not even the numbers can be read,
+// nothing says that little has changed, which is an error as well.
 func (r *Rehearsal) check(most float64) error {
+	if r.Published == nil && r.Why != nil {
+		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Why)
+	}
 	if r.Published == nil {
 		return nil
 	}

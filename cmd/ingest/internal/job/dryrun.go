@@ -14,7 +14,7 @@ import (
 // Rehearsal is what a dry run found.
 type Rehearsal struct {
 	Would     dataset.Manifest  // of what was built; without a number and files
-	Published *dataset.Manifest // nil: nothing is published
+	Published *dataset.Manifest // nil: nothing is published, or Why it cannot be read
 	// Tables compares the rows. It is nil where nothing is published, or where Why says that
 	// they cannot be compared.
 	Tables []TableChange

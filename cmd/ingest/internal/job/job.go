@@ -184,7 +184,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Opt
 		}
 		if o.DryRun {
 			rep.Rehearsed(r)
-		} else if r.Why != nil {
+		} else if r.Why != nil && r.Published != nil {
 			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the numbers of records: %v", d.Name, r.Why))
 		}
 		if o.MaxChange != nil {

@@ -243,7 +243,8 @@ func tilesEntered(r orb.Ring) (n int64) {
 func checkLayers(inputs []Input) error {
 	view, viewed := "", false
 	for _, in := range inputs {
-		if err := CheckType(in.Type); err != nil {
+		// What is published under a name that was taken since stays served.
+		if err := CheckType(in.Type); err != nil && !in.kept {
 			return err
 		}
 		if in.Worldview != "" {

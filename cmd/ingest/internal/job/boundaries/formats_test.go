@@ -28,7 +28,7 @@ func TestPagesOfRegions(t *testing.T) {
 	}{
 		"one page":         {[]Input{first}, "a.json: is one page of several, says its exceededTransferLimit; fetch all pages and give them together: --layer ward=PAGE1 --layer ward=PAGE2; if nothing is missing, remove what says so from the file", ""},
 		"of another layer": {[]Input{first, other}, "--layer ward=PAGE1 --layer ward=PAGE2", ""},
-		"both":             {[]Input{first, other, last}, "", "a.json: is one page of several, says its exceededTransferLimit; with the last page 3 features were read"},
+		"both":             {[]Input{first, other, last}, "", "a.json: is one page of several, says its exceededTransferLimit; with the last page 3 features were read; whether all pages between are there is not known"},
 		"one geometry": {[]Input{layerInput("ward", testfile.Temp(t, "g.json", `{"type":"GeometryCollection","geometries":[
 			{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]},{"type":"Polygon","coordinates":[[[3,0],[4,0],[4,1],[3,0]]]}]}`), "")},
 			"", "g.json: is a GeometryCollection without attributes: its 2 geometries are one feature; to make a feature of each: ogr2ogr -explodecollections out.geojson "},

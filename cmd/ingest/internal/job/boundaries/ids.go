@@ -64,8 +64,8 @@ func spelled(typ, value, slug string) string {
 	return value
 }
 
-// unify gives values of one candidate that differ only in case one spelling, that with the most
-// capitals, for ids are compared so. It returns the other spellings of the claims that have some.
+// unify gives values of one candidate that differ only in case one spelling, the
+// first in byte order, where capitals come first, for ids are compared so. It returns the other spellings of the claims that have some.
 func unify(claims []claim) (others map[int][]string) {
 	type place struct {
 		level int

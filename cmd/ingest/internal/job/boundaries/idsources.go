@@ -3,7 +3,6 @@ package boundaries
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,9 +23,9 @@ func isNumber(text string) bool {
 // countryNumbers reports whether the ids of features that are plain numbers are those of ISO
 // 3166-1. A number alone says nothing, since tools number rows. At least half of the names must be
 // those of the numbers' countries. Names in another language never are. So the names are not asked
-// if every number of many is that of a country, and if there are none: one number in four is.
+// if every number of many is that of a country: of all numbers, one in four is.
 func countryNumbers(features []source.Feature) bool {
-	const many, few = 20, 3
+	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
 	for i := range features {
 		f := &features[i]
@@ -44,7 +43,7 @@ func countryNumbers(features []source.Feature) bool {
 			}
 		}
 	}
-	if valid == numbers && (numbers >= many || numbers >= few && named == 0) {
+	if valid == numbers && numbers >= many {
 		return true
 	}
 	return named > 0 && 2*agreed >= named
@@ -74,16 +73,26 @@ func sameCountry(name, code string) bool {
 // features' own ids, and columns that are called codes.
 type ownIDs struct {
 	features int
-	columns  map[string]*codeColumn // by folded name
+	columns  []*codeColumn // by rank
 	// serial says that the ids so far are the values of a column in which a database numbers rows.
 	serial bool
 }
 
 // codeColumn is a column that may hold codes, one for each feature, and "" for none.
 type codeColumn struct {
+	key    string // the name, folded
 	name   string
 	rank   int // of its name, the lowest first
 	values []string
+}
+
+// maxCodeColumns is how many columns of codes are held in memory.
+const maxCodeColumns = 10
+
+// byRank orders columns, those whose codes are ids first. Of the levels of GADM and OCHA the
+// deepest is the feature's own.
+func byRank(a, b *codeColumn) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
 }
 
 // serialColumns are folded names of columns in which databases and other tools number rows.
@@ -111,17 +120,18 @@ func codeRank(name string) (rank int, ok bool) {
 // add adds the columns of one more feature.
 func (o *ownIDs) add(c *columns) {
 	if o.features == 0 {
-		o.columns, o.serial = map[string]*codeColumn{}, true
-		for _, key := range slices.Sorted(maps.Keys(c.names)) {
-			name := c.names[key]
-			if rank, ok := codeRank(key); ok && len(o.columns) < maxProperties {
-				o.columns[key] = &codeColumn{name: name, rank: rank}
+		o.serial = true
+		for key, name := range c.names {
+			if rank, ok := codeRank(key); ok {
+				o.columns = append(o.columns, &codeColumn{key: key, name: name, rank: rank})
 			}
 		}
+		slices.SortFunc(o.columns, byRank)
+		o.columns = o.columns[:min(len(o.columns), maxCodeColumns)]
 	}
 	o.features++
-	for key, column := range o.columns {
-		column.values = append(column.values, codeOf(c, key))
+	for _, column := range o.columns {
+		column.values = append(column.values, codeOf(c, column.key))
 	}
 	o.serial = o.serial && c.id != "" && slices.ContainsFunc(serialColumns, func(key string) bool { return c.written(key) == c.id })
 }
@@ -153,15 +163,7 @@ func (c *codeColumn) wrong() (n, first int) {
 // code returns the column whose values can be ids, the first by its name, or nil. almost is a
 // column that comes before it, or the first, but that a few features lack or repeat.
 func (o *ownIDs) code() (best, almost *codeColumn) {
-	columns := make([]*codeColumn, 0, len(o.columns))
 	for _, c := range o.columns {
-		columns = append(columns, c)
-	}
-	// Of the levels of GADM and OCHA the deepest is the feature's own.
-	slices.SortFunc(columns, func(a, b *codeColumn) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
-	})
-	for _, c := range columns {
 		const few = 10
 		wrong, _ := c.wrong()
 		first, counted := rowNumbers(c.values)

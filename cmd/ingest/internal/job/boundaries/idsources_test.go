@@ -50,6 +50,10 @@ func gridded(id, properties string, lon, lat float64) string {
 // A number is nobody's code unless the name, the place or all of the file agree.
 func TestNumbersAreNobodysCodes(t *testing.T) {
 	const lon, lat = 7, 46
+	var many []string
+	for i, n := range []int{4, 8, 10, 12, 16, 20, 24, 28, 31, 32, 36, 40, 44, 48, 50, 51, 52, 56, 60, 64} {
+		many = append(many, gridded(fmt.Sprint(n), "", float64(i), lat))
+	}
 	for name, tc := range map[string]struct {
 		typ      string
 		features []string
@@ -68,6 +72,12 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 		"counties by place":       {"county", []string{gridded(`"04015"`, `"name":"Mohave"`, -114, 35)}, []string{"04015"}, "state=Arizona iso_3166_2=US-AZ country=US", "FIPS codes"},
 		"counties, five lost":     {"county", []string{gridded(`4015`, `"name":"Mohave"`, -114, 35)}, []string{"04015"}, "fips=04015", ""},
 		"counties by country":     {"county", []string{gridded(`"01001"`, `"name":"Autauga","country":"US"`, lon, lat)}, []string{"01001"}, "fips=01001 state=Alabama", ""},
+		"counties of no name":     {"county", []string{gridded(`"01001"`, `"name":"Autauga","country":"United States"`, lon, lat)}, []string{"01001"}, "fips=01001 state=Alabama", ""},
+		"counties by state":       {"county", []string{gridded(`"13001"`, `"name":"Appling","state":"Georgia"`, lon, lat)}, []string{"13001"}, "fips=13001 state=Georgia", ""},
+		"Colombia, no Colorado":   {"county", []string{gridded(`"08001"`, `"name":"Barranquilla","country_code":"CO"`, -74.8, 11)}, []string{"08001"}, "Barranquilla", "features' own ids (1"},
+		"Germany, no Delaware":    {"county", []string{gridded(`"10041"`, `"name":"Saarbrücken","country_code":"DE"`, 7, 49)}, []string{"10041"}, "Saarbrücken", "features' own ids (1"},
+		"the country Georgia":     {"county", []string{gridded(`"13001"`, `"name":"Batumi","country":"Georgia"`, 41.6, 41.6)}, []string{"13001"}, "Batumi", "features' own ids (1"},
+		"fips of a country code":  {"county", []string{gridded("", `"name":"Kiel","country_code":"de","fips":"10001"`, 10, 54)}, []string{"10001"}, "Kiel", "fips (1"},
 		"municipios":              {"county", []string{gridded(`"08019"`, `"name":"Chihuahua"`, -106, 28.6)}, []string{"08019"}, "Chihuahua", "features' own ids"},
 		"rows of countries": {"country", []string{gridded(`"0"`, `"name":"Fiji","iso_a3":"FJI"`, 7, lat), gridded(`"1"`, `"name":"Tanzania","iso_a3":"TZA"`, 8, lat), gridded(`"2"`, `"name":"W. Sahara","iso_a3":"ESH"`, 9, lat),
 			gridded(`"3"`, `"name":"Canada","iso_a3":"CAN"`, 10, lat), gridded(`"4"`, `"name":"United States of America","iso_a3":"USA"`, 11, lat)},
@@ -75,7 +85,8 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 		"rows without codes":     {"country", []string{gridded(`"4"`, `"name":"Spain"`, 7, lat), gridded(`"8"`, `"name":"Italy"`, 8, lat)}, []string{"spain", "italy"}, "Spain", "names (2"},
 		"a column before the id": {"country", []string{gridded(`"004"`, `"name":"Afghanistan","iso_a3":"USA"`, 7, lat)}, []string{"us"}, "iso_a2=US iso_a3=USA", ""},
 		"numbers that agree":     {"country", []string{gridded(`"180"`, `"name":"Dem. Rep. Congo"`, 7, lat), gridded(`"4"`, `"name":"Afghanistan"`, 8, lat), gridded("", `"name":"Kosovo"`, 9, lat)}, []string{"cd", "af", "kosovo"}, "iso_n3=180", "names (1, such as kosovo)"},
-		"numbers without names":  {"country", []string{gridded(`4`, ``, 7, lat), gridded(`8`, ``, 8, lat), gridded(`276`, ``, 9, lat)}, []string{"af", "al", "de"}, "iso_a2=AF", ""},
+		"numbers without names":  {"country", []string{gridded(`4`, ``, 7, lat), gridded(`8`, ``, 8, lat), gridded(`276`, ``, 9, lat)}, []string{"country-u0jjbr", "country-u0jtzp", "country-u0nmvz"}, "", "the type and the place"},
+		"many without names":     {"country", many, []string{"af", "al", "aq", "dz", "as", "ad", "ao", "ag", "az", "ar", "au", "at", "bs", "bh", "bd", "am", "bb", "be", "bm", "bt"}, "iso_a2=AF", ""},
 		"continent of a row":     {"continent", []string{gridded(`0`, `"name":"Fiji","continent":"Oceania"`, 7, lat), gridded(`4`, `"name":"France","iso_a3":"FRA"`, 8, lat)}, []string{"oceania", "europe"}, "Oceania", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +95,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 			if d := cmp.Diff(tc.want, order); d != "" {
 				t.Error(d)
 			}
-			if record := regions[tc.want[0]]; !strings.Contains(record, tc.record) || tc.record[0] >= 'A' && tc.record[0] <= 'Z' && !strings.HasPrefix(record, tc.record) {
+			if record := regions[tc.want[0]]; !strings.Contains(record, tc.record) || tc.record != "" && tc.record[0] >= 'A' && tc.record[0] <= 'Z' && !strings.HasPrefix(record, tc.record) {
 				t.Errorf("%q", record)
 			}
 			if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, tc.note) }) {
@@ -119,6 +130,7 @@ func TestCodesAreFound(t *testing.T) {
 			}
 			return all
 		}(), "", []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"}, `"WARD_CODE" is no id: 1 of 12 regions lack one or repeat one, the first is number 2`},
+		"eleven columns":    {[]string{row(0, "", `"code":"","c1_cd":"x","c2_cd":"x","c3_cd":"x","c4_cd":"x","c5_cd":"x","c6_cd":"x","c7_cd":"x","c8_cd":"x","GEOID":"g7","w_uid":"u1"`), row(1, "", `"code":"","GEOID":"g9","w_uid":"u2"`)}, "", []string{"g7", "g9"}, "GEOID (2"},
 		"serial ids":        {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
 		"ids in a property": {[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)}, "", []string{"k9", "k3"}, "id (2"},
 		"no codes":          {[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)}, "", []string{"a", "b"}, "names"},

@@ -223,3 +223,15 @@ func TestKeptLayerComesBack(t *testing.T) {
 		}
 	}
 }
+
+// A layer that was published before its name was taken stays, and no new one gets the name.
+func TestTakenName(t *testing.T) {
+	ward, taken := layerInput("ward", "a.json", ""), layerInput("points", "b.json", "")
+	if err := checkLayers([]Input{ward, taken}); err == nil || !strings.Contains(err.Error(), `"points" cannot name a region type`) {
+		t.Error(err)
+	}
+	taken.kept = true
+	if err := checkLayers([]Input{taken, ward}); err != nil {
+		t.Error(err)
+	}
+}

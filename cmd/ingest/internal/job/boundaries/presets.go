@@ -471,8 +471,13 @@ func county(c *columns) (d described) {
 // foreign reports whether a column says another country than a state's: other countries number
 // their divisions by columns called fips too. Territories have codes of countries of their own.
 func (c *columns) foreign(us usState) bool {
-	code := c.code(alpha2, "iso_a2")
-	return code != "" && code != "US" && (us.fips < "60" || code != us.postal)
+	for _, column := range []string{"iso_a2", "iso2", "iso3166-1-alpha-2", "country_code"} {
+		code := strings.ToUpper(c.written(column))
+		if alpha2.MatchString(code) && code != "US" && (us.fips < "60" || code != us.postal) {
+			return true
+		}
+	}
+	return false
 }
 
 // inUS reports whether a county lies where the state of this code does, or names the country or
@@ -482,9 +487,15 @@ func (c *columns) inUS(fips string) bool {
 	if !ok {
 		return false
 	}
-	for _, column := range []string{"iso_a2", "country", "country_code", "state", "state_name", "statename", "stusps", "state_abbr"} {
+	// A code of a country may be that of a state as well: CO is Colombia and Colorado.
+	for _, column := range []string{"iso_a2", "country", "country_code"} {
 		switch c.written(column) {
-		case "US", "USA", us.name, us.postal:
+		case "US", "USA", "United States", "United States of America":
+			return true
+		}
+	}
+	for _, column := range []string{"state", "state_name", "statename", "stusps", "state_abbr"} {
+		if text := c.written(column); text == us.name || text == us.postal {
 			return true
 		}
 	}

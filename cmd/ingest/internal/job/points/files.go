@@ -237,19 +237,24 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 	return nil
 }
 
-// decodedHead returns the beginning of a text file in UTF-8. Without a named encoding, it refuses
-// what is no such text.
+// decodedHead returns the beginning of a text file in UTF-8. Without a named encoding, or where the
+// file's own mark says UTF-8, it refuses what is no such text.
 func (j *pointsJob) decodedHead(file *source.File, head []byte) ([]byte, error) {
-	if j.text == nil {
+	if j.text == nil || file.Marked {
 		return head, job.RefuseForeign(file, job.OfShapes)
 	}
 	return io.ReadAll(charset.New(bytes.NewReader(head), file.Path, j.text).Text())
 }
 
-// decoded returns the text of a file in UTF-8. note returns what was guessed about it.
+// decoded returns the text of a file in UTF-8. note returns what was guessed about it. The byte
+// order mark of a file says more than an encoding that is named for all files.
 func (j *pointsJob) decoded(f *pointFile, file *source.File) (text *bufio.Reader, note func() string) {
-	if j.of.Encoding == "" && file.Marked {
-		return file.Reader(), func() string { return "" }
+	if file.Marked {
+		said := ""
+		if j.text != nil {
+			said = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", f.Path, j.of.Encoding)
+		}
+		return file.Reader(), func() string { return said }
 	}
 	r := charset.New(file, f.Path, j.text)
 	if j.of.Encoding == "" {

@@ -182,7 +182,7 @@ func TestPagesOfPoints(t *testing.T) {
 	}{
 		{[]string{first}, "give them together: ingest points mine PAGE1 PAGE2", ""},
 		{[]string{last}, "it says that there are 3 features, and 1 were read", ""},
-		{[]string{last, first}, "", "with the last page 3 features were read"},
+		{[]string{last, first}, "", ""}, // the number says that all are there
 		{[]string{rows}, "", told},
 		{[]string{last, first, rows}, "", told},
 	} {

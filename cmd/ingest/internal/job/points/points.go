@@ -137,8 +137,8 @@ const (
 	reasonType       = "value has not the type that is declared"
 )
 
-// pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has number, unnamed,
-// lost, swapped, object, said and rows while it runs.
+// pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has first,
+// number, unnamed, zero, lost, swapped, object, said and rows while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter

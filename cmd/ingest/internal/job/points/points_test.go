@@ -523,6 +523,8 @@ func TestEncodings(t *testing.T) {
 		"named":         {text: "name;lat;lon\nB\x84ck;46;7\n", encoding: "cp850", want: "Bäck", note: ""},
 		"UTF-16":        {text: "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00", encoding: "utf-16le", want: "Bäck", note: ""},
 		"wrong":         {text: "name;lat;lon\nB\x81ck;46;7\n", encoding: "windows-1252", want: "B\uFFFDck", note: "1 characters are not in the encoding"},
+		"a mark first":  {text: "\ufeffname;lat;lon\nBäck;46;7\n", encoding: "windows-1252", want: "Bäck", note: "begins with the byte order mark of UTF-8 and is read as that, not as the windows-1252 of --encoding"},
+		"mark, GeoJSON": {text: "\ufeff" + feature + "Bäck\"}}", encoding: "850", want: "Bäck", note: "not as the 850 of --encoding"},
 		"named GeoJSON": {text: feature + "B\x84ck\"}}", encoding: "850", want: "Bäck", note: ""},
 	} {
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}

@@ -48,6 +48,7 @@ func (s *Said) add(name string, c *collection) {
 	switch {
 	case c.more == "":
 		s.last++
+	case c.matched >= max(1, c.features): // the number says more: some servers link to a next page that is empty
 	case s.more == "":
 		s.more = fmt.Sprintf("%s: is one page of several, says its %s", name, c.more)
 	}
@@ -87,12 +88,13 @@ func (s *Said) Missing(pages string) error {
 	return nil
 }
 
-// Together returns a note that pages were taken together, or "" if there were none.
+// Together returns a note that pages which do not say how many features there are were taken
+// together, or "" if there were none.
 func (s *Said) Together() string {
 	if s.more == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s; with the last page %d features were read", s.more, s.read)
+	return fmt.Sprintf("%s; with the last page %d features were read; whether all pages between are there is not known", s.more, s.read)
 }
 
 // member reads a member of a FeatureCollection that is not of its features; ok says whether it

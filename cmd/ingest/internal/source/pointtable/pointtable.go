@@ -395,10 +395,12 @@ func (t *Table) row(p *source.Point) error {
 	return nil
 }
 
-// isPoint reports whether fields have a position.
+// isPoint reports whether fields have a position. It is asked of text that is only looked at, and
+// which decides nothing else.
 func (t *Table) isPoint(fields [][]byte) bool {
 	var p source.Point
-	return t.position(fields, &p) == nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180
+	probe := *t
+	return probe.position(fields, &p) == nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180
 }
 
 // degrees parses a coordinate.

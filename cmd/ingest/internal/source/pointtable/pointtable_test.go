@@ -288,6 +288,14 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
+// Text that is only looked at says nothing of the order of the positions that are read.
+func TestOrderOfLookedAt(t *testing.T) {
+	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n", pointtable.Columns{Lat: "p", Lon: "p"})
+	if err != nil || len(bad) > 0 || len(found) != 2 || taken.Order != pointtable.LatLon {
+		t.Errorf("%v, %q, %q, %v", found, taken.Order, bad, err)
+	}
+}
+
 // Well-known text of any length spoils its row alone.
 func TestLongPosition(t *testing.T) {
 	for _, long := range []string{"POINT(" + strings.Repeat("7 ", 100_000), "<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)"} {
