@@ -116,6 +116,7 @@ func (b *Batch) Run() error {
 	whole := errors.Is(b.body.err, io.EOF)
 	if !whole {
 		b.hangUp()
+		b.c.Set(unread, true)
 	}
 	switch {
 	case errors.Is(err, ErrGone):
@@ -130,9 +131,6 @@ func (b *Batch) Run() error {
 		b.answer.Status = http.StatusBadRequest
 	}
 	_ = b.finish() // the client is gone if this fails
-	if !whole {
-		leaveRead(b.c)
-	}
 	return nil
 }
 
