@@ -99,7 +99,7 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 
 // Bounds of reading a body on after the request was answered.
 const (
-	lingerPause = 2 * time.Second // between bytes
+	lingerPause = 2 * time.Second  // between bytes
 	lingerTime  = 10 * time.Second // less than the default of --drain-timeout
 	lingerBytes = 1 << 30
 )
