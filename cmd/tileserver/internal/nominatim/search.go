@@ -50,8 +50,8 @@ type filter struct {
 	country   string // that a structured query names
 	// within are regions that are called so, if no country is. A result is in one of them or is it.
 	within []names.Feature
-	dedupe    bool
-	limit     int
+	dedupe bool
+	limit  int
 }
 
 // search answers /search: what a text names.
