@@ -3,6 +3,7 @@ package geocoder
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"quadrille/ask/hierarchy"
 	"quadrille/places/names"
@@ -11,20 +12,24 @@ import (
 
 // continents are names of what is larger than countries. A text that is one of these means nothing
 // smaller, even if nothing so large is published: a town may be called Africa in one of its names.
-var continents = strings.Split("africa,afrika,afrique,europe,europa,asia,asien,asie,azie,"+
-	"north america,nordamerika,noord-amerika,amerique du nord,america del norte,america do norte,nord america,nordamerica,"+
-	"south america,sudamerika,suedamerika,zuid-amerika,amerique du sud,america del sur,america do sul,sud america,sudamerica,"+
-	"central america,latin america,latinoamerica,lateinamerika,the americas,eurasia,oceania,ozeanien,oceanie,oceanien,"+
-	"antarctica,antarktis,antarktika,antarctique,antartida,antartica,european union,europaische union,europaeische union,union europeenne,union europea,europese unie", ",")
+var continents = sync.OnceValue(func() map[string]bool {
+	folded := map[string]bool{}
+	for name := range strings.SplitSeq("africa,afrika,afrique,europe,europa,asia,asien,asie,azie,"+
+		"north america,nordamerika,noord-amerika,amerique du nord,america del norte,america do norte,nord america,nordamerica,"+
+		"south america,sudamerika,suedamerika,zuid-amerika,amerique du sud,america del sur,america do sul,sud america,sudamerica,"+
+		"central america,latin america,latinoamerica,lateinamerika,the americas,eurasia,oceania,ozeanien,oceanie,oceanien,"+
+		"antarctica,antarktis,antarktika,antarctique,antartida,antartica,european union,europaische union,europaeische union,union europeenne,union europea,europese unie", ",") {
+		folded[string(search.Fold(nil, name))] = true
+	}
+	return folded
+})
 
 // union is the code of the European Union. In small letters it may begin any name.
 const union = "EU"
 
 // largest reports whether a text names what is larger than countries.
 func largest(text string) bool {
-	return text == union || slices.ContainsFunc(continents, func(name string) bool {
-		return string(search.Fold(nil, text)) == string(search.Fold(nil, name))
-	})
+	return text == union || continents()[string(search.Fold(nil, text))]
 }
 
 // beyond keeps, for a text that names what is larger than countries, what may be so large.

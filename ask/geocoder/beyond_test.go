@@ -6,6 +6,7 @@ import (
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
+	"quadrille/quadkey"
 )
 
 // The name of a continent stands for nothing smaller, whatever has it among its names.
@@ -32,6 +33,23 @@ func TestBeyond(t *testing.T) {
 	}
 	if got != "123" {
 		t.Errorf("left are %s", got)
+	}
+}
+
+// What is asked for within countries or a box is no continent, but a town that is called like one.
+func TestBeyondWithin(t *testing.T) {
+	town := []places.Place{{ID: 1, Name: "Asia", Country: "US", Lat: 40, Lon: -100, Population: 900}}
+	s := serveFrom(t, openStore, town, nil, boundarySet, placesSet, nameSet).Begin()
+	defer s.Release()
+	for want, queries := range map[int][]Query{
+		0: {{Text: "Asia"}, {Text: "Asia", Countries: []string{"PE"}}},
+		1: {{Text: "Asia", Countries: []string{"US"}}, {Text: "Asia", Box: &quadkey.Box{South: 39, West: -101, North: 41, East: -99}}},
+	} {
+		for _, q := range queries {
+			if found, err := s.Search(t.Context(), q); err != nil || len(found) != want {
+				t.Errorf("%+v: %d results, %v, want %d", q, len(found), err, want)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ const (
 	begunLetters = 2
 	// maxContexts bounds the ways of reading a text that are tried.
 	maxContexts = 12
+	// maxBegun bounds the namesakes around which regions are looked for whose names have only begun.
+	// The most important are first.
+	maxBegun = 20
 )
 
 // reading is a way to read a text: a name, and the regions around.
@@ -87,24 +91,29 @@ func (f *finding) typing() (done bool, err error) {
 	if err := f.share(wholeSeeks, func() error { return f.match(name, candidates, nil, contextPenalty) }); err != nil {
 		return false, unsearchable(err)
 	}
+	slices.SortStableFunc(f.found[before:], func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	var failed error
+	looked := 0
 	begins := func(text string) bool { return strings.HasPrefix(string(search.Fold(nil, text)), begun) }
 	done = keep(func(r *Result) bool {
 		if r.Kind == Place && begins(r.Place.Admin1Name) {
 			return true
 		}
+		if looked++; failed != nil || looked > maxBegun {
+			return false
+		}
 		around := r.Parents
-		if r.Kind == Place && failed == nil {
+		if r.Kind == Place {
 			around, failed = f.view.Of(f.ctx, &r.Place)
 		}
 		of := Result{Feature: r.Feature, Place: r.Place}
 		of.Parents = slices.Clip(around)
-		if err := f.complete(&of); err != nil {
-			failed = err
+		if failed == nil {
+			failed = f.complete(&of)
 		}
 		return slices.ContainsFunc(of.Parents, func(p names.Parent) bool { return begins(p.Name) })
 	})
-	return done, failed
+	return done && failed == nil, failed
 }
 
 // unsearchable is nil for the error of a text without letters and digits.

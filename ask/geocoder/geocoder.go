@@ -214,7 +214,7 @@ func (f *finding) search() error {
 	if err := f.share(f.budget.Seeks-min(f.q.Limit*f.labelSeeks(), maxLabels), f.find); err != nil {
 		return err
 	}
-	if f.wants(names.Region) && largest(f.q.Text) {
+	if f.wants(names.Region) && len(f.q.Countries) == 0 && f.q.Box == nil && largest(f.q.Text) {
 		f.beyond()
 	}
 	f.preferCodes()

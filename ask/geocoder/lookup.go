@@ -53,31 +53,34 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 }
 
 // CountryNamed returns the ISO 3166-1 alpha-2 code of the country that a text names or is the code
-// of, "" if there is none.
-func (s *Session) CountryNamed(ctx context.Context, text string) (string, error) {
+// of. If there is none it is "", and the regions are those with the name: England is one.
+func (s *Session) CountryNamed(ctx context.Context, text string) (code string, regions []names.Feature, err error) {
 	text = typed(text)
 	f, err := s.begin(ctx, &Query{Text: text})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if code := alpha2(text); code != "" && f.places != nil {
 		if _, err := f.places.Country(ctx, code); err == nil || !errors.Is(err, places.ErrNoCode) {
-			return code, ask.Inside(err)
+			return code, nil, ask.Inside(err)
 		}
 	}
 	if f.names == nil {
-		return "", nil
+		return "", nil, nil
 	}
-	list, err := f.regionsNamed(text, false)
-	if err == nil && !slices.ContainsFunc(list, isCountry) {
-		list, err = f.regionsOf(text)
+	regions, err = f.regionsNamed(text, false)
+	if err == nil && !slices.ContainsFunc(regions, isCountry) {
+		var more []names.Feature
+		more, err = f.regionsOf(text)
+		regions = append(regions, more...)
 	}
-	for i := range list {
-		if err == nil && isCountry(list[i]) {
-			return CountryOf(&Result{Feature: list[i]}), nil
-		}
+	if err != nil {
+		return "", nil, err
 	}
-	return "", err
+	if at := slices.IndexFunc(regions, isCountry); at >= 0 {
+		return CountryOf(&Result{Feature: regions[at]}), nil, nil
+	}
+	return "", regions, nil
 }
 
 // Region reads a region, and returns false if there is none.

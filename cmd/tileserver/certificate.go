@@ -29,6 +29,9 @@ func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tl
 			if err := pair.usable(time.Now()); err != nil {
 				log.Warn("clients will refuse the certificate", "flag", certificateFlags, "error", err)
 			}
+			if err := pair.doubtful(time.Now()); err != nil {
+				log.Warn("some clients may refuse the certificate", "flag", certificateFlags, "error", err)
+			}
 		}
 		return pair, err
 	}, c.TLSCert, c.TLSKey)
@@ -36,8 +39,8 @@ func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tl
 		return nil, err
 	}
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "quadrille_tls_certificate_expiry_seconds", Help: "When the certificate of --tls-cert, or one of its chain, expires, in seconds since 1970.",
-	}, func() float64 { return float64(certificate.get().until.Unix()) }))
+		Name: "quadrille_tls_certificate_expiry_seconds", Help: "When the certificate of --tls-cert expires, in seconds since 1970.",
+	}, func() float64 { return float64(certificate.get().chain[0].NotAfter.Unix()) }))
 	c.reloads = append(c.reloads, certificate.again)
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -60,10 +63,10 @@ func (c *config) checkCertificate() error {
 	return nil
 }
 
-// certificate is a chain and its key. All of the chain is valid from one time until another.
+// certificate is a chain and its key. The first of the chain is the server's own.
 type certificate struct {
 	tls.Certificate
-	from, until time.Time
+	chain []*x509.Certificate
 }
 
 func (c *config) readCertificate() (*certificate, error) {
@@ -87,23 +90,29 @@ func (c *config) readCertificate() (*certificate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: a certificate of the chain cannot be read: %w", c.TLSCert, err)
 		}
-		if one.NotBefore.After(pair.from) {
-			pair.from = one.NotBefore
-		}
-		if pair.until.IsZero() || one.NotAfter.Before(pair.until) {
-			pair.until = one.NotAfter
-		}
+		pair.chain = append(pair.chain, one)
 	}
 	return pair, nil
 }
 
-// usable says why clients would refuse the certificate at a time.
+// usable says why clients would refuse the server's own certificate at a time.
 func (p *certificate) usable(now time.Time) error {
-	switch {
-	case now.After(p.until):
-		return fmt.Errorf("the certificate, or one of its chain, has expired on %s: renew it", p.until.UTC().Format(time.RFC3339))
-	case now.Before(p.from):
-		return errors.New("the certificate, or one of its chain, is not valid before " + p.from.UTC().Format(time.RFC3339) + ": wait, or set the clock of this machine if it is wrong")
+	switch own := p.chain[0]; {
+	case now.After(own.NotAfter):
+		return fmt.Errorf("the certificate has expired on %s: renew it", own.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(own.NotBefore):
+		return errors.New("the certificate is not valid before " + own.NotBefore.UTC().Format(time.RFC3339) + ": wait, or set the clock of this machine if it is wrong")
+	}
+	return nil
+}
+
+// doubtful says what is wrong with the rest of the chain. Clients may find another way to a root
+// that they trust, as they do from one that is signed by two.
+func (p *certificate) doubtful(now time.Time) error {
+	for _, one := range p.chain[1:] {
+		if now.After(one.NotAfter) || now.Before(one.NotBefore) {
+			return fmt.Errorf("%.60q of the chain is valid from %s to %s only: fetch the chain anew, or leave it out", one.Subject.CommonName, one.NotBefore.UTC().Format(time.RFC3339), one.NotAfter.UTC().Format(time.RFC3339))
+		}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ type config struct {
 
 	Listen         string        `group:"network" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
 	SocketMode     fileMode      `group:"network" default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
-	MaxConnections int           `group:"network" default:"8192" placeholder:"N" help:"Connections that may be open at once, ${default} if not given, 0 for any number; more wait until others end."`
+	MaxConnections int           `group:"network" default:"8192" placeholder:"N" help:"Connections that may be open at once, 0 for any number; more wait until others end. If not given, ${default}, or less where the server may open few files."`
 	ReadTimeout    time.Duration `group:"network" default:"10s" help:"Longest time a client may take to send a request."`
 	WriteTimeout   time.Duration `group:"network" default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
 	IdleTimeout    time.Duration `group:"network" default:"120s" help:"How long an unused connection is kept open."`
@@ -90,7 +90,7 @@ type config struct {
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
 	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Half is for blocks of the store, or rows of a remote one, half for finished tiles."`
-	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
+	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once; more are told to come back in a second. If not given, ${default}, or less where there is little memory."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
 	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch, compressed or not, ${default} if not given."`

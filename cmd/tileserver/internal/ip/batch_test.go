@@ -141,9 +141,11 @@ func TestBatchHeaders(t *testing.T) {
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, told := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
-		text := servertest.Body(t, f.Post("/ip/batch", strings.NewReader(servertest.CityIP+servertest.GapIP), "Content-Type", kind))
-		if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != told {
-			t.Errorf("%s: %s", kind, text)
+		for end, one := range map[string]bool{"": true, "\n": false, "\n" + servertest.CityIP: false} {
+			text := servertest.Body(t, f.Post("/ip/batch", strings.NewReader(servertest.CityIP+servertest.GapIP+end), "Content-Type", kind))
+			if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != (told && one) {
+				t.Errorf("%s, %q at the end: %s", kind, end, text)
+			}
 		}
 	}
 }

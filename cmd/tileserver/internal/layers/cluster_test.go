@@ -85,6 +85,9 @@ func TestClusters(t *testing.T) {
 	for _, path := range []string{"/points/shops/cluster/0-0", "/points/shops/cluster/x", "/points/shops/cluster/23-0"} {
 		servertest.WantProblem(t, w.Get(path), 404, "cluster-not-found")
 	}
+	for _, at := range []string{"at=1", "at=", "at=1&limit=2"} {
+		servertest.WantProblem(t, w.Get("/points/shops/cluster/0-0?"+at), 400, "bad-parameter")
+	}
 	servertest.WantProblem(t, w.Get("/points/secret/cluster/0-0"), 404, "collection-not-found")
 	servertest.WantProblem(t, w.Get("/points/drivers/cluster/track"), 404, "cluster-not-found")
 }

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -176,9 +177,10 @@ func (l *list) withinRegion() endpoint.Endpoint {
 func (l *list) cluster() endpoint.Endpoint {
 	e := l.endpoint("/cluster/{cluster}", "Cluster", 2, false)
 	e.Summary, e.Handle = "The "+l.Words.Things+" in a cluster", l.getCluster
-	e.Doc = "Exactly those that the cluster of a tile stands for: every point is in one cluster of a zoom, or shown alone. A cluster is one of the tiles as they are now; when points have moved, its id may be gone."
+	e.Doc = "Exactly those that the cluster of a tile stands for: every point is in one cluster of a zoom, or shown alone. A cluster is one of the tiles as they are now; when points have moved, its id may be gone. The list is of the points as they are now, too: one that was written in between may be there or missing."
 	e.Problems = append(e.Problems, "cluster-not-found")
 	l.area(&e, clusterParam)
+	e.Params = slices.DeleteFunc(e.Params, func(p endpoint.Param) bool { return p == endpoint.Param(pastParam) })
 	return e
 }
 

@@ -184,13 +184,21 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return l.sendWithin(c, p, func(of feature.Layer) (area, error) {
+	if l.Open && p.Values().Has(pastParam.Name) {
+		return endpoint.Refuse(endpoint.ErrParameter, pastParam.Name, "Leave out at: clusters are made of the points as they are now.")
+	}
+	return l.sendWithin(c, p, func(of feature.Layer) (in area, err error) {
 		clusters, ok := of.(feature.Clusterer)
 		if !ok {
-			return area{}, endpoint.ErrNoRoute
+			return in, endpoint.ErrNoRoute
 		}
-		in, err := clusters.Cluster(c.Request().Context(), values[len(values)-1])
-		return area{Area: in}, err
+		ctx, cancel := context.WithTimeout(c.Request().Context(), l.room.Timeout)
+		defer cancel()
+		err = l.room.InTurn(l.room.As(ctx, c), func(turn context.Context) (err error) {
+			in.Area, err = clusters.Cluster(turn, values[len(values)-1])
+			return err
+		})
+		return in, err
 	})
 }
 

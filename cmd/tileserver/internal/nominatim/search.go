@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"quadrille/ask/geocoder"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/quadkey"
@@ -47,8 +48,10 @@ type filter struct {
 	// countries are ISO 3166-1 alpha-2 in lower case: more than a search takes.
 	countries []string
 	country   string // that a structured query names
-	dedupe    bool
-	limit     int
+	// within are regions that are called so, if no country is. A result is in one of them or is it.
+	within []names.Feature
+	dedupe bool
+	limit  int
 }
 
 // search answers /search: what a text names.
@@ -100,9 +103,18 @@ func (q *request) search(ctx context.Context) error {
 }
 
 // inCountry makes the country that a structured query names a condition, and reports whether
-// anything can fulfil it. A query of nothing else asks for the country itself.
+// anything can fulfil it. A query of nothing else asks for the country itself. What many take for
+// a country may be a region: of England the regions of that name are the condition.
 func (q *request) inCountry(ctx context.Context, query *geocoder.Query, f *filter) (bool, error) {
-	code, err := q.CountryNamed(ctx, f.country)
+	code, regions, err := q.CountryNamed(ctx, f.country)
+	if err == nil && code == "" && len(regions) > 0 {
+		f.within, query.Limit = regions, candidates
+		if query.Text == "" {
+			f.limit, f.max = 1, geocoder.RankCounty-1
+		}
+		query.Text = strings.TrimPrefix(query.Text+", "+f.country, ", ")
+		return true, nil
+	}
 	if err != nil || code == "" || len(query.Countries) > 0 && !slices.Contains(query.Countries, code) {
 		return false, err
 	}
@@ -268,8 +280,22 @@ func (f *filter) passes(e *entry) bool {
 	if len(f.countries) > 0 && !slices.Contains(f.countries, strings.ToLower(e.country)) {
 		return false
 	}
+	if len(f.within) > 0 && !slices.ContainsFunc(f.within, e.isWithin) {
+		return false
+	}
 	id := strconv.FormatUint(e.id, 10)
 	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
+}
+
+// isWithin reports whether a result is a region or in it. The row of a place may tell a region that
+// has another id where it is drawn.
+func (e *entry) isWithin(region names.Feature) bool {
+	if e.Type == region.Type && feature.SameID(e.ID, region.ID) {
+		return true
+	}
+	return slices.ContainsFunc(e.Parents, func(p names.Parent) bool {
+		return p.Type == region.Type && feature.SameID(p.ID, region.ID) || strings.EqualFold(p.Name, region.Name)
+	})
 }
 
 // namesakesM is the distance from which two places of one name are different places, in metres.

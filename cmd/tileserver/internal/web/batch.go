@@ -62,6 +62,7 @@ type Batch struct {
 	// Line is the number of the line that Each gave last, from 1.
 	Line  int64
 	first int64 // the number of the first line that is not blank, 0 before it
+	split bool  // the first line has an end, so that there may be more
 
 	body  batchBody
 	lines *bufio.Reader
@@ -116,6 +117,7 @@ func (b *Batch) Run() error {
 	whole := errors.Is(b.body.err, io.EOF)
 	if !whole {
 		b.hangUp()
+		b.c.Set(unread, true)
 	}
 	switch {
 	case errors.Is(err, ErrGone):
@@ -130,9 +132,6 @@ func (b *Batch) Run() error {
 		b.answer.Status = http.StatusBadRequest
 	}
 	_ = b.finish() // the client is gone if this fails
-	if !whole {
-		leaveRead(b.c)
-	}
 	return nil
 }
 
@@ -181,6 +180,9 @@ func (b *Batch) next() ([]byte, error) {
 	default:
 		b.Line++
 		return nil, b.explain(err)
+	}
+	if b.Line == 0 {
+		b.split = err == nil
 	}
 	if b.Line++; b.Line > b.Lines {
 		return nil, endpoint.Refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")

@@ -99,10 +99,25 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 
 // Bounds of reading a body on after the request was answered.
 const (
-	lingerPause = 2 * time.Second // between bytes
-	lingerTime  = 30 * time.Second
+	lingerPause = 2 * time.Second  // between bytes
+	lingerTime  = 10 * time.Second // less than the default of --drain-timeout
 	lingerBytes = 1 << 30
 )
+
+// unread marks a request whose body was not read to its end although its status is no failure.
+const unread = "unread body"
+
+// lingering reads the bodies of refused requests on. Neither a place among the requests that run,
+// nor a measured time, lasts so long.
+func lingering(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := h(c)
+		if c.Response().Status >= http.StatusBadRequest || c.Get(unread) != nil {
+			leaveRead(c)
+		}
+		return err
+	}
+}
 
 // leaveRead sends the answer to a request whose body may not have been read to its end, and
 // reads on for a while. Many clients look for an answer only once they have sent everything.

@@ -105,3 +105,65 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 		})
 	}
 }
+
+// watchedBody is a body of so many lines, which looks at the server once that has answered.
+type watchedBody struct {
+	*strings.Reader
+	to   *httptest.ResponseRecorder
+	look func()
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.to.Flushed {
+		b.look()
+	}
+	return b.Reader.Read(p[:min(len(p), 2000)])
+}
+
+func (b *watchedBody) Close() error { return nil }
+
+// While the rest of a refused body is read, the request has ended: it takes no place, and the time
+// of it is counted.
+func TestNoPlaceForTheRest(t *testing.T) {
+	k := New(&Config{Metrics: NewMetrics()})
+	h := k.Handler([]endpoint.Endpoint{
+		{Path: "/lines", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, Loose: true, Body: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
+			b := k.NewBatch(c, BatchLimits{Lines: 2, Bytes: 1 << 20, Timeout: time.Hour})
+			defer b.Release()
+			b.Wait = func() error { return nil }
+			b.Text, b.Refuse = true, func(err error) { b.RefuseLine("", "", err) }
+			b.Answer = func() error {
+				return b.Each(errBodyCorrupt, func([]byte, error) error {
+					b.Body = append(b.Body, "{}\n"...)
+					return nil
+				})
+			}
+			return b.Run()
+		}},
+		{Path: "/refused", Methods: []string{http.MethodPost}, Cost: endpoint.Light, Loose: true, Body: true, Handle: func(echo.Context, *endpoint.Params) error {
+			return ErrKeyMissing
+		}},
+	})
+	for path, status := range map[string]int{"/lines": 200, "/refused": 401} {
+		w := httptest.NewRecorder()
+		looked := false
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Body = &watchedBody{strings.NewReader(strings.Repeat(strings.Repeat("x", 99)+"\n", 5000)), w, func() {
+			looked = true
+			if n, m := k.running.Taken(), k.streams.Taken(); n != 0 || m != 0 {
+				t.Fatalf("%s: it takes %d places and %d of streams", path, n, m)
+			}
+			var ended int64
+			for i := range stripes {
+				ended += k.metrics.route(path).stripes[i].classes[status/100-1].Load()
+			}
+			if ended != 1 {
+				t.Fatalf("%s: %d such requests have ended", path, ended)
+			}
+		}}
+		h.ServeHTTP(w, r)
+		if w.Code != status || !looked {
+			t.Errorf("%s: %d, the rest was read: %v", path, w.Code, looked)
+		}
+	}
+}

@@ -45,9 +45,7 @@ type LineError struct {
 // member that says what the line was about; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
 	_, p := b.kit.Classify(b.kit.Replaced(err))
-	if b.Line == 1 && strings.HasPrefix(b.c.Request().Header.Get("Content-Type"), formType) {
-		p.Detail += " curl -d takes the ends of lines out, so that all are one: use --data-binary @FILE."
-	}
+	p.Detail += b.Joined(b.Line)
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {
 		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)
@@ -56,6 +54,15 @@ func (b *Batch) RefuseLine(name, value string, err error) {
 	b.Body = appendText(append(b.Body, `,"title":`...), p.Title)
 	b.Body = appendText(append(b.Body, `,"detail":`...), p.Detail)
 	b.Body = append(b.Body, "}}\n"...)
+}
+
+// Joined is the advice for a line that is the whole body because curl has taken the ends of lines
+// out of it, "" for any other. It may be called once the line was read.
+func (b *Batch) Joined(line int64) string {
+	if line != 1 || b.split || !strings.HasPrefix(b.c.Request().Header.Get("Content-Type"), formType) {
+		return ""
+	}
+	return " curl -d takes the ends of lines out, so that all are one: use --data-binary @FILE."
 }
 
 // appendText writes a JSON string.

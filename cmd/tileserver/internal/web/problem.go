@@ -78,22 +78,22 @@ func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge
 // judge is Judge of an error that has its meaning.
 func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 	k, p := s.Classify(err)
-	p.Detail += slashAdvice(k, c.Request().URL.Path)
+	p.Detail += slashAdvice(k, c.Request().URL.EscapedPath())
 	if k.Status >= http.StatusInternalServerError && !k.Expected {
 		s.LogFailure(c, err)
 	}
 	return k, p
 }
 
-// slashAdvice names a slash too many in the path of a request that failed for its address.
-// Proxies and clients make such paths when they join two halves.
+// slashAdvice tells of a slash too many in the escaped path of a request that failed for its
+// address. Proxies and clients make such paths when they join two halves. A slash that is escaped
+// belongs to an id.
 func slashAdvice(k *Kind, path string) string {
 	if k.Status != http.StatusNotFound && k.Status != http.StatusBadRequest {
 		return ""
 	}
-	if before, after, twice := strings.Cut(path, "//"); twice {
-		after = strings.TrimLeft(after, "/")
-		return fmt.Sprintf(" There are two slashes in a row in the path: write %.80q instead.", before+"/"+after[:min(len(after), 40)])
+	if strings.Contains(path, "//") {
+		return " There are two slashes in a row in the path: write one."
 	}
 	if k.Type == "not-found" && len(path) > 1 && path[len(path)-1] == '/' {
 		return " The path ends with a slash: leave it out."

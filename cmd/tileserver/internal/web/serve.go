@@ -28,17 +28,7 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
 			c.Response().Header()["Allow"] = []string{list}
 		}
-		if s.tracer != nil {
-			if span := s.beginSpan(c, ""); span != nil {
-				defer endSpan(c, span)
-			}
-		}
-		s.allowOrigin(c)
-		s.Fail(err, c)
-		if s.metrics != nil {
-			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
-		}
-		s.logAccess(c, time.Time{})
+		s.answerUnmatched(err, c)
 		leaveRead(c)
 	}
 	for i := range all {
@@ -55,6 +45,21 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 		return &beneath{s: &s.proxies, e: e, base: s.basePath}
 	}
 	return e
+}
+
+// answerUnmatched answers a request that has no route.
+func (s *Kit) answerUnmatched(err error, c echo.Context) {
+	if s.tracer != nil {
+		if span := s.beginSpan(c, ""); span != nil {
+			defer endSpan(c, span)
+		}
+	}
+	s.allowOrigin(c)
+	s.Fail(err, c)
+	if s.metrics != nil {
+		s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
+	}
+	s.logAccess(c, time.Time{})
 }
 
 // watch adds to the handler of a route what is done for every request, as far
@@ -150,7 +155,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	if s.Guarding != nil {
 		h = s.admitted(r, h)
 	}
-	h = s.watch(r, route, s.answering(h))
+	h = lingering(s.watch(r, route, s.answering(h)))
 	if r.Cost == endpoint.Heavy {
 		for _, method := range r.Offered() {
 			s.heavy[[2]string{method, route}] = true
@@ -195,9 +200,6 @@ func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
 		s.run(h, c)
 		if s.access != nil {
 			s.logAccess(c, start)
-		}
-		if c.Response().Status >= http.StatusBadRequest {
-			leaveRead(c)
 		}
 		return nil
 	}
