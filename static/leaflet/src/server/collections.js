@@ -10,11 +10,11 @@ const COLOURS = 6 // that every theme has for collections
 
 /**
  * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.
- * Private ones are not for the map, nor are damaged ones. revision counts how often a live one has changed.
+ * Private ones are not for the map, nor are those that cannot be read. revision counts how often a live one has changed.
  */
 export function collectionLayers(answer) {
   const list = Array.isArray(answer?.collections) ? answer.collections : []
-  return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && one.state !== 'damaged')
+  return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && !(one.state && one.points === undefined))
     .slice(0, MOST).map(({ name, title: given, live }, i) => ({
       type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON,
       name, live: live === true, colour: i % COLOURS, revision: 0,
