@@ -117,7 +117,8 @@ func checkQGIS(t *testing.T, text, site, theme string) {
 			t.Errorf("%s: %d %s", url, res.StatusCode, res.Header.Get("Content-Type"))
 		}
 	}
-	if !strings.HasSuffix(style, "theme="+theme) || !strings.HasSuffix(pictures, "theme="+theme) {
+	look := map[string]string{"light": "political", "dark": "political-dark"}[theme] // as the page draws it
+	if !strings.HasSuffix(style, "theme="+look) || !strings.HasSuffix(pictures, "theme="+look) {
 		t.Errorf("not in %s:\n%s", theme, text)
 	}
 	if ogrinfo, err := exec.LookPath("ogrinfo"); err == nil {
