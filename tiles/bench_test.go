@@ -125,7 +125,7 @@ func BenchmarkRead(b *testing.B) {
 				}
 				n += len(found)
 			}
-			if n == 0 {
+			if n == 0 && b.N > len(set.places) { // the first alone may be at sea
 				b.Fatal("nothing found")
 			}
 		})
