@@ -177,7 +177,7 @@ func TestLoss(t *testing.T) {
 	const told = "20 ward in generation 1, 5 in generation 2, which replaced it"
 	for _, args := range [][]string{append(publish, "--max-change", "10%"), append(publish, "--max-change", "10%", "--dry-run"),
 		{"refresh", "--config", config, "--max-change", "10%"}} {
-		if got := ingest(3, args...); !strings.Contains(got, "75% fewer of ward: 20 are published, and 5 would be (compared with generation 1), and --max-change allows 10%") {
+		if got := ingest(3, args...); !strings.Contains(got, "of ward there would be 5, which is 75% fewer than the 20 of generation 1, and --max-change allows 10%") {
 			t.Errorf("%q says %q", args, got)
 		}
 	}
@@ -198,7 +198,7 @@ func TestLoss(t *testing.T) {
 		t.Errorf("events %q", got)
 	}
 	write(10, "b")
-	if got := ingest(3, append(publish, "--max-change", "50%")...); !strings.Contains(got, "of the rows would be other ones") {
+	if got := ingest(3, append(publish, "--max-change", "50%")...); !strings.Contains(got, "of the rows would differ from generation 5") {
 		t.Errorf("other wards: %q", got)
 	}
 	ingest(0, append(publish, "--max-change", "100%")...)

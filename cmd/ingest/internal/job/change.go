@@ -11,21 +11,20 @@ import (
 // what is published than Options.MaxChange allows.
 var ErrChanged = errors.New("more has changed than --max-change allows")
 
-// ChangeError refuses a generation that differs too much from the published one.
-type ChangeError struct {
-	What      string  // "of the ward are gone: 20 are published, and 5 would be"
-	Share     float64 // 0 to 1
-	Max       float64
-	Published uint64 // the generation compared with
+// TooMuch returns an error that matches ErrChanged. what is a clause that says how a generation
+// differs from the published one, and most the share that may, 0 to 1.
+func TooMuch(what string, most float64) error { return &changeError{what, most} }
+
+type changeError struct {
+	what string
+	most float64
 }
 
-func (e *ChangeError) Error() string {
-	return fmt.Sprintf("%s %s (compared with generation %d), and --max-change allows %s; "+
-		"nothing is published; if the change is meant, run this again with a larger --max-change or without it", Percent(e.Share), e.What, e.Published, Percent(e.Max))
+func (e *changeError) Error() string {
+	return fmt.Sprintf("%s, and --max-change allows %s; nothing is published; if the change is meant, run this again with a larger --max-change or without it", e.what, Percent(e.most))
 }
 
-// Is reports that the error matches ErrChanged.
-func (e *ChangeError) Is(target error) bool { return target == ErrChanged }
+func (e *changeError) Is(target error) bool { return target == ErrChanged }
 
 // Percent writes a share for messages: "0.31%".
 func Percent(share float64) string {
@@ -35,7 +34,7 @@ func Percent(share float64) string {
 	return "under 0.01%"
 }
 
-// check returns a *ChangeError when the number of records of a kind, or more rows than the
+// check returns an error that matches ErrChanged when the number of records of a kind, or more rows than the
 // share most of them all, have changed. A kind that was not there before is no change of it,
 // and rows that cannot be compared count as the same. If not even the numbers can be read,
 // nothing says that little has changed, which is an error as well.
@@ -56,7 +55,7 @@ func (r *Rehearsal) check(most float64) error {
 			how, share = "fewer", -share
 		}
 		if share > most {
-			return &ChangeError{fmt.Sprintf("%s of %s: %d are published, and %d would be", how, kind, before, now), share, most, r.Published.Generation}
+			return TooMuch(fmt.Sprintf("of %s there would be %d, which is %s %s than the %d of generation %d", kind, now, Percent(share), how, before, r.Published.Generation), most)
 		}
 	}
 	var sum TableChange
@@ -65,7 +64,8 @@ func (r *Rehearsal) check(most float64) error {
 	}
 	other := sum.Added + sum.Removed + sum.Changed
 	if share := float64(other) / float64(max(1, other+sum.Same)); share > most {
-		return &ChangeError{fmt.Sprintf("of the rows would be other ones: %d added, %d removed, %d changed", sum.Added, sum.Removed, sum.Changed), share, most, r.Published.Generation}
+		return TooMuch(fmt.Sprintf("%s of the rows would differ from generation %d (%d added, %d removed, %d changed)",
+			Percent(share), r.Published.Generation, sum.Added, sum.Removed, sum.Changed), most)
 	}
 	return nil
 }

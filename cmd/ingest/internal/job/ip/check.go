@@ -59,9 +59,8 @@ type ChangeError struct {
 }
 
 func (e *ChangeError) Error() string {
-	return fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, %s removed, %s changed), and --max-change allows %s; "+
-		"nothing is published; if the change is meant, run this again with a larger --max-change or without it",
-		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed), job.Percent(e.Shares.Changed), job.Percent(e.Max))
+	return job.TooMuch(fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, %s removed, %s changed)",
+		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed), job.Percent(e.Shares.Changed)), e.Max).Error()
 }
 
 // Is reports that the error matches job.ErrChanged.
