@@ -93,3 +93,13 @@ func TestOfficial(t *testing.T) {
 		}
 	}
 }
+
+// What stands behind a comma is a part of one name if it joins what is before it; else it may be
+// a name itself.
+func TestJoinsNext(t *testing.T) {
+	for text, want := range map[string]bool{"Republic of": true, "The Democratic Republic of the": true, "united states": false, "Republic": false, " State ": false, "of": true} {
+		if got := joinsNext(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

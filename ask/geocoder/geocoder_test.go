@@ -283,6 +283,8 @@ func TestSearch(t *testing.T) {
 		"portland france":                  "",
 		"Republic of France":               "region France",
 		"France, Republic of":              "region France",
+		"Republic of FR":                   "region France",
+		"united fr":                        "", // more letters may follow
 		"State of Oregon":                  "region Oregon, United States of America",
 		"oregon state":                     "region Oregon, United States of America",
 		"City of Oregon":                   "place Oregon, United States of America",

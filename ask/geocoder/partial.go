@@ -143,12 +143,13 @@ func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
 	}
-	// "Venezuela, Bolivarian Republic of" is one name, "Johnson City, Washington County" are two.
+	// "Venezuela, Bolivarian Republic of" is one name, "Johnson City, Washington County" are two,
+	// and so are "Georgia, United States".
 	text, front := "", ""
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
 		switch {
 		case strings.TrimSpace(part) == "":
-		case allGeneric(part):
+		case allGeneric(part) && joinsNext(part):
 			front = strings.TrimSpace(part) + " "
 		case text != "":
 			return false, nil
@@ -174,7 +175,8 @@ func (f *finding) generic() (done bool, err error) {
 			return false, err
 		}
 		for _, r := range found {
-			if isOf(&r, types) {
+			// In small letters a code may begin any name: "united ar".
+			if isOf(&r, types) && (!r.Match.Code || rest == strings.ToUpper(rest)) {
 				r.Score -= contextPenalty
 				f.found, done = append(f.found, r), true
 			}
@@ -192,6 +194,13 @@ func allGeneric(text string) bool {
 		_, generic := genericWords[string(search.Fold(nil, w))]
 		return !generic
 	})
+}
+
+// joinsNext reports whether a text ends with a word that only joins others: "Republic of the".
+func joinsNext(text string) bool {
+	words := strings.Fields(text)
+	of, ok := genericWords[string(search.Fold(nil, words[len(words)-1]))]
+	return ok && of == ""
 }
 
 // part finds the certain part of a text for which nothing was found as a whole. Such a part
