@@ -94,11 +94,10 @@ func TestOfficial(t *testing.T) {
 	}
 }
 
-// What stands behind a comma is a part of one name if it joins what is before it; else it may be
-// a name itself.
-func TestJoinsNext(t *testing.T) {
-	for text, want := range map[string]bool{"Republic of": true, "The Democratic Republic of the": true, "united states": false, "Republic": false, " State ": false, "of": true} {
-		if got := joinsNext(text); got != want {
+// Generic words behind a comma are a part of the name before it, unless they are a name.
+func TestRules(t *testing.T) {
+	for text, want := range map[string]bool{"Republic of": true, "The Democratic Republic of the": true, "Plurinational State": true, "united states": false, "Federal": false} {
+		if got := rules(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -285,6 +285,7 @@ func TestSearch(t *testing.T) {
 		"France, Republic of":              "region France",
 		"Republic of FR":                   "region France",
 		"united fr":                        "", // more letters may follow
+		"republic of fr":                   "region France",
 		"State of Oregon":                  "region Oregon, United States of America",
 		"oregon state":                     "region Oregon, United States of America",
 		"City of Oregon":                   "place Oregon, United States of America",

@@ -149,7 +149,7 @@ func (f *finding) generic() (done bool, err error) {
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
 		switch {
 		case strings.TrimSpace(part) == "":
-		case allGeneric(part) && joinsNext(part):
+		case allGeneric(part) && rules(part):
 			front = strings.TrimSpace(part) + " "
 		case text != "":
 			return false, nil
@@ -160,11 +160,11 @@ func (f *finding) generic() (done bool, err error) {
 	left, types := withoutGeneric(front + text)
 	left = left[:min(len(left), contextWords)]
 	if front != "" { // "Congo, Democratic Republic of the" is not the other Congo
-		turned := front + text
-		if first, rest, _ := strings.Cut(turned, " "); strings.EqualFold(first, "the") {
-			turned = rest
+		before := front
+		if first, rest, _ := strings.Cut(front, " "); strings.EqualFold(first, "the") {
+			before = rest
 		}
-		left, types = slices.Insert(left, 0, turned), types+"c"
+		left, types = slices.Insert(left, 0, before+text, before+"the "+text), types+"c"
 	}
 	if rest := official(front + text); rest != "" {
 		left, types = append(left, rest), types+"c"
@@ -175,8 +175,7 @@ func (f *finding) generic() (done bool, err error) {
 			return false, err
 		}
 		for _, r := range found {
-			// In small letters a code may begin any name: "united ar".
-			if isOf(&r, types) && (!r.Match.Code || rest == strings.ToUpper(rest)) {
+			if isOf(&r, types) && !f.begins(rest, &r) {
 				r.Score -= contextPenalty
 				f.found, done = append(f.found, r), true
 			}
@@ -196,11 +195,25 @@ func allGeneric(text string) bool {
 	})
 }
 
-// joinsNext reports whether a text ends with a word that only joins others: "Republic of the".
-func joinsNext(text string) bool {
-	words := strings.Fields(text)
-	of, ok := genericWords[string(search.Fold(nil, words[len(words)-1]))]
-	return ok && of == ""
+// rules reports whether generic words behind a comma belong to the name before it, as those of
+// "Bolivia, Plurinational State of" do. "United States" is a name itself.
+func rules(text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool {
+		fold := string(search.Fold(nil, w))
+		of, ok := genericWords[fold]
+		return ok && of == "" || slices.Contains(ruled, fold)
+	})
+}
+
+// begins reports whether the rest of a text, which is the code of a result, rather begins another
+// name: in small letters "united ar" goes on, and so does "republic of mo", which is not Macao.
+func (f *finding) begins(rest string, r *Result) bool {
+	if !r.Match.Code || rest == strings.ToUpper(rest) {
+		return false
+	}
+	of := strings.Fields(strings.TrimSuffix(f.q.Text, rest))
+	joined := len(of) > 0 && genericWords[string(search.Fold(nil, of[len(of)-1]))] == ""
+	return !joined || !strings.HasPrefix(string(search.Fold(nil, r.Name)), string(search.Fold(nil, rest)))
 }
 
 // part finds the certain part of a text for which nothing was found as a whole. Such a part
