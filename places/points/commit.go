@@ -349,7 +349,7 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 	for _, v := range k.values {
 		c.learner.Count(v.object, -v.by)
 	}
-	if k.meta != nil {
+	if k.undescribe != nil {
 		k.undescribe()
 	}
 	return nil, err

@@ -366,6 +366,21 @@ func TestBrokenBeforeItIsDurable(t *testing.T) {
 	}
 }
 
+// The first write that a table refuses may be the first of a property, too.
+func TestNewPropertyRefused(t *testing.T) {
+	r := newMendRig(t)
+	r.set(func() { r.trouble = r.failed })
+	w := putNumber(2)
+	w.Properties = []byte(`{"colour":"red"}`)
+	if err := writeOne(t, r.c, w); !errors.Is(err, ErrRefused) {
+		t.Fatal(err)
+	}
+	eventually(t, "writes are taken", func() bool { return writeOne(t, r.c, w) == nil })
+	if _, known := r.c.Meta().Schema.Lookup("colour"); !known || countOf(t, r.c) != 2 {
+		t.Errorf("%+v", r.c.Meta().Schema)
+	}
+}
+
 // What is judged by a write that the disk refuses is not known either.
 func TestJudgedByARefusedWrite(t *testing.T) {
 	r := newMendRig(t)
