@@ -5,6 +5,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,28 +142,21 @@ func withBoundaries(boundaries *dataset.Live[ask.Boundaries], fn func(ask.Bounda
 func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
-// it leaves first. A region is crossed if it holds one end of the move and not the other.
-// boundaries are only asked if there are fences of regions; errors are theirs.
-func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
-	return f.appendCrossings(dst, move, func(lon, lat float64) (at []tiles.Region, err error) {
-		err = withBoundaries(boundaries, func(b ask.Boundaries) error {
-			at, err = b.At(ctx, lat, lon, f.types...)
-			return err
-		})
-		return at, err
-	})
-}
-
-// appendCrossings is AppendCrossings; regions tells the regions of the types at a position.
-func (f *Set) appendCrossings(dst []Event, e *points.Event, regions func(lon, lat float64) ([]tiles.Region, error)) ([]Event, error) {
+// it leaves first. A region is crossed if it holds one end of the move and not the other, each by
+// the generation of the boundaries that the move names. If that is not kept any more, both ends are
+// judged by the one in service. boundaries are only asked if there are fences of regions; errors are
+// theirs.
+func (f *Set) AppendCrossings(ctx context.Context, dst []Event, e *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
 	var from, to []tiles.Region
-	var err error
 	if len(f.types) > 0 {
-		if e.From != nil {
-			from, err = regions(e.From[0], e.From[1])
+		p, err := pinEnds(e, boundaries)
+		defer p[0].Release()
+		defer p[1].Release()
+		if err == nil {
+			from, err = regionsAt(ctx, &p[0], e.From, f.types)
 		}
-		if err == nil && e.To != nil {
-			to, err = regions(e.To[0], e.To[1])
+		if err == nil {
+			to, err = regionsAt(ctx, &p[1], e.To, f.types)
 		}
 		if err != nil {
 			return dst, err
@@ -172,6 +166,51 @@ func (f *Set) appendCrossings(dst []Event, e *points.Event, regions func(lon, la
 	dst = f.appendShapes(dst, e, Leave, e.From, e.To)
 	dst = appendNew(dst, e, Enter, f.Enter, to, from)
 	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
+}
+
+// pinEnds pins the generations by which the ends of a move are judged. The caller releases both,
+// after an error too.
+func pinEnds(e *points.Event, boundaries *dataset.Live[ask.Boundaries]) (ends [2]ask.Pinned[ask.Boundaries], err error) {
+	for i, number := range [...]uint64{cmp.Or(e.Was, e.By), e.By} {
+		if number != 0 {
+			ends[i] = ask.PinGeneration(boundaries, number)
+			err = cmp.Or(err, ends[i].Err)
+		}
+	}
+	if e.By != 0 && !gone(err) {
+		return ends, err
+	}
+	for i := range ends {
+		ends[i].Release()
+		ends[i] = ask.Pin(boundaries)
+	}
+	return ends, ends[0].Err
+}
+
+// gone reports whether an error is that a generation is not kept any more.
+func gone(err error) bool {
+	return errors.Is(err, dataset.ErrPruned) || errors.Is(err, dataset.ErrNoGeneration)
+}
+
+// regionsAt returns the regions of types at a longitude and latitude. Types that are not published
+// have none: a point leaves a region that is gone with its type.
+func regionsAt(ctx context.Context, p *ask.Pinned[ask.Boundaries], at *[2]float64, types []string) ([]tiles.Region, error) {
+	if at == nil {
+		return nil, nil
+	}
+	b, err := p.Get()
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.At(ctx, at[1], at[0], types...)
+	if !errors.Is(err, tiles.ErrUnknownType) {
+		return found, err
+	}
+	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !ask.HasType(b, t) })
+	if len(types) == 0 {
+		return nil, nil
+	}
+	return b.At(ctx, at[1], at[0], types...)
 }
 
 // appendShapes appends the circles and boxes that hold in and not out.
@@ -192,9 +231,8 @@ func (f *Set) appendShapes(dst []Event, move *points.Event, typ string, in, out 
 // appendNew appends the regions of in that out lacks and a fence is about.
 func appendNew(dst []Event, move *points.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
-		same := func(o tiles.Region) bool { return o.Type == r.Type && feature.SameID(o.ID, r.ID) }
 		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
-		if slices.ContainsFunc(list, wanted) && !slices.ContainsFunc(out, same) {
+		if slices.ContainsFunc(list, wanted) && !holds(out, &r) {
 			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID, Event: move})
 		}
 	}

@@ -44,7 +44,7 @@ func BenchmarkFence(b *testing.B) {
 }
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
-	regions := func(lon, lat float64) ([]tiles.Region, error) { return r.At(b.Context(), lat, lon, "state") }
+	boundaries := dataset.Fixed[ask.Boundaries](r, dataset.Manifest{})
 	states := []Region{{Type: "state"}}
 	f, err := New(Fences{Enter: states, Leave: states})
 	if err != nil {
@@ -53,7 +53,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	var moves []points.Event
 	for len(moves) < 20_000 {
 		from := position()
-		at := must.Get(regions(from[0], from[1])).In(b)
+		at := must.Get(r.At(b.Context(), from[1], from[0], "state")).In(b)
 		if len(at) == 0 {
 			continue // the sea
 		}
@@ -65,7 +65,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	crossed, asked := 0, 0
 	var dst []Event
 	for i := 0; b.Loop(); i++ {
-		if dst, err = f.appendCrossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
+		if dst, err = f.AppendCrossings(b.Context(), dst[:0], &moves[i%len(moves)], boundaries); err != nil {
 			b.Fatal(err)
 		}
 		crossed += len(dst)

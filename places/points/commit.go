@@ -17,9 +17,9 @@ func (c *LiveCollection) commit(batch []*request) (err error) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := newCommit(c)
 	for _, r := range batch {
-		if r.describe != nil {
+		if r.alone != nil {
 			err = cmp.Or(k.end(), err)
-			k.describe(r)
+			r.alone(k)
 			err = cmp.Or(k.end(), err)
 			continue
 		}

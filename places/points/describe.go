@@ -23,11 +23,11 @@ import (
 // ErrPoint or feature.ErrType if the description is not valid, or are those of Write.
 func (c *LiveCollection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
-	r.describe = change
+	r.alone = func(k *commit) { others, r.outcomes[0].Err = k.describe(&r.outcomes[0], change) }
 	if err := c.submit(ctx, r); err != nil {
 		return nil, err
 	}
-	return r.others, r.outcomes[0].Err
+	return others, r.outcomes[0].Err
 }
 
 // Remembers returns the earliest instant that can be asked for at a given instant.
@@ -40,28 +40,28 @@ func (m *Meta) Remembers(now time.Time) time.Time {
 }
 
 // describe makes the step of another description.
-func (k *commit) describe(r *request) {
+func (k *commit) describe(o *Outcome, change func(m *Meta) error) (others map[string]int64, err error) {
 	c := k.c
 	was := c.meta.Load()
-	next := liveMeta{Meta: was.Meta}
+	next := liveMeta{Meta: was.Meta, Redraw: was.Redraw}
 	next.Schema = slices.Clone(was.Declared)
-	err := r.describe(&next.Meta)
+	err = change(&next.Meta)
 	if err == nil {
 		err = next.succeed(was, c.learner, k.now)
 	}
 	if err == nil {
 		err = k.ready(was, &next)
 	}
-	if r.outcomes[0].Err = err; err != nil {
-		return
+	if err != nil {
+		return nil, err
 	}
 	undo := c.learner.Declare(next.Declared)
 	if k.undescribe == nil { // that of the first takes back all
 		k.undescribe = undo
 	}
-	r.others = c.learner.Others()
 	k.meta = &next
-	k.outcomes = append(k.outcomes, &r.outcomes[0])
+	k.outcomes = append(k.outcomes, o)
+	return c.learner.Others(), nil
 }
 
 // succeed checks a description that is to replace another one.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Event is a move of a point. From is where it was, nil if it did not exist; To is where
+// Event is a move of a point, or a change of the areas around it. From is where it was, nil if it did not exist; To is where
 // it is, nil if it is gone. Positions are longitude and latitude in degrees.
 type Event struct {
 	Seq     uint64      `json:"-"`      // rises with every event
@@ -20,11 +20,16 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the point: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the point is gone because its time was over
+	// By is the edition of the areas by which both ends are judged, 0 if none was known. Was is set
+	// for a point that has stayed while areas around it changed: the edition by which it was judged
+	// before. Then From is To.
+	By  uint64 `json:"by,omitempty"`
+	Was uint64 `json:"was,omitempty"`
 }
 
 // event adds the row of an event to the step if the point has moved.
 func (k *commit) event(w *Write, old, next *record, stays bool) {
-	e := Event{ID: w.ID, Version: next.version, Expired: w.Kind == expire}
+	e := Event{ID: w.ID, Version: next.version, Expired: w.Kind == expire, By: k.c.meta.Load().Redraw.by(w.ID)}
 	if old.version != 0 {
 		e.From = &[2]float64{toDegrees(old.lon), toDegrees(old.lat)}
 	}
@@ -34,9 +39,14 @@ func (k *commit) event(w *Write, old, next *record, stays bool) {
 	if e.From != nil && e.To != nil && *e.From == *e.To {
 		return
 	}
+	k.log(&e)
+}
+
+// log adds the row of an event to the step.
+func (k *commit) log(e *Event) {
 	e.Before = k.seq
 	k.seq = max(k.seq+1, uint64(max(k.now, 0))*1000)
-	value, _ := json.Marshal(&e) // made of texts and numbers
+	value, _ := json.Marshal(e) // made of texts and numbers
 	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
 	at := int64(k.seq / 1000)
 	if k.ahead(at) && k.c.clock.Settled() { // else the clock may be behind for a moment

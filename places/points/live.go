@@ -392,6 +392,7 @@ func checkMeta(m *Meta) error {
 type liveMeta struct {
 	Meta
 	Declared feature.Schema `json:"declared,omitempty"`
+	Redraw   redraw         `json:"redraw,omitzero"`
 }
 
 // mutation writes the description.

@@ -101,8 +101,7 @@ type request struct {
 	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives them up
 	judged   chan struct{} // closed once the outcomes stay as they are
 	done     chan struct{}
-	describe func(m *Meta) error // of Describe, which has one outcome
-	others   map[string]int64
+	alone    func(*commit) // makes a step of its own, which has one outcome
 }
 
 func newRequest(writes []Write, outcomes []Outcome) *request {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask/fence"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
@@ -246,7 +247,11 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	status := http.StatusCreated
-	_, err = s.Collections.Live.Create(ctx, m)
+	made, err := s.Collections.Live.Create(ctx, m)
+	if err == nil {
+		// Else its first moves would be judged by borders that come later. What fails is tried again.
+		_ = fence.Redraw(ctx, made, s.Boundaries)
+	}
 	if errors.Is(err, points.ErrExists) {
 		status, err = http.StatusOK, nil
 		if l := s.Collections.Live.Collection(m.Name); l == nil || !isAs(l, &m) {

@@ -148,6 +148,9 @@ func AppendMembers(b []byte, e *fence.Event) []byte {
 	} else {
 		b = append(b, `,"gone":true`...)
 	}
+	if e.Was != 0 {
+		b = append(b, `,"redrawn":true`...)
+	}
 	if e.Expired {
 		b = append(b, `,"expired":true`...)
 	}

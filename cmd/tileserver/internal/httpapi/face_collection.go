@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"context"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"quadrille/cmd/tileserver/internal/collection"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/cmd/tileserver/internal/webhook"
 )
@@ -36,7 +38,7 @@ func init() {
 	})
 }
 
-// Open has hooks of live collections sent. Boundaries, if there are some, must be there to tell
+// Open has hooks of live collections sent, and fences told that are redrawn. Boundaries, if there are some, must be there to tell
 // crossings.
 func (s *hooks) Open(ctx context.Context, in *Process) error {
 	in.Ready = append(in.Ready, func() {
@@ -45,7 +47,15 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 			return
 		}
 		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Boundaries: c.Boundaries, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
-		in.Closes = append(in.Closes, func() error { s.sender.Close(); return nil })
+		redraws, end := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Boundaries, in.Log) })
+		in.Closes = append(in.Closes, func() error {
+			end()
+			s.sender.Close()
+			ended.Wait()
+			return nil
+		})
 	})
 	return nil
 }

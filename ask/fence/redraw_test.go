@@ -1,0 +1,256 @@
+package fence_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/fence"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
+	"quadrille/places/points"
+	"quadrille/tiles"
+)
+
+// strip is boundaries with a region "inner" east of a longitude, and perhaps one of another type.
+type strip struct {
+	ask.Boundaries `json:"-"`
+	East           float64
+	Wards          bool
+}
+
+func (s strip) Types() []tiles.TypeMeta {
+	types := []tiles.TypeMeta{{Name: "zone"}}
+	if s.Wards {
+		types = append(types, tiles.TypeMeta{Name: "ward"})
+	}
+	return types
+}
+
+func (s strip) At(_ context.Context, _, lon float64, types ...string) (at []tiles.Region, err error) {
+	known := s.Types()
+	if len(types) == 0 {
+		for _, t := range known {
+			types = append(types, t.Name)
+		}
+	}
+	for _, t := range types {
+		switch {
+		case t != "zone" && len(known) == 1:
+			return nil, fmt.Errorf("type %s: %w", t, tiles.ErrUnknownType)
+		case t == "ward":
+			at = append(at, tiles.Region{Type: "ward", ID: "all"})
+		case lon > s.East:
+			at = append(at, tiles.Region{Type: "zone", ID: "inner"})
+		}
+	}
+	if s.East == 13 && lon == 66 {
+		panic("the bytes are wrong")
+	}
+	return at, nil
+}
+
+type emptyStore struct{ cellstore.Store }
+
+func (emptyStore) Close() error { return nil }
+
+// rig is a live collection over boundaries of several generations.
+type rig struct {
+	t          *testing.T
+	catalog    *dataset.Catalog
+	boundaries *dataset.Live[ask.Boundaries]
+	live       *points.LiveCollection
+	set        fence.Set
+	last       fence.ID
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	r.catalog = must.Get(dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })).In(t)
+	r.openBoundaries()
+	t.Cleanup(func() { must.Do(t, r.boundaries.Close()) })
+	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
+	must.Close(t, live)
+	r.live = must.Get(live.Create(t.Context(), points.Meta{Name: "vans"})).In(t)
+	r.set = must.Get(fence.New(fence.Fences{
+		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}}, Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}},
+	})).In(t)
+	return r
+}
+
+// openBoundaries follows the boundaries, as a server does that has just been started.
+func (r *rig) openBoundaries() {
+	r.t.Helper()
+	if r.boundaries != nil {
+		must.Do(r.t, r.boundaries.Close())
+	}
+	r.boundaries = dataset.NewLive(r.catalog, ask.BoundariesName, func(g *dataset.Generation) (ask.Boundaries, error) {
+		var s strip
+		err := json.Unmarshal(g.Manifest.Meta, &s)
+		return s, err
+	})
+	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
+}
+
+// publish publishes boundaries, and takes them into service.
+func (r *rig) publish(of strip) {
+	r.t.Helper()
+	b := must.Get(r.catalog.Begin(r.t.Context(), ask.BoundariesName)).In(r.t)
+	meta := must.Get(json.Marshal(of)).In(r.t)
+	must.Get(b.Publish(r.t.Context(), dataset.Manifest{SchemaVersion: 1, Built: time.Now(), Records: map[string]int64{"rows": 1}, Meta: meta})).In(r.t)
+	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
+}
+
+func (r *rig) put(id string, lon float64) {
+	r.t.Helper()
+	var o [1]points.Outcome
+	must.Do(r.t, r.live.Write(r.t.Context(), []points.Write{{ID: id, Lat: 1, Lon: lon, Properties: []byte("{}")}}, o[:]))
+	must.Do(r.t, o[0].Err)
+}
+
+func (r *rig) redraw() {
+	r.t.Helper()
+	must.Do(r.t, fence.Redraw(r.t.Context(), r.live, r.boundaries))
+}
+
+// told returns the events since the last call, each as its type, fence and point.
+func (r *rig) told() string {
+	r.t.Helper()
+	var all []string
+	from := r.set.Follow(r.live, r.last, r.boundaries)
+	for range 3 {
+		for _, e := range must.Get(from.Append(r.t.Context(), nil)).In(r.t) {
+			all = append(all, e.Type+" "+e.Fence+" "+e.Event.ID)
+		}
+	}
+	r.last = from.Last
+	return strings.Join(all, ", ")
+}
+
+func (r *rig) want(what, want string) {
+	r.t.Helper()
+	if got := r.told(); got != want {
+		r.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestRedraw(t *testing.T) {
+	r := newRig(t)
+	r.redraw() // nothing is published yet
+	r.publish(strip{East: 10})
+	r.redraw()
+	r.put("a", 5)
+	r.put("b", 15)
+	r.want("first", "enter zone:inner b")
+	r.redraw()
+	r.want("no change", "")
+
+	r.publish(strip{East: 0, Wards: true}) // a is inside now
+	r.put("c", 7)                          // judged as before, until it has been told
+	r.redraw()
+	r.want("redrawn", "enter zone:inner a, enter ward:all a, enter ward:all b, enter zone:inner c, enter ward:all c")
+	r.put("a", 6)
+	r.redraw()
+	r.want("a move within", "")
+
+	r.publish(strip{East: 10})
+	r.put("a", 12) // inside before by the last borders, and after it by both
+	r.redraw()
+	r.want("moved meanwhile, and a type is gone", "leave ward:all a, leave ward:all b, leave zone:inner c, leave ward:all c")
+	r.put("a", -1)
+	r.want("later moves", "leave zone:inner a")
+
+	// All moves tells of moves alone.
+	all := new(fence.Set).Follow(r.live, fence.ID{}, r.boundaries)
+	moves := 0
+	for range 3 {
+		events := must.Get(all.Append(t.Context(), nil)).In(t)
+		for _, e := range events {
+			if moves++; e.Was != 0 {
+				t.Errorf("%+v", e.Event)
+			}
+		}
+	}
+	if moves != 6 {
+		t.Errorf("%d moves", moves)
+	}
+}
+
+func TestRedrawByRollback(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	r.put("a", 5)
+	r.redraw()
+	r.publish(strip{East: 0})
+	r.redraw()
+	must.Get(r.catalog.Rollback(t.Context(), ask.BoundariesName)).In(t)
+	must.Do(t, r.boundaries.Poll(t.Context()))
+	r.redraw()
+	r.want("there and back", "enter zone:inner a, leave zone:inner a")
+}
+
+// A follower that is behind is told by the generations of that time, for as long as they are kept.
+func TestFollowerBehind(t *testing.T) {
+	for pruned, want := range map[bool]string{
+		false: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
+		true:  "enter zone:inner a, leave zone:inner a", // all by the one in service
+	} {
+		r := newRig(t)
+		r.publish(strip{East: 10})
+		r.redraw()
+		r.put("a", 15) // inside by all but the next
+		r.publish(strip{East: 20})
+		r.redraw()
+		r.publish(strip{East: 12})
+		r.redraw()
+		r.put("a", 11)
+		if pruned {
+			r.publish(strip{East: 13})
+			r.publish(strip{East: 12})
+			r.openBoundaries() // which closes what was open
+			must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
+		}
+		r.want(fmt.Sprint("pruned ", pruned), want)
+	}
+}
+
+// What cannot be told is an error, and the collection goes on.
+func TestRedrawUntold(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	r.put("a", 15)
+	r.redraw()
+	for range 4 {
+		r.publish(strip{East: 20})
+	}
+	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
+	if err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
+		t.Fatal(err)
+	}
+	r.redraw()
+	r.put("a", 25)
+	r.want("a move afterwards", "enter zone:inner a")
+
+	r.publish(strip{East: 13})
+	r.put("b", 66)
+	if err := fence.Redraw(t.Context(), r.live, r.boundaries); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
+		t.Fatal(err)
+	}
+	r.put("b", 1)
+	r.redraw()
+
+	must.Get(r.catalog.Drop(t.Context(), ask.BoundariesName)).In(t)
+	must.Do(t, r.boundaries.Poll(t.Context()))
+	r.redraw() // nothing is published: wait
+	if now, _ := r.live.Editions(); now.Number != 6 {
+		t.Errorf("judged by %v", now)
+	}
+}
