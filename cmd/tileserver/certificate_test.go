@@ -99,13 +99,10 @@ func TestCertificateDates(t *testing.T) {
 			t.Errorf("config check: %v, want %q", err, want)
 		}
 		_, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--admin-listen", "127.0.0.1:0")
-		waitFor(t, "the log", func() bool { return log.has("msg=administration") })
+		_, text := fetch(t, adminOf(t, log)+"/metrics")
 		if !log.has(want) {
 			t.Errorf("the start does not say %q: %s", want, log)
 		}
-		_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
-		admin, _, _ = strings.Cut(admin, "\n")
-		_, text := fetch(t, admin+"/metrics")
 		_, text, _ = strings.Cut(text, "\nquadrille_tls_certificate_expiry_seconds ")
 		text, _, _ = strings.Cut(text, "\n")
 		if got, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(got-float64(time.Now().Add(at[1]).Unix())) > 600 {

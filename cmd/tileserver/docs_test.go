@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quadrille/cmd/internal/testfile"
 )
@@ -34,6 +35,10 @@ func TestWatched(t *testing.T) {
 		fetch(t, url+path)
 	}
 	_, text := fetch(t, url+"/metrics")
+	cert, key := dated(t, -time.Hour, time.Hour)
+	_, log, _ := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--admin-listen", "127.0.0.1:0")
+	_, secure := fetch(t, adminOf(t, log)+"/metrics")
+	text += secure
 	served, labels := map[string]bool{}, map[string]bool{"job": true, "instance": true}
 	for _, m := range metricType.FindAllStringSubmatch(text, -1) {
 		served[m[1]] = true
