@@ -82,14 +82,14 @@ type Reader struct {
 	// instead.
 	Step func(context.Context) error
 
-	set        *Set
-	moves      *points.Follower
-	boundaries *dataset.Live[ask.Boundaries]
+	set   *Set
+	moves *points.Follower
+	by    judge
 }
 
 // Follow begins after an event. Boundaries may be nil without fences of regions.
 func (f *Set) Follow(live *points.LiveCollection, after ID, boundaries *dataset.Live[ask.Boundaries]) *Reader {
-	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), boundaries: boundaries}
+	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{boundaries: boundaries}}
 }
 
 // Changed returns a channel that is closed when Append should be called again. After Done
@@ -126,7 +126,7 @@ func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event)
 		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil
 	}
 	first := len(dst)
-	dst, err := r.set.AppendCrossings(ctx, dst, v, r.boundaries)
+	dst, err := r.set.appendCrossings(ctx, dst, v, &r.by)
 	if err != nil {
 		return dst[:first], err
 	}

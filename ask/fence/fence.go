@@ -143,20 +143,22 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
 // it leaves first. A region is crossed if it holds one end of the move and not the other, each by
-// the generation of the boundaries that the move names. If that is not kept any more, both ends are
-// judged by the one in service. boundaries are only asked if there are fences of regions; errors are
-// theirs.
-func (f *Set) AppendCrossings(ctx context.Context, dst []Event, e *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
+// the generation of the boundaries that the move names. One that is not kept any more is replaced by
+// the next one that is. boundaries are only asked if there are fences of regions; errors are theirs.
+func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
+	return f.appendCrossings(ctx, dst, move, &judge{boundaries: boundaries})
+}
+
+// appendCrossings is AppendCrossings for a reader that knows which generations are gone.
+func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *points.Event, by *judge) ([]Event, error) {
 	var from, to []tiles.Region
 	if len(f.types) > 0 {
-		p, err := pinEnds(e, boundaries)
-		defer p[0].Release()
-		defer p[1].Release()
-		if err == nil {
-			from, err = regionsAt(ctx, &p[0], e.From, f.types)
+		var err error
+		if e.From != nil {
+			from, err = by.regions(ctx, cmp.Or(e.Was, e.By), e.From, f.types)
 		}
-		if err == nil {
-			to, err = regionsAt(ctx, &p[1], e.To, f.types)
+		if err == nil && e.To != nil {
+			to, err = by.regions(ctx, e.By, e.To, f.types)
 		}
 		if err != nil {
 			return dst, err
@@ -166,51 +168,6 @@ func (f *Set) AppendCrossings(ctx context.Context, dst []Event, e *points.Event,
 	dst = f.appendShapes(dst, e, Leave, e.From, e.To)
 	dst = appendNew(dst, e, Enter, f.Enter, to, from)
 	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
-}
-
-// pinEnds pins the generations by which the ends of a move are judged. The caller releases both,
-// after an error too.
-func pinEnds(e *points.Event, boundaries *dataset.Live[ask.Boundaries]) (ends [2]ask.Pinned[ask.Boundaries], err error) {
-	for i, number := range [...]uint64{cmp.Or(e.Was, e.By), e.By} {
-		if number != 0 {
-			ends[i] = ask.PinGeneration(boundaries, number)
-			err = cmp.Or(err, ends[i].Err)
-		}
-	}
-	if e.By != 0 && !gone(err) {
-		return ends, err
-	}
-	for i := range ends {
-		ends[i].Release()
-		ends[i] = ask.Pin(boundaries)
-	}
-	return ends, ends[0].Err
-}
-
-// gone reports whether an error is that a generation is not kept any more.
-func gone(err error) bool {
-	return errors.Is(err, dataset.ErrPruned) || errors.Is(err, dataset.ErrNoGeneration)
-}
-
-// regionsAt returns the regions of types at a longitude and latitude. Types that are not published
-// have none: a point leaves a region that is gone with its type.
-func regionsAt(ctx context.Context, p *ask.Pinned[ask.Boundaries], at *[2]float64, types []string) ([]tiles.Region, error) {
-	if at == nil {
-		return nil, nil
-	}
-	b, err := p.Get()
-	if err != nil {
-		return nil, err
-	}
-	found, err := b.At(ctx, at[1], at[0], types...)
-	if !errors.Is(err, tiles.ErrUnknownType) {
-		return found, err
-	}
-	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !ask.HasType(b, t) })
-	if len(types) == 0 {
-		return nil, nil
-	}
-	return b.At(ctx, at[1], at[0], types...)
 }
 
 // appendShapes appends the circles and boxes that hold in and not out.

@@ -13,49 +13,45 @@ import (
 	"quadrille/tiles"
 )
 
-// ErrUntold: the generation of the boundaries by which points were judged is not kept any more, so
-// nobody was told of points that other regions hold now.
-var ErrUntold = errors.New("fences that were redrawn could not be told")
+// ErrUntold is matched if nobody could be told of points that other regions hold now: the generation of the
+// boundaries by which they were judged cannot be read any more.
+var ErrUntold = errors.New("borders that were redrawn could not be told")
 
-// Redraw has a collection judge its points by the boundaries in service, and returns once it does.
-// Points that have not moved, and that other regions hold than before, get events: they leave and
-// enter. Without boundaries in service, Redraw does nothing. An error that matches ErrUntold says
-// that the points are judged by the boundaries in service, without events. Other errors are those of
-// the boundaries or of the collection; another call goes on where this one has stopped. Redraw runs
-// once at a time for a collection, and beside any other calls.
-func Redraw(ctx context.Context, live *points.LiveCollection, boundaries *dataset.Live[ask.Boundaries]) error {
-	for {
-		p := ask.Pin(boundaries)
-		current := editionOf(&p)
-		p.Release()
-		if current.Number == 0 {
-			if errors.Is(p.Err, ask.ErrMissing) {
-				return nil
-			}
-			return p.Err
-		}
-		now, next := live.Editions()
-		var err error
-		switch {
-		case now == current && next == points.Edition{}:
-			return nil
-		case now == points.Edition{}:
-			_, err = live.Redraw(ctx, current, nil)
-		case next != points.Edition{}: // to the end first
-			err = redraw(ctx, live, now, next, boundaries)
-		default:
-			err = redraw(ctx, live, now, current, boundaries)
-		}
-		if gone(err) {
-			if _, err = live.Redraw(ctx, current, nil); err == nil {
-				err = fmt.Errorf("%w: points of %s were judged by generation %d of the boundaries, which is not kept any more: followers read them again",
-					ErrUntold, live.Meta().Name, now.Number)
-			}
-		}
-		if err != nil {
-			return err
+// Redraw takes a step towards a collection whose points are judged by the boundaries in service, and
+// reports whether they are. Points that have not moved, and that other regions hold than before, get
+// events: they leave and enter. Without boundaries in service there is nothing to do. An error that matches
+// ErrUntold says that the points are judged by the boundaries in service, without events. After any other
+// error the next call repeats the step. Redraw may be called beside any other calls.
+func Redraw(ctx context.Context, live *points.LiveCollection, boundaries *dataset.Live[ask.Boundaries]) (done bool, err error) {
+	p := ask.Pin(boundaries)
+	defer p.Release()
+	current := editionOf(&p)
+	switch {
+	case errors.Is(p.Err, ask.ErrMissing):
+		return true, nil
+	case p.Err != nil:
+		return false, p.Err
+	}
+	now, next := live.Editions()
+	to := current
+	switch {
+	case now == current && next == points.Edition{}:
+		return true, nil
+	case now == points.Edition{}:
+		return live.Redraw(ctx, now, current, nil)
+	case next != points.Edition{}: // to the end first
+		to = next
+	}
+	r := redrawing{boundaries: boundaries, editions: [2]points.Edition{now, to}, serving: current}
+	defer r.release()
+	done, err = live.Redraw(ctx, now, to, r.differs)
+	if gone := err; errors.Is(gone, errGone) {
+		if done, err = live.Redraw(ctx, now, current, nil); done {
+			err = fmt.Errorf("%w: followers of %s read again where its points are, which were judged by generation %d: %w",
+				ErrUntold, live.Meta().Name, now.Number, gone)
 		}
 	}
+	return done && to == current, err
 }
 
 // editionOf returns the edition that a generation is, which is none for an error.
@@ -66,58 +62,45 @@ func editionOf(p *ask.Pinned[ask.Boundaries]) (e points.Edition) {
 	return e
 }
 
-// redraw leads a collection from one generation to another. The error matches as gone says if one of
-// them is not kept any more.
-func redraw(ctx context.Context, live *points.LiveCollection, from, to points.Edition, boundaries *dataset.Live[ask.Boundaries]) error {
-	r := redrawing{boundaries: boundaries, editions: [2]points.Edition{from, to}}
-	defer r.release()
-	for {
-		done, err := live.Redraw(ctx, to, func(lat, lon float64) (bool, error) { return r.differs(ctx, lat, lon) })
-		if done || err != nil {
-			return err
-		}
-	}
-}
+// errGone is matched if a generation cannot be read, now or later.
+var errGone = errors.New("generation cannot be read any more")
 
 // redrawing compares two generations. They are opened for the first point: most collections are small,
 // and the older generation may not be open.
 type redrawing struct {
 	boundaries *dataset.Live[ask.Boundaries]
 	editions   [2]points.Edition
+	serving    points.Edition
 	ends       [2]ask.Pinned[ask.Boundaries]
 }
 
-// differs reports whether other regions hold a position. A panic over the bytes of boundaries is an error,
-// since writes must go on.
-func (r *redrawing) differs(ctx context.Context, lat, lon float64) (differs bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("boundaries at %v,%v: panic: %v", lat, lon, p)
-		}
-	}()
+// differs reports whether other regions hold a position.
+func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error) {
 	var at [2][]tiles.Region
 	for i := range r.ends {
-		b, err := r.open(i)
-		if err == nil {
-			at[i], err = b.At(ctx, lat, lon)
+		r.open(i)
+		var err error
+		if at[i], err = regionsAt(ctx, &r.ends[i], &[2]float64{lon, lat}, nil); err == nil {
+			continue
 		}
-		if err != nil {
-			return false, err
+		if !passes(err) && r.editions[i] != r.serving {
+			err = fmt.Errorf("%w: %w", errGone, err)
 		}
+		return false, err
 	}
 	return !sameRegions(at[0], at[1]), nil
 }
 
-// open returns the boundaries of an edition.
-func (r *redrawing) open(i int) (ask.Boundaries, error) {
+// open pins an edition.
+func (r *redrawing) open(i int) {
 	p, e := &r.ends[i], r.editions[i]
-	if p.Handle == nil {
-		if *p = ask.PinGeneration(r.boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
-			p.Release()
-			*p = ask.Pinned[ask.Boundaries]{Err: dataset.ErrPruned} // another one has the number now
-		}
+	if p.Handle != nil {
+		return
 	}
-	return p.Get()
+	if *p = ask.PinGeneration(r.boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
+		p.Release()
+		*p = ask.Pinned[ask.Boundaries]{Err: dataset.ErrPruned} // another one has the number now
+	}
 }
 
 func (r *redrawing) release() {

@@ -23,7 +23,8 @@ import (
 type strip struct {
 	ask.Boundaries `json:"-"`
 	East           float64
-	Wards          bool
+	Wards          bool // another type, with a region that has the id of the zone
+	Broken         bool
 }
 
 func (s strip) Types() []tiles.TypeMeta {
@@ -46,12 +47,12 @@ func (s strip) At(_ context.Context, _, lon float64, types ...string) (at []tile
 		case t != "zone" && len(known) == 1:
 			return nil, fmt.Errorf("type %s: %w", t, tiles.ErrUnknownType)
 		case t == "ward":
-			at = append(at, tiles.Region{Type: "ward", ID: "all"})
+			at = append(at, tiles.Region{Type: "ward", ID: "inner"})
 		case lon > s.East:
 			at = append(at, tiles.Region{Type: "zone", ID: "inner"})
 		}
 	}
-	if s.East == 13 && lon == 66 {
+	if s.Broken && lon == 66 {
 		panic("the bytes are wrong")
 	}
 	return at, nil
@@ -74,7 +75,6 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t}
-	r.catalog = must.Get(dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })).In(t)
 	r.openBoundaries()
 	t.Cleanup(func() { must.Do(t, r.boundaries.Close()) })
 	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
@@ -91,6 +91,9 @@ func (r *rig) openBoundaries() {
 	r.t.Helper()
 	if r.boundaries != nil {
 		must.Do(r.t, r.boundaries.Close())
+	}
+	if r.catalog == nil {
+		r.catalog = must.Get(dataset.Open(r.t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })).In(r.t)
 	}
 	r.boundaries = dataset.NewLive(r.catalog, ask.BoundariesName, func(g *dataset.Generation) (ask.Boundaries, error) {
 		var s strip
@@ -118,7 +121,9 @@ func (r *rig) put(id string, lon float64) {
 
 func (r *rig) redraw() {
 	r.t.Helper()
-	must.Do(r.t, fence.Redraw(r.t.Context(), r.live, r.boundaries))
+	for done := false; !done; {
+		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.boundaries)).In(r.t)
+	}
 }
 
 // told returns the events since the last call, each as its type, fence and point.
@@ -156,7 +161,7 @@ func TestRedraw(t *testing.T) {
 	r.publish(strip{East: 0, Wards: true}) // a is inside now
 	r.put("c", 7)                          // judged as before, until it has been told
 	r.redraw()
-	r.want("redrawn", "enter zone:inner a, enter ward:all a, enter ward:all b, enter zone:inner c, enter ward:all c")
+	r.want("redrawn", "enter zone:inner a, enter ward:inner a, enter ward:inner b, enter zone:inner c, enter ward:inner c")
 	r.put("a", 6)
 	r.redraw()
 	r.want("a move within", "")
@@ -164,7 +169,7 @@ func TestRedraw(t *testing.T) {
 	r.publish(strip{East: 10})
 	r.put("a", 12) // inside before by the last borders, and after it by both
 	r.redraw()
-	r.want("moved meanwhile, and a type is gone", "leave ward:all a, leave ward:all b, leave zone:inner c, leave ward:all c")
+	r.want("moved meanwhile, and a type is gone", "leave ward:inner a, leave ward:inner b, leave zone:inner c, leave ward:inner c")
 	r.put("a", -1)
 	r.want("later moves", "leave zone:inner a")
 
@@ -197,11 +202,13 @@ func TestRedrawByRollback(t *testing.T) {
 	r.want("there and back", "enter zone:inner a, leave zone:inner a")
 }
 
-// A follower that is behind is told by the generations of that time, for as long as they are kept.
+// A follower that is behind is told by the generations of that time. For one that is not kept any more the
+// next one stands: what was entered is left, and nothing is entered twice.
 func TestFollowerBehind(t *testing.T) {
-	for pruned, want := range map[bool]string{
-		false: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
-		true:  "enter zone:inner a, leave zone:inner a", // all by the one in service
+	for keep, want := range map[int]string{
+		5: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
+		2: "enter zone:inner a, leave zone:inner a",
+		1: "",
 	} {
 		r := newRig(t)
 		r.publish(strip{East: 10})
@@ -211,14 +218,81 @@ func TestFollowerBehind(t *testing.T) {
 		r.redraw()
 		r.publish(strip{East: 12})
 		r.redraw()
-		r.put("a", 11)
-		if pruned {
-			r.publish(strip{East: 13})
-			r.publish(strip{East: 12})
-			r.openBoundaries() // which closes what was open
-			must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
+		r.put("a", 5)
+		if keep == 1 {
+			r.publish(strip{East: 20})
 		}
-		r.want(fmt.Sprint("pruned ", pruned), want)
+		r.openBoundaries() // which closes what was open
+		must.Get(r.catalog.Prune(t.Context(), keep, 0, ask.BoundariesName)).In(t)
+		r.want(fmt.Sprint("keep ", keep), want)
+	}
+}
+
+// While points are led to one generation, another is published.
+func TestRedrawTwice(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	r.redraw()
+	const ids = 600
+	for i := range ids {
+		r.put(fmt.Sprint("p", i), 15)
+	}
+	r.publish(strip{East: 20})
+	if done := must.Get(fence.Redraw(t.Context(), r.live, r.boundaries)).In(t); done {
+		t.Fatal("all points fit into one step")
+	}
+	r.publish(strip{East: 12})
+	r.redraw()
+	crossings := map[string]int{}
+	for text := r.told(); text != ""; text = r.told() {
+		for one := range strings.SplitSeq(text, ", ") {
+			what, _, _ := strings.Cut(one, " ")
+			crossings[what]++
+		}
+	}
+	if crossings["enter"] != 2*ids || crossings["leave"] != ids {
+		t.Errorf("%v", crossings)
+	}
+}
+
+// A data directory that was made anew counts from 1 again: its generations are others.
+func TestRedrawInAnotherDirectory(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	r.redraw()
+	r.put("a", 15)
+	r.catalog = nil
+	r.openBoundaries()
+	r.publish(strip{East: 11})
+	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) {
+		t.Fatal(err)
+	}
+	r.redraw()
+}
+
+// An older generation that is damaged is as one that is gone. One in service is tried again.
+func TestRedrawDamaged(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10, Broken: true})
+	r.redraw()
+	r.put("a", 66)
+	r.publish(strip{East: 70})
+	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
+		t.Fatal(err)
+	}
+	r.redraw()
+	r.put("a", 71)
+	r.want("a was outside by what can be read", "enter zone:inner a")
+	for range 3 { // no place for older ones
+		r.publish(strip{East: 1})
+	}
+	other := must.Get(r.boundaries.AcquireGeneration(3)).In(t) // beside 1, which the reader asked for
+	defer other.Release()
+	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, dataset.ErrOlderBusy) {
+		t.Fatal(err)
+	}
+	if now, next := r.live.Editions(); now.Number != 2 || next.Number != 0 {
+		t.Errorf("%v and %v", now, next)
 	}
 }
 
@@ -232,16 +306,16 @@ func TestRedrawUntold(t *testing.T) {
 		r.publish(strip{East: 20})
 	}
 	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
-	if err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
+	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
 		t.Fatal(err)
 	}
 	r.redraw()
 	r.put("a", 25)
 	r.want("a move afterwards", "enter zone:inner a")
 
-	r.publish(strip{East: 13})
+	r.publish(strip{East: 13, Broken: true})
 	r.put("b", 66)
-	if err := fence.Redraw(t.Context(), r.live, r.boundaries); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
+	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
 		t.Fatal(err)
 	}
 	r.put("b", 1)

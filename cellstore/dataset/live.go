@@ -59,7 +59,8 @@ type Live[T any] struct {
 
 	health health
 
-	older older[T]
+	older    older[T]
+	replaced replaced[T]
 }
 
 // Status is the state of a Live at one moment.
@@ -270,6 +271,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
+		l.replaced.add(old)
 		old.Release()
 	}
 }
@@ -297,6 +299,7 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 		p = new(pointer) // no generation of it can be opened
 	}
 	l.older.keepListed(p)
+	l.replaced.keepListed(p)
 	e, _ := p.find(p.Current)
 	return e, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,8 +47,9 @@ type olderGeneration[T any] struct {
 	used   time.Time
 }
 
-// AcquireGeneration returns a generation by its number: the one in service, or
-// another listed one, which it opens if need be and keeps open for a while.
+// AcquireGeneration returns a generation by its number: the one in service, one that
+// was in service and that somebody still holds, or another listed one, which it opens
+// if need be and keeps open for a while.
 // Every success needs exactly one Release. The one in service costs what Acquire
 // does.
 //
@@ -61,6 +63,9 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 			return h, nil
 		}
 		h.Release()
+	}
+	if h := l.replaced.acquire(generation); h != nil {
+		return h, nil
 	}
 	o := &l.older
 	o.mu.Lock()
@@ -203,4 +208,46 @@ func (o *older[T]) close() {
 	for len(o.open) > 0 {
 		o.drop(len(o.open) - 1)
 	}
+}
+
+// replaced are the generations that have been in service and may be held by somebody yet.
+type replaced[T any] struct {
+	mu   sync.Mutex
+	list []*Handle[T]
+}
+
+// add adds a generation that goes out of service. Whoever has it holds it.
+func (r *replaced[T]) add(h *Handle[T]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep(func(*Handle[T]) bool { return true })
+	r.list = append(r.list, h)
+}
+
+// acquire returns a generation that is held, or nil.
+func (r *replaced[T]) acquire(generation uint64) *Handle[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.list {
+		if h.gen.Manifest.Generation != generation {
+			continue
+		}
+		if h.refs.Add(1) > 0 {
+			return h
+		}
+		h.refs.Add(-1)
+	}
+	return nil
+}
+
+// keepListed forgets the generations that are no longer listed; see that of older.
+func (r *replaced[T]) keepListed(p *pointer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep(func(h *Handle[T]) bool { return p.lists(h.gen.entry) })
+}
+
+// keep forgets generations, and those that are closed. The caller holds the lock.
+func (r *replaced[T]) keep(which func(*Handle[T]) bool) {
+	r.list = slices.DeleteFunc(r.list, func(h *Handle[T]) bool { return h.refs.Load() < 0 || !which(h) })
 }

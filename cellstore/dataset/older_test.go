@@ -95,6 +95,34 @@ func TestAcquireGeneration(t *testing.T) {
 	wantErr(t, err, cellstore.ErrClosed)
 }
 
+// A generation that somebody holds since it was in service is there for others, without opening it again.
+func TestReplacedIsHeld(t *testing.T) {
+	c, stats := newCatalog(t)
+	l, _ := newLive(t, c)
+	for _, s := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", s)
+	}
+	must.Do(t, l.Poll(t.Context()))
+	held := must.Get(l.Acquire()).In(t)
+	mustIngest(t, c, "ip", "four")
+	must.Do(t, l.Poll(t.Context()))
+	mustIngest(t, c, "ip", "five")
+	must.Do(t, l.Poll(t.Context()))
+	_, _ = acquired(t, l, 1), acquired(t, l, 2) // no more older ones may be opened
+	before := stats.open.Load()
+	if got := acquired(t, l, 3); got != "three" || stats.open.Load() != before {
+		t.Errorf("%q, %d stores instead of %d", got, stats.open.Load(), before)
+	}
+	held.Release()
+	_, err := l.AcquireGeneration(3)
+	wantErr(t, err, ErrOlderBusy)
+	mustIngest(t, c, "ip", "six")
+	must.Do(t, l.Poll(t.Context()))
+	if n := len(l.replaced.list); n > 2 {
+		t.Errorf("%d replaced generations are remembered", n)
+	}
+}
+
 // What nobody asks for is closed, but not under its readers.
 func TestOlderIdle(t *testing.T) {
 	c, stats := newCatalog(t)

@@ -3,6 +3,7 @@ package points
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"quadrille/cellstore"
 )
@@ -30,8 +31,12 @@ func (r *redraw) by(id string) uint64 {
 	return r.Now.Number
 }
 
-// redrawn is the number of ids that a step of Redraw looks at. Writes wait for the step.
-const redrawn = 256
+const (
+	// redrawn is the number of ids that a step of Redraw looks at.
+	redrawn = 256
+	// redrawWait bounds how long a step asks about a point while writes wait.
+	redrawWait = time.Second
+)
 
 // Editions returns the edition by which the points of the collection are judged, and the one that
 // Redraw leads them to. next is none unless Redraw has begun.
@@ -47,99 +52,142 @@ func (c *LiveCollection) Editions() (now, next Edition) {
 // border around it once, whether by a move or by the Event.
 //
 // differs reports whether a position in degrees is in other areas by one edition than by the other.
-// It must not call the collection: for points that have just moved it is asked while writes wait. If
-// it is nil, all points get the edition in one step and without events, and so do those of a
-// collection that has had none. Until the last step, to must stay the same. Errors are those of
-// differs or of Write; the step has then changed nothing.
-func (c *LiveCollection) Redraw(ctx context.Context, to Edition, differs func(lat, lon float64) (bool, error)) (done bool, err error) {
-	judged := map[string]judgedAt{}
-	if now, _ := c.Editions(); differs != nil && now != (Edition{}) {
-		from := c.meta.Load().Redraw.From
-		err := c.read(ctx, func(now *Collection) error {
-			_, _, err := now.eachID(ctx, from, func(id string, r *record) error {
-				other, err := differs(toDegrees(r.lat), toDegrees(r.lon))
-				judged[id] = judgedAt{r.position, other}
-				return err
-			})
-			return err
-		})
-		if err != nil {
-			return false, c.unlessClosed(err)
+// It must not call the collection: writes may wait for it. If it is nil, all points get the edition in
+// one step and without events, and so do those of a collection that has had none. A step does nothing
+// if points are judged by another edition than from. Until the last step, to must stay the same.
+// Errors are those of differs or of Write; the step has then changed nothing.
+func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs func(ctx context.Context, lat, lon float64) (bool, error)) (done bool, err error) {
+	known := map[string]judged{}
+	if differs != nil && from != (Edition{}) {
+		if known, err = c.judge(ctx, differs); err != nil {
+			return false, err
 		}
 	}
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
 	r.alone = func(k *commit) {
-		if r.outcomes[0].Err = k.redraw(to, differs, judged); r.outcomes[0].Err != nil {
+		o := &r.outcomes[0]
+		if o.Err = k.redraw(ctx, from, to, known, differs); o.Err != nil || k.meta == nil {
 			*k = *newCommit(c)
 			return
 		}
-		k.outcomes = append(k.outcomes, &r.outcomes[0])
+		k.outcomes = append(k.outcomes, o)
 	}
 	if err := c.submit(ctx, r); err != nil {
 		return false, err
 	}
-	now, _ := c.Editions()
-	return now == to, r.outcomes[0].Err
+	now, next := c.Editions()
+	return now == to && next == (Edition{}), r.outcomes[0].Err
 }
 
-// judgedAt is whether a point differs at a position.
-type judgedAt struct {
+// judged is whether a point differs where it was a moment ago.
+type judged struct {
 	position
 	differs bool
 }
 
-// redraw adds a step of Redraw. judged are points as they were a moment ago.
-func (k *commit) redraw(to Edition, differs func(lat, lon float64) (bool, error), judged map[string]judgedAt) error {
-	next := *k.c.meta.Load()
-	k.meta = &next
-	at := &next.Redraw
-	if differs == nil || at.Now == (Edition{}) {
-		*at = redraw{Now: to}
-		return nil
+// judge asks about the next points, as they are before the step.
+func (c *LiveCollection) judge(ctx context.Context, differs func(ctx context.Context, lat, lon float64) (bool, error)) (map[string]judged, error) {
+	var known map[string]judged
+	from := c.meta.Load().Redraw.From
+	err := c.read(ctx, func(now *Collection) error {
+		known = map[string]judged{}
+		_, err := now.eachID(ctx, from, func(id string, r *record) (bool, error) {
+			if r != nil {
+				known[id] = judged{position: r.position}
+			}
+			return true, nil
+		})
+		return err
+	})
+	turn := c.live.turn()
+	defer turn.Pause()
+	for id, at := range known {
+		if err != nil {
+			break
+		}
+		turn.Step()
+		at.differs, err = differs(ctx, toDegrees(at.lat), toDegrees(at.lon))
+		known[id] = at
 	}
-	if at.Next != (Edition{}) && at.Next != to {
+	return known, c.unlessClosed(err)
+}
+
+// redraw adds a step of Redraw, with what is known of the points. It leaves meta nil if there is
+// nothing to write.
+func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]judged, differs func(ctx context.Context, lat, lon float64) (bool, error)) error {
+	next := *k.c.meta.Load()
+	at := &next.Redraw
+	switch {
+	case at.Now != from:
+		return nil
+	case differs == nil, from == Edition{}:
+		*at = redraw{Now: to}
+		k.meta = &next
+		return nil
+	case at.Next != Edition{} && at.Next != to:
 		return fmt.Errorf("points: edition %d of the areas is being told: tell it to the end before edition %d", at.Next.Number, to.Number)
 	}
 	at.Next = to
-	last, n, err := k.c.eachID(context.Background(), at.From, func(id string, r *record) (err error) {
+	first := len(known) > 0
+	whole, err := k.c.eachID(ctx, at.From, func(id string, r *record) (bool, error) {
+		if r == nil {
+			at.From = id + "\x00"
+			return true, nil
+		}
 		lat, lon := toDegrees(r.lat), toDegrees(r.lon)
-		known, is := judged[id]
-		if !is || known.position != r.position {
-			known.differs, err = differs(lat, lon)
+		is, asked := known[id]
+		if !asked || is.position != r.position { // it has moved since
+			if !first {
+				at.From = id // the next step begins with it
+				return false, nil
+			}
+			// Else a point that moves all the time would keep the step from ever coming past it.
+			k.c.turn.Step()
+			soon, cancel := context.WithTimeout(ctx, redrawWait)
+			defer cancel()
+			var err error
+			if is.differs, err = differs(soon, lat, lon); err != nil {
+				return false, err
+			}
 		}
-		if err == nil && known.differs {
+		if first = false; is.differs {
 			here := &[2]float64{lon, lat}
-			k.log(&Event{ID: id, From: here, To: here, Version: r.version, By: next.Redraw.Next.Number, Was: next.Redraw.Now.Number})
+			k.log(&Event{ID: id, From: here, To: here, Version: r.version, By: to.Number, Was: from.Number})
 		}
-		return err
+		at.From = id + "\x00"
+		return true, nil
 	})
-	if at.From = last + "\x00"; n < redrawn {
+	if whole {
 		*at = redraw{Now: to}
+	}
+	if *at != k.c.meta.Load().Redraw {
+		k.meta = &next
 	}
 	return err
 }
 
-// eachID calls fn with the next points by their ids, without their properties, and returns the last
-// id and how many it has looked at, at most redrawn. The record is valid during the call.
-func (c *Collection) eachID(ctx context.Context, from string, fn func(id string, r *record) error) (last string, n int, err error) {
+// eachID calls fn with the next ids and where their points are, until fn returns false. The record has
+// no properties and is valid during the call; it is nil for a point that is gone. whole says that
+// there are no more ids.
+func (c *Collection) eachID(ctx context.Context, from string, fn func(id string, r *record) (bool, error)) (whole bool, err error) {
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: appendIDKey(nil, from), To: []byte{rowID + 1}}}, Limit: redrawn, Selection: *selectID,
 	}
+	n := 0
 	for row, err := range c.table.Scan(ctx, scan) {
 		if err != nil {
-			return last, n, wrap(err)
+			return false, wrap(err)
 		}
-		last, n = string(row.Key[1:]), n+1
+		n++
+		r := &record{}
 		if len(row.Cells) > 0 && len(row.Cells[0].Value) == 0 {
-			continue // deleted, with history
+			r = nil // deleted, with history
+		} else if err := r.parseID(row); err != nil {
+			return false, err
 		}
-		var r record
-		if err = r.parseID(row); err == nil {
-			err = fn(last, &r)
-		}
-		if err != nil {
-			return last, n, err
+		if more, err := fn(string(row.Key[1:]), r); !more || err != nil {
+			return false, err
 		}
 	}
-	return last, n, nil
+	return n < redrawn, nil
 }

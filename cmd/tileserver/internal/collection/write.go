@@ -250,7 +250,7 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	made, err := s.Collections.Live.Create(ctx, m)
 	if err == nil {
 		// Else its first moves would be judged by borders that come later. What fails is tried again.
-		_ = fence.Redraw(ctx, made, s.Boundaries)
+		_, _ = fence.Redraw(ctx, made, s.Boundaries)
 	}
 	if errors.Is(err, points.ErrExists) {
 		status, err = http.StatusOK, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"quadrille/ask"
@@ -12,38 +13,52 @@ import (
 	"quadrille/places/points"
 )
 
-// redrawLook is the time between two looks for fences that were redrawn, as between two looks for
-// generations.
-const redrawLook = 2 * time.Second
+const (
+	// redrawLook is the time between two looks for borders that were redrawn, as between two looks for
+	// generations.
+	redrawLook = 2 * time.Second
+	// redrawStep bounds a step of one collection: others wait for it.
+	redrawStep = 30 * time.Second
+)
 
-// Redraws has live collections tell when published boundaries redraw fences around their points,
-// until ctx ends.
+// Redraws has live collections tell when published boundaries redraw borders around their points,
+// until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
 func Redraws(ctx context.Context, live *points.Live, boundaries *dataset.Live[ask.Boundaries], log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	said := map[string]string{} // the last errors, by collection
+	// The generation by which all points are judged is held: when another one takes its place, it is needed for
+	// those that are not led over yet, and is open.
+	var held ask.Pinned[ask.Boundaries]
+	defer func() { held.Release() }()
+	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
-		for _, c := range live.Collections() {
-			err := fence.Redraw(ctx, c, boundaries)
-			sayRedraw(log, said, c.Meta().Name, err)
+		serving, failed := ask.Pin(boundaries), false
+		for todo := live.Collections(); len(todo) > 0 && ctx.Err() == nil; {
+			todo = slices.DeleteFunc(todo, func(c *points.LiveCollection) bool {
+				step, cancel := context.WithTimeout(ctx, redrawStep)
+				defer cancel()
+				done, err := fence.Redraw(step, c, boundaries)
+				if err == nil || errors.Is(err, points.ErrClosed) || ctx.Err() != nil {
+					return done || err != nil
+				}
+				failed = failed || !errors.Is(err, fence.ErrUntold)
+				if !said[err.Error()] {
+					said[err.Error()] = true
+					log.Warn("followers are not told of borders that were redrawn", "collection", c.Meta().Name, "error", err)
+				}
+				return true
+			})
 		}
+		if !failed {
+			clear(said)
+			if serving.Handle != nil {
+				held, serving = serving, held
+			}
+		}
+		serving.Release()
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
 		}
-	}
-}
-
-// sayRedraw logs an error of a collection, once for as long as it stays the same.
-func sayRedraw(log *slog.Logger, said map[string]string, collection string, err error) {
-	switch {
-	case err == nil:
-		delete(said, collection)
-	case errors.Is(err, points.ErrClosed), errors.Is(err, context.Canceled):
-	case errors.Is(err, fence.ErrUntold):
-		log.Warn("points were not told of fences that were redrawn", "collection", collection, "error", err)
-	case said[collection] != err.Error():
-		said[collection] = err.Error()
-		log.Warn("points are not told yet of fences that were redrawn, which is tried again", "collection", collection, "error", err)
 	}
 }

@@ -1,0 +1,90 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/tiles"
+)
+
+// judge tells which regions hold positions, by several generations of boundaries. It belongs to one goroutine.
+type judge struct {
+	boundaries *dataset.Live[ask.Boundaries]
+	// instead has the generations that cannot be read, each with the one that stands for it.
+	instead map[uint64]uint64
+}
+
+// regions returns the regions of types at a longitude and latitude, by a generation; 0 is the one in
+// service. Where a generation cannot be read any more, the next one that can be read stands for it: then a
+// point still leaves what it has entered.
+func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, types []string) ([]tiles.Region, error) {
+	for {
+		for n, is := j.instead[generation]; is; n, is = j.instead[generation] {
+			generation = n
+		}
+		p := ask.Pin(j.boundaries)
+		serving := editionOf(&p).Number
+		if generation != 0 && generation != serving {
+			p.Release()
+			p = ask.PinGeneration(j.boundaries, generation)
+		}
+		found, err := regionsAt(ctx, &p, at, types)
+		p.Release()
+		if err == nil || generation == 0 || generation == serving || passes(err) {
+			return found, err
+		}
+		next := generation + 1
+		switch {
+		case next > serving: // rolled back, or nothing is in service
+			next = 0
+		case next+keptAtMost < serving:
+			next = serving - keptAtMost
+		}
+		if j.instead == nil {
+			j.instead = map[uint64]uint64{}
+		}
+		j.instead[generation] = next
+	}
+}
+
+// keptAtMost is how many generations before the one in service are looked for.
+const keptAtMost = 16
+
+// passes reports whether an error is of the moment: the same question may be answered later.
+func passes(err error) bool {
+	for _, of := range [...]error{cellstore.ErrUnavailable, cellstore.ErrClosed, dataset.ErrOlderBusy, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return cellstore.IsShortage(err)
+}
+
+// regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
+// Types that are not published have none: a point leaves a region that is gone with its type. A panic over
+// the bytes of boundaries is an error: it must not end a goroutine that serves more than one request.
+func regionsAt(ctx context.Context, p *ask.Pinned[ask.Boundaries], at *[2]float64, types []string) (found []tiles.Region, err error) {
+	b, err := p.Get()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: boundaries at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
+		}
+	}()
+	found, err = b.At(ctx, at[1], at[0], types...)
+	if !errors.Is(err, tiles.ErrUnknownType) {
+		return found, err
+	}
+	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !ask.HasType(b, t) })
+	if len(types) == 0 {
+		return nil, nil
+	}
+	return b.At(ctx, at[1], at[0], types...)
+}

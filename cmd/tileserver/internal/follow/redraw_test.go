@@ -1,0 +1,70 @@
+package follow
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
+	"quadrille/places/points"
+)
+
+// text collects what is logged.
+type text struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// Collections get the generation in service without delay, new ones with the next look, and an error is logged
+// once and not for each of them.
+func TestRedraws(t *testing.T) {
+	boundaries := dataset.Fixed[ask.Boundaries](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
+	must.Close(t, live)
+	first := must.Get(live.Create(t.Context(), points.Meta{Name: "first"})).In(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var log text
+	var ended sync.WaitGroup
+	ended.Go(func() { Redraws(ctx, live, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	second := must.Get(live.Create(t.Context(), points.Meta{Name: "second"})).In(t)
+	for _, c := range []*points.LiveCollection{first, second} {
+		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	cancel()
+	ended.Wait()
+	if got := log.String(); got != "" {
+		t.Error(got)
+	}
+	must.Do(t, boundaries.Close())
+	ctx, cancel = context.WithCancel(t.Context())
+	ended.Go(func() { Redraws(ctx, live, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	for log.String() == "" {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(10 * time.Millisecond) // for the other collection
+	cancel()
+	ended.Wait()
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "are not told of borders") {
+		t.Error(got)
+	}
+}
