@@ -10,6 +10,7 @@ import (
 // Replaced is the generation whose place another took when it was published.
 type Replaced struct {
 	Generation uint64           `json:"generation"`
+	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
 	// Older is a sentence about a source that came out before the edition which the
 	// generation had; empty if there is none.
@@ -18,7 +19,7 @@ type Replaced struct {
 
 // Replace notes in m, which is to be published next, what it takes the place of.
 func (m *Manifest) Replace(old *Manifest) {
-	m.Replaced = &Replaced{Generation: old.Generation, Records: old.Records, Older: earlierEdition(m.Sources, old)}
+	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
 }
 
 // Loss is a kind of records of which a generation has fewer than the one it replaced.

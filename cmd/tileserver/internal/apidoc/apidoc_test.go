@@ -20,7 +20,7 @@ func small() fstest.MapFS {
 	return fstest.MapFS{
 		"head.json": file(`{"info":{"title":"T <b>","summary":"S"},"tags":[{"name":"one","description":"D"}]}`),
 		"components.json": file(`{"securitySchemes":{},
-			"headers":{"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"X-Request-Id":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
+			"headers":{"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Last-Modified":{},"Vary":{},"Retry-After":{},"X-Request-Id":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
 		"examples.json": file(`{"getX":{"a":"<script>"}}`),
 	}
 }

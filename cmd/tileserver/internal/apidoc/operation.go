@@ -161,7 +161,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 		all["204"] = object{"description": e.Empty, "headers": headers}
 	}
 	if e.Keeps.Revalidated() {
-		all["304"] = object{"description": "What the client has already, by If-None-Match, is still the answer.", "headers": headers}
+		all["304"] = object{"description": "What the client has already, by If-None-Match or If-Modified-Since, is still the answer.", "headers": headers}
 	}
 	b.addProblems(all, e)
 	problems := b.problemsOf(e)
@@ -271,11 +271,11 @@ func answerHeaders(e *endpoint.Endpoint) []string {
 	var names []string
 	switch e.Keeps {
 	case endpoint.Tagged:
-		names = append(names, "Cache-Control", "ETag", "Vary")
+		names = append(names, "Cache-Control", "ETag", "Last-Modified", "Vary")
 	case endpoint.Instant:
-		names = append(names, "Cache-Control", "ETag-Of-Instant", "Vary")
+		names = append(names, "Cache-Control", "ETag-Of-Instant", "Last-Modified", "Vary")
 	case endpoint.Varies:
-		names = append(names, "Cache-Control", "ETag-Of-Some", "Vary")
+		names = append(names, "Cache-Control", "ETag-Of-Some", "Last-Modified", "Vary")
 	case endpoint.Plain:
 		names = append(names, "Cache-Control", "Vary")
 	case endpoint.File:

@@ -95,11 +95,12 @@ func TestExposedHeaders(t *testing.T) {
 	}
 }
 
-// Pages that keep themselves apart from other sites may show what all may read, without
-// CORS: of no list of origins, for the header knows none.
+// Pages that keep themselves apart from other sites may show pictures that all may read, without
+// CORS: of no list of origins, for the header knows none. Nothing but CORS loads other answers.
 func TestResourcePolicy(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
-	paths := []string{"/tiles/country/1/0/0.mvt", "/tiles/places/0/0/0.png", "/tiles/country.json", "/style.json", "/regions/at?lat=1&lon=1"}
+	paths := []string{"/tiles/places/0/0/0.png", "/tiles/places/0/0/0@2x.png", "/sprite.png", "/"}
+	loaded := []string{"/tiles/country/1/0/0.mvt", "/tiles/country.json", "/style.json", "/regions/at?lat=1&lon=1"}
 	for origin, want := range map[string]string{"*": "cross-origin", "none": "", "https://a.example": "", "https://a.example,https://b.example": ""} {
 		f.Config.CORSOrigin = origin
 		f.Serve()
@@ -107,6 +108,11 @@ func TestResourcePolicy(t *testing.T) {
 			res := f.Get(path)
 			if got := res.Header.Get("Cross-Origin-Resource-Policy"); got != want || res.StatusCode != 200 && res.StatusCode != 204 {
 				t.Errorf("%s for %s: %d, %q, want %q", path, origin, res.StatusCode, got, want)
+			}
+		}
+		for _, path := range loaded {
+			if got := f.Get(path).Header.Get("Cross-Origin-Resource-Policy"); got != "" {
+				t.Errorf("%s for %s: %q", path, origin, got)
 			}
 		}
 	}

@@ -171,11 +171,16 @@ func (cfg *Config) tileBytes() int64 {
 	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
 }
 
-// generations are those in service, for traces.
+// generations are those in service, for traces and dates. A generation that was built in the same
+// second as the one before has no date: it would be that of both.
 func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
-		if st.Serving != nil {
-			all = append(all, web.Generation{Dataset: st.Dataset, Number: st.Serving.Generation, ID: ask.IdentityOf(st.Serving)})
+		if m := st.Serving; m != nil {
+			g := web.Generation{Dataset: st.Dataset, Number: m.Generation, ID: ask.IdentityOf(m)}
+			if m.Replaced == nil || !m.Replaced.Built.Equal(m.Built) {
+				g.Built = m.Built
+			}
+			all = append(all, g)
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -146,15 +147,15 @@ func (v *view) tiler(p *ask.Tiled) (feature.Tiler, error) {
 }
 
 // from appends the generations that the tiles of a set depend on, 0 for each that plays
-// no part: those of boundaries and of each single, and a number for those of all
-// collections. Tiles of live collections may not be kept.
+// no part: those of boundaries and of each single, and that of the collection or, of several,
+// an even number for all of them. Tiles of live collections may not be kept.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
 	if len(set.selectors) > 0 {
 		ids[first] = v.boundaries.ID
 	}
-	left, collections := set.points, web.HashStart
+	left, collections, only := set.points, web.HashStart, uint64(0)
 	for i := range v.points {
 		p := &v.points[i]
 		has := len(left) > 0 && p.Name == left[0]
@@ -167,13 +168,16 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 		case i < v.singles:
 			ids = append(ids, 0)
 		case has:
+			if only = p.ID; collections != web.HashStart {
+				only = 0
+			}
 			collections = collections.Number(p.ID)
 		}
 	}
 	if collections == web.HashStart {
 		return append(ids, 0), live
 	}
-	return append(ids, uint64(collections)|1), live
+	return append(ids, cmp.Or(only, uint64(collections)&^1|1<<63)), live
 }
 
 // divide returns the set without its live layers, and these alone.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/binary"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -85,4 +86,19 @@ func (t *Tag) matches(lines []string, exists bool) bool {
 		}
 	}
 	return false
+}
+
+// unchangedSince reports whether the date in a request is that of the answer, a value of
+// Last-Modified or nil. Tags say more, so they win. Both dates must be equal: after a rollback,
+// what is served is older than what clients have. What is no date is ignored.
+func unchangedSince(r *http.Request, dated []string) bool {
+	if dated == nil {
+		return false
+	}
+	since := r.Header["If-Modified-Since"]
+	if len(since) != 1 || r.Header["If-None-Match"] != nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	t, err := http.ParseTime(since[0])
+	return err == nil && t.UTC().Format(http.TimeFormat) == dated[0]
 }

@@ -96,8 +96,8 @@ func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Fin
 
 // Send answers with what is kept under a key. If nothing is, fill makes it, once for all
 // requests that ask for it at that time. from are the generations the answer is from, for
-// traces. The tag of the answer stands for the same as the key, so a client that has the
-// answer is told so before anything is read.
+// traces and the date. The tag of the answer stands for the same as the key, so a client that
+// has the answer is told so before anything is read.
 func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
@@ -113,6 +113,9 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 			return err
 		}
 	}
+	if res.encoding == nil || r.Header["If-Modified-Since"] != nil { // else nobody is told
+		a.dated = s.dated(a, from)
+	}
 	h := c.Response().Header()
 	if k.Foreign {
 		h["X-Content-Type-Options"] = noSniff
@@ -120,8 +123,8 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	switch {
 	case res.Body == nil && a.Empty == http.StatusNotFound:
 		return errNothing
-	case tags != nil && a.Tag.matches(tags, true):
-		return s.notModified(c, a) // "*": by now it is known to exist
+	case tags != nil && a.Tag.matches(tags, true), unchangedSince(r, a.dated):
+		return s.notModified(c, a) // "*" and dates: by now it is known to exist
 	}
 	if res.Body == nil {
 		s.headers(h, a, res.large, res.etag)

@@ -13,9 +13,9 @@
 // have what headers say, query.go and params.go read parameters, and clientip.go, trace.go
 // and accesslog.go know who asks and write it down; guard.go, places.go and metrics.go
 // limit and count. kit.go puts these together. On it stand the ways to answer: reply.go
-// for what is made now, kept.go for what is kept, stream.go and batch.go for lines,
-// asset.go for the page, problem.go for failures. admit.go and heavy.go let requests
-// in. route.go and serve.go make a handler of it all.
+// with dates.go for what is made now, kept.go for what is kept, stream.go and batch.go for
+// lines, asset.go for the page, problem.go for failures. admit.go and heavy.go let
+// requests in. route.go and serve.go make a handler of it all.
 //
 // An entity tag is made of the identities of the generations an answer is from and
 // of the request itself, which is why 304 costs no read.
@@ -95,8 +95,8 @@ type Config struct {
 	// looks at it. It may be nil.
 	Meaning func(error) error
 
-	// Generations returns the generations in service, for traces. If it is nil, traces have
-	// none.
+	// Generations returns the generations in service, for traces and dates. If it is nil, there
+	// are none of either.
 	Generations func() []Generation
 
 	// Now is the clock; nil is the system's.
@@ -109,6 +109,7 @@ type Config struct {
 type Kit struct {
 	table
 	journal
+	dates dates
 
 	TagStart     Hash // version, mixed into every tag
 	CacheControl []string

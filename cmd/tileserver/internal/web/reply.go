@@ -26,6 +26,8 @@ type Answer struct {
 	Coding Coding
 	// Base is the server's address in the links of the body, if it has any; see carryKey.
 	Base string
+	// dated is Last-Modified, nil for none; see Kit.dated.
+	dated []string
 	// Status is the status of the answer; 0 means 200.
 	Status int
 	// Empty is the status of an answer whose body has no bytes: 204, 200, which becomes 204
@@ -98,7 +100,7 @@ func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	case a.Cache == nil:
 		a.Cache = s.CacheControl
 	}
-	a.Tag = s.requestTag(r, a, from)
+	a.Tag, a.dated = s.requestTag(r, a, from), s.dated(a, from)
 	s.TraceFrom(r.Context(), from...)
 }
 
@@ -130,8 +132,8 @@ func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) e
 
 // Send answers with what is in b.
 func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
-	if a.has(c.Request(), true) {
-		return s.notModified(c, &a) // "*": by now it is known to exist
+	if r := c.Request(); a.has(r, true) || unchangedSince(r, a.dated) {
+		return s.notModified(c, &a) // "*" and dates: by now it is known to exist
 	}
 	res := c.Response()
 	h := res.Header()
@@ -164,6 +166,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 // notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
 func (s *Kit) notModified(c echo.Context, a *Answer) error {
+	a.dated = nil // the tag, which is among them, says more
 	a.withKey(c)
 	s.headers(c.Response().Header(), a, !a.Form.Picture(), a.Tag.header())
 	c.Response().WriteHeader(http.StatusNotModified)
@@ -189,17 +192,18 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	if etag != nil {
 		h["Etag"] = etag
 	}
+	// A compressed answer has eight headers, and a ninth makes the maps of net/http grow, which
+	// takes five allocations of each request. Who knows dates alone does not ask for compression.
+	if a.dated != nil && h["Content-Encoding"] == nil {
+		h["Last-Modified"] = a.dated
+	}
 	// Not what may be of a private collection. Elements of a page load pictures and scripts;
-	// all else is asked for by CORS, and gets the header unless it is one too many for the
-	// memory of a small map.
+	// all else is asked for by CORS, for which the policy means nothing.
 	shown := a.Form.Picture() || a.Form == FormScript
-	if &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] && (shown || len(h) < smallMap) {
+	if shown && &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
 	}
 }
-
-// smallMap is how many entries a map has before it grows, which takes three allocations.
-const smallMap = 8
 
 // sendEmpty answers with nothing, by 204, or by 200 with no bytes.
 func sendEmpty(c echo.Context, a *Answer) error {

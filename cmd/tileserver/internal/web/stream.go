@@ -64,7 +64,6 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
 	h["Content-Type"] = contentTypes[o.answer.Form]
 	h["X-Content-Type-Options"] = noSniff
 	if preferStream.Of(r) == gzipped {
@@ -74,15 +73,23 @@ func (o *Stream) writeHeader() {
 			o.zip.Reset(o.c.Response())
 		}
 	}
+	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
 	o.c.Response().WriteHeader(cmp.Or(o.answer.Status, http.StatusOK))
 	if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
 		o.reset = resettableOf(r)
 	}
 }
 
-// write writes Body, and at least the header. The error is ErrGone.
+// errUnchanged is matched when the client has the answer by its date.
+var errUnchanged = errors.New("the client has the answer")
+
+// write writes Body, and at least the header. The error is ErrGone or, instead of the header,
+// errUnchanged.
 func (o *Stream) write() error {
 	if !o.begun {
+		if unchangedSince(o.c.Request(), o.answer.dated) {
+			return errUnchanged // by now the answer is known to exist
+		}
 		o.writeHeader()
 	}
 	_ = o.rc.SetWriteDeadline(time.Now().Add(streamStall)) // a writer without deadlines is a test's
@@ -196,6 +203,8 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errUnchanged):
+		return s.notModified(c, &a)
 	case !out.begun:
 		return err
 	case !errors.Is(err, ErrGone) && r.Context().Err() == nil:

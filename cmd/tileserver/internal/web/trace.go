@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/attribute"
@@ -124,11 +125,12 @@ func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
 	}
 }
 
-// Generation names a generation in service for traces.
+// Generation names a generation in service for traces and dates.
 type Generation struct {
 	Dataset string
 	Number  uint64
-	ID      uint64 // the identity of the generation, as in keys and tags
+	ID      uint64    // the identity of the generation, as in keys and tags; it is odd
+	Built   time.Time // zero if that is not the generation's alone
 }
 
 // TraceFrom notes in the span of a request the generations from which it is

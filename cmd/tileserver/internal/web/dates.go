@@ -1,0 +1,53 @@
+package web
+
+import (
+	"net/http"
+	"sync/atomic"
+)
+
+// dates are the values of Last-Modified by the identities of the generations in service.
+type dates struct {
+	known atomic.Pointer[map[uint64][]string]
+}
+
+// dated returns Last-Modified of an answer that is made from generations, 0 for one that is not
+// published. It is the time at which the generation was built, which its manifest has: equal for
+// all servers of the data, and another for every generation.
+//
+// It is nil for an answer that depends on more than one thing, such as another generation or the
+// address of the server. Of several dates only one can be told, so one of the others could
+// change unseen, by a rollback or because it was taken into service late. It is also nil for what
+// never changes at its address. Unlike tags, the date does not tell which program answers: the
+// later of both dates would hide a rollback from one to another generation older than the program.
+func (s *Kit) dated(a *Answer, from []uint64) []string {
+	var one uint64
+	for _, id := range from {
+		switch {
+		case id == 0:
+		case one != 0 && id != one:
+			return nil
+		default:
+			one = id
+		}
+	}
+	if one%2 == 0 || a.Base != "" || &a.Cache[0] == &s.PinnedCache[0] || s.generations == nil {
+		return nil
+	}
+	if known := s.dates.known.Load(); known != nil {
+		if date, ok := (*known)[one]; ok {
+			return date
+		}
+	}
+	// Another generation is in service. One that was replaced just now has no date.
+	all := map[uint64][]string{}
+	for _, g := range s.generations() {
+		switch {
+		case g.Built.IsZero():
+			all[g.ID] = nil
+		case !g.Built.After(s.Now()): // RFC 9110, 8.8.2.1: no date is later than the answer
+			all[g.ID] = []string{g.Built.UTC().Format(http.TimeFormat)}
+		}
+	}
+	s.dates.known.Store(&all)
+	return all[one]
+}
