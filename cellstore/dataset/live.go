@@ -271,7 +271,9 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
-		l.replaced.add(old)
+		if h != nil { // what is dropped is there for nobody
+			l.replaced.add(old)
+		}
 		old.Release()
 	}
 }
