@@ -48,8 +48,10 @@ type condition struct {
 	op      string
 	kind    Kind
 	fold    bool // case does not matter
+	region  bool // texts are ids of regions
 	values  []operand
 	pattern Pattern // of opLike
+	folded  Pattern // the pattern for folds of ids of regions
 }
 
 // operand is a value to compare with. A condition's are sorted by their
@@ -110,7 +112,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 			if err != nil {
 				return err
 			}
-			f.conditions = append(f.conditions, conditionOf(name, t.Op, field.Kind.ordinary()))
+			f.conditions = append(f.conditions, conditionOf(name, t.Op, field.Kind))
 		}
 		return nil
 	}
@@ -118,7 +120,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	if err != nil {
 		return err
 	}
-	c := conditionOf(t.Name, t.Op, field.Kind.ordinary())
+	c := conditionOf(t.Name, t.Op, field.Kind)
 	if err := c.checkOp(len(t.Values)); err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
 	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
 	f.conditions = append(f.conditions, c)
-	if c.op == OpEquals && (c.kind == Text || c.kind == Texts || c.kind == Boolean) {
+	if c.op == OpEquals && !c.region && (c.kind == Text || c.kind == Texts || c.kind == Boolean) {
 		e := Equality{Name: c.key[:len(c.key)-1]}
 		for i := range c.values {
 			e.Values = append(e.Values, c.values[i].text)
@@ -146,7 +148,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 // conditionOf is a condition without values. A name with dots is that of a property, or else of
 // a member within objects: address.city is the city of the address.
 func conditionOf(name, op string, kind Kind) condition {
-	c := condition{key: memberKey(name), name: name, op: op, kind: kind}
+	c := condition{key: memberKey(name), name: name, op: op, kind: kind.ordinary(), region: kind == RegionID}
 	if parts := strings.SplitN(name, ".", MaxPropertyDepth); len(parts) > 1 {
 		for _, part := range parts {
 			c.path = append(c.path, memberKey(part))
@@ -292,7 +294,7 @@ func (s Schema) ForIndex(f Filter) (c *Conjunction, all bool) {
 	for _, t := range terms {
 		field, _ := s.Lookup(t.Name)
 		one := &Conjunction{}
-		if field.Kind != Text && field.Kind != Texts && field.Kind != Any || one.add(s, t) != nil {
+		if kind := field.Kind.ordinary(); kind != Text && kind != Texts && kind != Any || one.add(s, t) != nil {
 			all = false
 			continue
 		}
@@ -388,7 +390,7 @@ func (c *condition) equals(value []byte) Truth {
 func (c *condition) equalsOne(value []byte) Truth {
 	switch {
 	case c.op == opLike && IsText(value):
-		return truthOf(c.pattern.Match(TextOf(value), c.fold))
+		return truthOf(c.pattern.Match(TextOf(value), c.fold) || c.region && c.folded.matchFoldedID(TextOf(value)))
 	case c.op == opLike:
 		return Unknown
 	}
@@ -396,7 +398,11 @@ func (c *condition) equalsOne(value []byte) Truth {
 	for i := range c.values {
 		switch o := &c.values[i]; {
 		case c.op == OpPrefix:
-			if IsText(value) && bytes.HasPrefix(value, o.text[:len(o.text)-1]) {
+			if IsText(value) && (bytes.HasPrefix(value, o.text[:len(o.text)-1]) || c.region && hasIDPrefix(TextOf(value), o.plain)) {
+				return Yes
+			}
+		case o.is&kindText != 0 && c.region && IsText(value):
+			if SameID(TextOf(value), o.plain) {
 				return Yes
 			}
 		case o.is&kindText != 0 && !c.fold && IsText(value):
@@ -423,7 +429,7 @@ func (c *condition) ofList(value []byte) Truth {
 	if !IsList(value) {
 		elements = func(yield func([]byte) bool) { yield(value) }
 	}
-	one := condition{kind: Any, fold: c.fold, values: c.values}
+	one := condition{kind: Any, fold: c.fold, region: c.region, values: c.values}
 	if c.op == OpOnly {
 		for element := range elements {
 			if one.equalsOne(element) != Yes {

@@ -15,9 +15,12 @@ const (
 	Time  // text: a time of RFC 3339, or a date
 	Texts // a list of text
 	Any   // values of several kinds, or none of the above
+	// RegionID is text that is the id of a region; records of regions have it. One equals another,
+	// begins with it or is of a pattern as [SameID] compares them. They are ordered as texts.
+	RegionID
 )
 
-var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", Boolean: "boolean", Time: "time", Texts: "texts", Any: "any"}
+var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", Boolean: "boolean", Time: "time", Texts: "texts", Any: "any", RegionID: "text"}
 
 // String returns the name of a kind, "" for Null.
 func (k Kind) String() string { return kindNames[k] }
@@ -44,8 +47,11 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 
 // ordinary is the kind that a value of k is compared and stored as.
 func (k Kind) ordinary() Kind {
-	if k == Integer {
+	switch k {
+	case Integer:
 		return Number
+	case RegionID:
+		return Text
 	}
 	return k
 }

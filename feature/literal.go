@@ -78,6 +78,16 @@ func NewLikeTest(name string, p Pattern, fold bool) Test {
 	return Test{c}
 }
 
+// In is the test in a layer of a schema, where an id of a region is compared as one.
+func (t Test) In(s Schema) Test {
+	c := &t.condition
+	of, _ := s.Lookup(c.name)
+	if c.region = of.Kind == RegionID; c.region && c.op == opLike {
+		c.folded = c.pattern.foldedID()
+	}
+	return t
+}
+
 // Of tells what is so of some properties. It is Unknown where the property is absent, but for OpLacks,
 // and where its type is another than that of the values.
 func (t *Test) Of(p Properties) Truth {

@@ -66,3 +66,45 @@ func CompareIDs[T, U text](a T, b U) int {
 
 // SameID reports whether two ids are of one region.
 func SameID[T, U text](a T, b U) bool { return CompareIDs(a, b) == 0 }
+
+// hasIDPrefix reports whether an id begins with another, whose mark at the end counts.
+func hasIDPrefix[T, U text](id T, prefix U) bool {
+	i, j := 0, 0
+	for j < len(prefix) {
+		var c, d byte
+		if d, j = foldAt(prefix, j); d == 0 {
+			d = '-'
+		}
+		if c, i = foldAt(id, i); c != d {
+			return false
+		}
+	}
+	return true
+}
+
+// foldedID is the pattern of the folds of ids. Wildcards stay. A mark at its end means nothing, as
+// at the end of an id.
+func (p Pattern) foldedID() Pattern {
+	folded := make(Pattern, 0, len(p))
+	for _, r := range p {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			r += 'a' - 'A'
+		case r == '.' || r == '_':
+			r = '-'
+		}
+		if r != '-' || len(folded) == 0 || folded[len(folded)-1] != '-' {
+			folded = append(folded, r)
+		}
+	}
+	if end := len(folded) - 1; end >= 0 && folded[end] == '-' {
+		folded = folded[:end]
+	}
+	return folded
+}
+
+// matchFoldedID reports whether the fold of an id is of a pattern of folds.
+func (p Pattern) matchFoldedID(id []byte) bool {
+	var room [64]byte
+	return p.Match(AppendFoldedID(room[:0], id), false)
+}

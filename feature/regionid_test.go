@@ -44,3 +44,69 @@ func TestRegionIDOrder(t *testing.T) {
 		}
 	})
 }
+
+// A filter by the id of a region finds it however the id is written. Other texts are found as they are.
+func TestRegionIDFilters(t *testing.T) {
+	ids := []string{"E06000001", "E06000002", "KEN.1.1_1", "KENYA", "us-ks"}
+	schema := func(kind feature.Kind) feature.Schema { return feature.Schema{{Name: "id", Kind: kind}} }
+	pattern := func(text string) feature.Pattern {
+		p, ok := feature.ParsePattern(text)
+		if !ok {
+			t.Fatal(text)
+		}
+		return p
+	}
+	texts := func(all ...string) (list []feature.Literal) {
+		for _, text := range all {
+			list = append(list, feature.TextLiteral(text))
+		}
+		return list
+	}
+	term := func(op string, values ...string) func(feature.Schema, feature.Properties) bool {
+		return func(s feature.Schema, p feature.Properties) bool {
+			filter, err := feature.ParseFilter(s, []feature.Term{{Name: "id", Op: op, Values: values}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pass, err := filter.Match(t.Context(), &feature.Feature{Properties: p})
+			return pass && err == nil
+		}
+	}
+	test := func(of feature.Test) func(feature.Schema, feature.Properties) bool {
+		return func(s feature.Schema, p feature.Properties) bool {
+			in := of.In(s)
+			return in.Of(p) == feature.Yes
+		}
+	}
+	for _, tc := range []struct {
+		name           string
+		pass           func(feature.Schema, feature.Properties) bool
+		regions, other string
+	}{
+		{"equal", term("", "e06000001", "ken-1-1-1"), "E06000001 KEN.1.1_1", ""},
+		{"ne", term("ne", "e06000001", "Us_Ks"), "E06000002 KEN.1.1_1 KENYA", "E06000001 E06000002 KEN.1.1_1 KENYA us-ks"},
+		{"prefix", term("prefix", "ken-"), "KEN.1.1_1", ""},
+		{"prefix of a text", term("prefix", "ken"), "KEN.1.1_1 KENYA", ""},
+		{"prefix as written", term("prefix", "KEN."), "KEN.1.1_1", "KEN.1.1_1"},
+		{"in", test(feature.NewTest("id", "", false, texts("e06000002", "US-KS")...)), "E06000002 us-ks", ""},
+		{"in, folded", test(feature.NewTest("id", "", true, texts("ken-1-1-1", "kenya")...)), "KEN.1.1_1 KENYA", "KENYA"},
+		{"only", test(feature.NewTest("id", feature.OpOnly, false, texts("kenya", "x")...)), "KENYA", ""},
+		{"each", test(feature.NewTest("id", feature.OpEach, false, texts("kenya", "Kenya")...)), "KENYA", ""},
+		{"like", test(feature.NewLikeTest("id", pattern("e0600000_"), false)), "E06000001 E06000002", ""},
+		{"like with marks", test(feature.NewLikeTest("id", pattern(`ken-1\_1%`), false)), "KEN.1.1_1", ""},
+		{"like as written", test(feature.NewLikeTest("id", pattern("KEN.1.1_1"), false)), "KEN.1.1_1", "KEN.1.1_1"},
+		{"order", test(feature.NewTest("id", feature.OpGreaterOrEqual, false, texts("a")...)), "us-ks", "us-ks"},
+	} {
+		for kind, want := range map[feature.Kind]string{feature.RegionID: tc.regions, feature.Text: tc.other} {
+			var found []string
+			for _, id := range ids {
+				if tc.pass(schema(kind), feature.Compact([]byte(`"id":"`+id+`"`))) {
+					found = append(found, id)
+				}
+			}
+			if got := strings.Join(found, " "); got != want {
+				t.Errorf("%s, kind %d: %s, want %s", tc.name, kind, got, want)
+			}
+		}
+	}
+}

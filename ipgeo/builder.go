@@ -121,6 +121,10 @@ type Stats struct {
 	Overlaps int64 // accepted ranges that begin inside an earlier range or equal it
 	Reserved int64 // accepted ranges with addresses that were cut off, because they are never looked up or are private
 	Joined   int64 // pieces joined with the adjacent one before, which has the same answer
+	// Apart counts the runs of addresses that a source places elsewhere than one of a lower rank, and
+	// ApartFirst and ApartLast are the first of them.
+	Apart                 int64
+	ApartFirst, ApartLast netip.Addr
 }
 
 // Build reads ranges in any order and writes the table "ip" into the store. Its
@@ -368,7 +372,11 @@ func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter
 		}
 		answer := "" // where no source has anything to say
 		if len(p.records) > 0 {
-			answer = m.answer(p.records)
+			if answer = m.answer(p.records); m.apart {
+				if b.stats.Apart++; b.stats.Apart == 1 {
+					b.stats.ApartFirst, b.stats.ApartLast = addrOf(v4, p.first), addrOf(v4, p.last)
+				}
+			}
 		}
 		if answer == "" {
 			return f.flush()

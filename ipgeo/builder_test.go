@@ -86,7 +86,7 @@ func TestBuild(t *testing.T) {
 			{First: netip.MustParseAddr("8.0.0.4"), Last: netip.MustParseAddr("8.0.0.4"), Source: 1, Record: country("BB")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.7"), Record: country("AA")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Source: 1, Record: country("CC")},
-		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 2}},
+		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 2, Apart: 3, ApartFirst: netip.MustParseAddr("8.0.0.0"), ApartLast: netip.MustParseAddr("8.0.0.3")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, _, _, stats := built(t, tc.in, BuildOptions{Timestamp: 7})

@@ -78,8 +78,8 @@ func placed(p parts) bool {
 }
 
 // oneCountry removes from each source that is elsewhere than those before it what it says of
-// where an address is.
-func oneCountry(sources []parts) (code string) {
+// where an address is, and reports whether there is such a source.
+func oneCountry(sources []parts) (code string, apart bool) {
 	for i := range sources {
 		src := &sources[i]
 		for j := range i {
@@ -87,7 +87,7 @@ func oneCountry(sources []parts) (code string) {
 				for _, p := range geographic {
 					src.part[p] = ""
 				}
-				src.code = ""
+				src.code, apart = "", true
 				break
 			}
 		}
@@ -95,7 +95,7 @@ func oneCountry(sources []parts) (code string) {
 			code = src.code
 		}
 	}
-	return code
+	return code, apart
 }
 
 // elsewhere reports whether another source places the address elsewhere. Two countries tell
@@ -282,13 +282,19 @@ type merger struct {
 	records *recordSet
 	limit   int64 // bytes of the answers kept
 
-	kept    map[string]string
+	kept    map[string]keptAnswer
 	size    int64
 	key     []byte
 	sources []parts
 	out     parts
 	w       objectWriter
 	value   []byte
+	apart   bool // of the last answer: a source is elsewhere than one before it
+}
+
+type keptAnswer struct {
+	sections string
+	apart    bool
 }
 
 // answer returns the sections of the answer for a tuple of records, the first
@@ -302,15 +308,16 @@ func (m *merger) answer(tuple []recordRef) string {
 		m.key = binary.LittleEndian.AppendUint64(m.key, tuple[i].at)
 	}
 	if s, ok := m.kept[string(m.key)]; ok {
-		return s
+		m.apart = s.apart
+		return s.sections
 	}
 	s := string(m.merged(tuple))
 	const overhead = 96 // of a map entry and its strings
 	size := int64(len(s) + len(m.key) + overhead)
 	if m.kept == nil || m.size+size > m.limit {
-		m.kept, m.size = make(map[string]string), 0
+		m.kept, m.size = make(map[string]keptAnswer), 0
 	}
-	m.kept[string(m.key)] = s
+	m.kept[string(m.key)] = keptAnswer{s, m.apart}
 	m.size += size
 	return s
 }
@@ -336,7 +343,7 @@ func (m *merger) merge(sources []parts) {
 	out := &m.out
 	extra := out.extra[:0]
 	*out = parts{}
-	out.code = oneCountry(sources)
+	out.code, m.apart = oneCountry(sources)
 	onePlace(sources)
 	number := ""
 	for i := range sources {

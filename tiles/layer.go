@@ -50,9 +50,19 @@ func (t *TypeMeta) info() *feature.Info {
 // schema describes the properties of regions as far as they are known. Data sets built
 // before schemas were stored know only the attributes of tiles.
 func (t *TypeMeta) schema() feature.Schema {
-	if t.Schema != nil {
-		return t.Schema
+	s := slices.Clone(t.Schema)
+	if s == nil {
+		s = t.tileSchema()
 	}
+	for i := range s {
+		if s[i].Name == layout.TagID {
+			s[i].Kind = feature.RegionID
+		}
+	}
+	return s
+}
+
+func (t *TypeMeta) tileSchema() feature.Schema {
 	kinds := map[string]feature.Kind{"String": feature.Text, "Number": feature.Number, "Boolean": feature.Boolean}
 	all := map[string]feature.Kind{"type": feature.Text, layout.TagID: feature.Text, layout.TagName: feature.Text}
 	for name, typ := range t.Fields {

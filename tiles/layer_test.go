@@ -111,7 +111,7 @@ func TestLayerReadsRecords(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	for name, kind := range map[string]feature.Kind{
-		"type": feature.Text, "id": feature.Text, "name": feature.Text, "map_color": feature.Number, "postal": feature.Text, "source": feature.Any, "pop": feature.Number,
+		"type": feature.Text, "id": feature.RegionID, "name": feature.Text, "map_color": feature.Number, "postal": feature.Text, "source": feature.Any, "pop": feature.Number,
 		"seen": feature.Time, "flag": feature.Any, "tags": feature.Texts, `,"bbox":[`: feature.Text, "bbox": feature.Null, "geometry": feature.Null,
 	} {
 		if got, _ := in.Schema.Lookup(name); got.Kind != kind {
@@ -268,7 +268,7 @@ func TestLayerOfOlderData(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := layerOf(t, r, "time_zone")
-	want := feature.Schema{{Name: "id", Kind: feature.Text}, {Name: "map_color", Kind: feature.Number}, {Name: "name", Kind: feature.Text}, {Name: "odd", Kind: feature.Any}, {Name: "ok", Kind: feature.Boolean}, {Name: "type", Kind: feature.Text}}
+	want := feature.Schema{{Name: "id", Kind: feature.RegionID}, {Name: "map_color", Kind: feature.Number}, {Name: "name", Kind: feature.Text}, {Name: "odd", Kind: feature.Any}, {Name: "ok", Kind: feature.Boolean}, {Name: "type", Kind: feature.Text}}
 	if in := l.Info(); !slices.Equal(in.Schema, want) || in.Bounds != quadkey.World {
 		t.Errorf("%+v", in)
 	}

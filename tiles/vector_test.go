@@ -1,10 +1,42 @@
 package tiles_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"quadrille/internal/tilestest"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/mvt"
 )
+
+// Whatever their ids, a region within another is drawn above it: in a mixed tile, and where both
+// cover the whole of one.
+func TestSmallRegionsAreDrawnLast(t *testing.T) {
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "a-city", Geometry: tilestest.Square(7.44, 46.44, 7.56, 46.56)},
+		{ID: "b-town", Geometry: tilestest.Square(7.4, 46.4, 7.6, 46.6)},
+		{ID: "c-castle", Geometry: tilestest.Square(7.49, 46.49, 7.51, 46.51)},
+	}})
+	for z := uint8(6); z <= grid.MaxZoom; z++ {
+		tile, err := quadkey.TileAt(7.5, 46.5, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.AppendMVT(t.Context(), nil, tile, []tiles.Selector{{Type: "land"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := slices.DeleteFunc(vectorIDs(t, b), func(id string) bool { return !strings.HasPrefix(id, "land:") })
+		if got := fmt.Sprint(drawn); got != "[land:b-town land:a-city land:c-castle]" {
+			t.Errorf("zoom %d: %s", z, got)
+		}
+	}
+}
 
 // vectorIDs lists the features of a vector tile as layer:id, and lines as
 // layer:left|right, and checks that no layer comes twice.

@@ -48,6 +48,7 @@ var world = []box{
 	{"state", "us-ks", "Kansas", "US", []string{"KS"}, -102, 37, -95, 40, 2e6},
 	{"state", "de-by", "Bayern", "DE", []string{"BY"}, 9, 47.5, 13.8, 50, 13e6},
 	{"county", "20159", "Rice", "US", nil, -98.5, 38.2, -98, 38.6, 9e3},
+	{"country", "2400553", "", "GA", nil, 13, -3, 15, 0, 0}, // whose file has no names
 }
 
 var towns = []places.Place{
@@ -101,6 +102,9 @@ func publish[M any](t *testing.T, c *dataset.Catalog, d set, write func(cellstor
 func regionNames() (list []names.Feature) {
 	levels := []string{"country", "state", "county"}
 	for _, b := range world {
+		if b.name == "" {
+			continue
+		}
 		f := names.Feature{
 			Kind: names.Region, Type: b.typ, ID: b.id, Name: b.name, Country: b.country, Population: b.people, Level: slices.Index(levels, b.typ),
 			Lat: (b.south + b.top) / 2, Lon: (b.west + b.east) / 2, Bounds: [4]float64{b.west, b.south, b.east, b.top},
@@ -147,7 +151,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 						towns[i].Code = "PPL"
 					}
 				}
-				meta, _, err := places.Build(t.Context(), s, places.Source{Places: buildtest.Each(towns)}, places.BuildOptions{})
+				meta, _, err := places.Build(t.Context(), s, places.Source{Places: buildtest.Each(towns), Gazetteer: places.Gazetteer{Countries: []places.Country{{Code: "GA", Name: "Gabon"}}}}, places.BuildOptions{})
 				return meta, err
 			})
 		case boundarySet:
@@ -373,6 +377,7 @@ func TestReverse(t *testing.T) {
 		{ReverseQuery{Lat: 45.5, Lon: -122.6}, []string{"Portland, Oregon, United States of America", "Oregon, United States of America", "United States of America"}},
 		{ReverseQuery{Lat: 38.4, Lon: -98.2}, []string{"Rice County, Kansas, United States of America", "Kansas, United States of America", "United States of America"}},
 		{ReverseQuery{Lat: 0, Lon: 0}, nil},
+		{ReverseQuery{Lat: -1.6, Lon: 13.6}, []string{"Franceville, Gabon", ""}},
 		{ReverseQuery{Lat: 45.5, Lon: -122.6, Kinds: []names.Kind{Place}}, []string{"Portland, Oregon, United States of America"}},
 		{ReverseQuery{Lat: 45.5, Lon: -122.6, RadiusM: 10}, []string{"Oregon, United States of America", "United States of America"}},
 	} {
@@ -380,6 +385,9 @@ func TestReverse(t *testing.T) {
 		var labels []string
 		for _, r := range got {
 			labels = append(labels, r.Label)
+			if slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return p.Name == "" }) {
+				t.Errorf("%+v: %q is in a region without a name: %v", c.q, r.Name, r.Parents)
+			}
 		}
 		if err != nil || !slices.Equal(labels, c.want) {
 			t.Errorf("%+v: %q, %v; want %q", c.q, labels, err, c.want)

@@ -103,8 +103,11 @@ func (f *finding) city(r *Result) error {
 const cityType = "city"
 
 // complete adds the division and country that the source of a result tells, if no region
-// does.
-func (f *finding) complete(r *Result) error {
+// does. Regions without a name are left out.
+func (f *finding) complete(r *Result) (err error) {
+	if r.Parents, err = f.view.Named(f.ctx, r.Parents); err != nil {
+		return err
+	}
 	if f.places == nil || r.Type == hierarchy.Country {
 		return nil
 	}

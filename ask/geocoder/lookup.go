@@ -48,7 +48,9 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	if err != nil || !ok {
 		return Result{}, false, err
 	}
-	feature.Parents, err = f.view.Around(ctx, feature.Parents, feature.Country)
+	if feature.Parents, err = f.view.Around(ctx, feature.Parents, feature.Country); err == nil {
+		feature.Parents, err = f.view.Named(ctx, feature.Parents)
+	}
 	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
 

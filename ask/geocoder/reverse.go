@@ -98,8 +98,11 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	for len(rest) > 0 && rest[0].Type == p.Type { // it does not lie in others of its kind
 		rest = rest[1:]
 	}
-	around := slices.Clip(hierarchy.Around(rest))
-	r.Parents = around
+	around, err := f.view.Named(f.ctx, hierarchy.Around(rest))
+	if err != nil {
+		return err
+	}
+	r.Parents = slices.Clip(around)
 	// Counties have titles. If no region is drawn around a region, its country is
 	// known by name only: of two layers one may reach farther into the sea at the
 	// point.
@@ -130,7 +133,7 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 	if err := f.complete(r); err != nil {
 		return err
 	}
-	if len(r.Parents) == len(around) {
+	if slices.Equal(r.Parents, around) {
 		return nil
 	}
 	return f.regionNames(r.Parents)

@@ -8,7 +8,9 @@ package hierarchy
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"quadrille/ask"
 	"quadrille/places"
@@ -103,6 +105,37 @@ func Around(list []names.Parent) []names.Parent {
 		}
 	}
 	return list
+}
+
+// Named leaves out regions that have no name, which answers can say nothing of. A country that the
+// map does not name has the name of the gazetteer. It may return the same list.
+func (v *View) Named(ctx context.Context, list []names.Parent) ([]names.Parent, error) {
+	nameless := func(p names.Parent) bool { return p.Name == "" }
+	if !slices.ContainsFunc(list, nameless) {
+		return list, nil
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		if p := &list[i]; nameless(*p) && p.Type == Country {
+			var err error
+			if p.Name, err = v.countryName(ctx, p.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.DeleteFunc(list, nameless), nil
+}
+
+// countryName returns the gazetteer's name of a country, given its code, or "" if it has none.
+func (v *View) countryName(ctx context.Context, code string) (string, error) {
+	if v.Places == nil {
+		return "", nil
+	}
+	country, err := v.Places.Country(ctx, strings.ToUpper(code))
+	if err != nil && !errors.Is(err, places.ErrNoCode) {
+		return "", ask.Inside(err)
+	}
+	return country.Name, nil
 }
 
 // WithDivision adds the first-level division that the row of a place names to the regions of the

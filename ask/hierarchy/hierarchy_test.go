@@ -43,8 +43,9 @@ func world(t *testing.T, list ...places.Place) *View {
 	}
 	placesStore := buildtest.Store(t)
 	divisions := places.Gazetteer{
-		Admin1: []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
-		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
+		Countries: []places.Country{{Code: "CA", Name: "Canada"}},
+		Admin1:    []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
+		Admin2:    []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
 	}
 	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)}, places.BuildOptions{})).In(t)
 	f := must.Get(places.Open(t.Context(), placesStore, info)).In(t)
@@ -57,6 +58,19 @@ func ids(list []names.Parent) string {
 		all = append(all, p.ID)
 	}
 	return strings.Join(all, " ")
+}
+
+// A country that the map does not name is named by the gazetteer, and other regions without a name are left out.
+func TestNamed(t *testing.T) {
+	v := world(t)
+	list := []names.Parent{{Type: County, ID: "26163"}, {Type: State, ID: "us-mi", Name: "Michigan"}, {Type: Country, ID: "ca"}, {Type: Country, ID: "xx"}, {Type: Country, ID: "2658434"}}
+	got, err := v.Named(t.Context(), list)
+	if want := []names.Parent{{Type: State, ID: "us-mi", Name: "Michigan"}, {Type: Country, ID: "ca", Name: "Canada"}}; err != nil || !slices.Equal(got, want) || list[2].Name != "" {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if got, err := (&View{}).Named(t.Context(), list[2:]); err != nil || len(got) != 0 {
+		t.Errorf("without places: %v, %v", got, err)
+	}
 }
 
 // A place is in what its row says, wherever a coarse map draws the border.

@@ -102,7 +102,9 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	var is struct{ Name string }
 	record, err := v.Boundaries.Region(ctx, Country, strings.ToLower(code), false)
 	if err == nil {
-		err = json.Unmarshal(record, &is)
+		if err = json.Unmarshal(record, &is); err == nil && is.Name == "" {
+			is.Name, err = v.countryName(ctx, code)
+		}
 		is.Name = cmp.Or(is.Name, code)
 	} else if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
 		err = nil

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -168,6 +169,28 @@ func TestNoEmptyWords(t *testing.T) {
 		err := run(t.Context(), args, &out, &out)
 		if got := strings.Contains(out.String(), "for an empty one"); err != nil || got != want {
 			t.Errorf("%q: %v, %s", flag, err, out.String())
+		}
+	}
+}
+
+// What a refused command advises can be typed as it stands, though the value begins with a hyphen.
+func TestAdviceCanBeTyped(t *testing.T) {
+	for text, advised := range map[string]string{
+		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":                       `--columns=\S+`,
+		"-name,-oben,-rechts\na,151.2,-33.8\nb,151.2,-33.8\nc,1,2\n": `--l[a-z]+=\S+ --l[a-z]+=\S+`,
+	} {
+		args := []string{"ip", testfile.Temp(t, "a.csv", text), "--data", t.TempDir()}
+		if !strings.Contains(text, "|") {
+			args = append([]string{"points", "p"}, append(args[1:], "--lat=-oben", "--lon=-rechts")...)
+		}
+		err := run(t.Context(), args, io.Discard, io.Discard)
+		advice := regexp.MustCompile(advised).FindString(fmt.Sprint(err))
+		if err == nil || advice == "" {
+			t.Fatalf("%q: %v", text, err)
+		}
+		args = append(args, strings.Fields(strings.ReplaceAll(advice, `"`, ""))...)
+		if err := run(t.Context(), args, io.Discard, io.Discard); err != nil {
+			t.Errorf("%s: %v", advice, err)
 		}
 	}
 }

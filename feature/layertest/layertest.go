@@ -153,7 +153,7 @@ func fits(of, value feature.Kind) bool {
 	case feature.Number, feature.Integer:
 		return of == feature.Number || of == feature.Integer || of == feature.Any
 	case feature.Text:
-		return of == feature.Text || of == feature.Time || of == feature.Any
+		return of == feature.Text || of == feature.RegionID || of == feature.Time || of == feature.Any
 	case feature.Boolean:
 		return of == feature.Boolean || of == feature.Any
 	}

@@ -1,7 +1,9 @@
 package build
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
@@ -17,6 +19,16 @@ type walker struct {
 	mvt  layout.LayerWriter
 	line borderWriter
 	rows *rows
+	// drawn are the regions of a tile in the order in which maps draw them.
+	drawn []group
+}
+
+// inOrder returns the regions of a tile with the largest first: maps draw one above the other, so
+// that one within another is seen. The list is valid until the next call.
+func (w *walker) inOrder(shown []*region, l level) level {
+	w.drawn = append(w.drawn[:0], l...)
+	slices.SortStableFunc(w.drawn, func(a, b group) int { return cmp.Compare(shown[b.region].area, shown[a.region].area) })
+	return w.drawn
 }
 
 // subtree writes the rows of a node and of everything below it. Children come
@@ -65,7 +77,7 @@ func (w *walker) own(n *node) {
 func (w *walker) leaf(ln *layerNode) {
 	layer := &w.b.layers[ln.layer]
 	w.mvt.Reset(layer.typ)
-	for _, g := range ln.levels[0] {
+	for _, g := range w.inOrder(layer.shown, ln.levels[0]) {
 		r := layer.shown[g.region]
 		w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 			return append(append(dst, layout.MarkLeaf), r.feature...)
@@ -98,7 +110,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 	innerCorner := inner.Corner()
 	w.mvt.Reset(layer.typ)
 	written := false
-	for _, g := range ln.levels[0] {
+	for _, g := range w.inOrder(layer.shown, ln.levels[0]) {
 		r := layer.shown[g.region]
 		if len(g.edges) == 0 {
 			w.begin(r)
@@ -179,7 +191,8 @@ func (r *rows) end() {
 		r.keys = r.keys[:len(r.keys)-1]
 		return
 	}
-	// Regions come in order within a family, but families interleave.
-	slices.SortStableFunc(r.cells[first:], func(a, b cellRef) int { return a.family - b.family })
+	slices.SortFunc(r.cells[first:], func(a, b cellRef) int {
+		return cmp.Or(a.family-b.family, strings.Compare(a.qualifier, b.qualifier))
+	})
 	r.keys[len(r.keys)-1].cells = len(r.cells)
 }

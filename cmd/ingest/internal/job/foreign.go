@@ -27,18 +27,27 @@ var foreigners = []struct {
 }{
 	{"\xff\xfe", "text in UTF-16", [2]string{iconv, iconv}},
 	{"\xfe\xff", "text in UTF-16", [2]string{iconv, iconv}},
-	{"PAR1", "a Parquet file", [2]string{"fetch the CSV or MMDB edition", ogr2ogr}},
+	{"PAR1", "a Parquet file", [2]string{"fetch the CSV or MMDB edition", ogr2ogr + ", if your GDAL has the driver for it"}},
 	{"fgb", "a FlatGeobuf file of shapes", [2]string{"name a source of addresses", ogr2ogr}},
 	{"SQLite format 3", "an SQLite database or a GeoPackage", [2]string{"write its table to a CSV file with a line of column names", "unpack it and name the file inside"}},
-	{"<", "a page in HTML or XML and no data", [2]string{browser, browser + ", or if it is KML or GML, " + ogr2ogr}},
+	{"<", "a page in HTML or XML and no data", [2]string{browser, browser + ", or if it is GML, " + ogr2ogrLayer}},
 	{"[{", "JSON", [2]string{"make it a list with a line of column names, such as by jq -r '… | @csv'"}},
 }
 
 const (
 	iconv   = "convert it by iconv -f UTF-16 -t UTF-8"
 	ogr2ogr = "convert it by ogr2ogr out.geojson FILE"
-	browser = "open the address that it was fetched from in a browser"
+	// GDAL writes one layer into a file of GeoJSON, and fails at the second.
+	ogr2ogrLayer = "convert it by ogr2ogr out.geojson FILE LAYER, where ogrinfo FILE names the layers"
+	browser      = "open the address that it was fetched from in a browser"
 )
+
+// markup are kinds of XML that have shapes, by their outermost elements, with advice.
+var markup = []struct{ element, is, advice string }{
+	{"<gpx", "a GPX file", "convert it by ogr2ogr out.geojson FILE waypoints, or name another of its layers: tracks, track_points, routes, route_points"},
+	{"<osm", "data of OpenStreetMap in XML", "convert it by ogr2ogr out.geojson FILE points, or name another of its layers: lines, multilinestrings, multipolygons"},
+	{"<kml", "a KML file", ogr2ogrLayer},
+}
 
 // RefuseForeign refuses a file that has nothing that is wanted, or cannot be read.
 func RefuseForeign(f *source.File, want Content) error {
@@ -65,9 +74,17 @@ func foreigner(head []byte, want Content) string {
 	if isUTF16(head) {
 		text = []byte(foreigners[0].begin)
 	}
+	begins := func(is, advice string) string {
+		return fmt.Sprintf("begins with %s: it is %s; %s", source.Excerpt(head[:min(len(head), 40)]), is, advice)
+	}
+	for _, kind := range markup {
+		if want == OfShapes && bytes.HasPrefix(text, []byte("<")) && bytes.Contains(text, []byte(kind.element)) {
+			return begins(kind.is, kind.advice)
+		}
+	}
 	for _, kind := range foreigners {
 		if bytes.HasPrefix(text, []byte(kind.begin)) && kind.advice[want] != "" {
-			return fmt.Sprintf("begins with %s: it is %s; %s", source.Excerpt(head[:min(len(head), 40)]), kind.is, kind.advice[want])
+			return begins(kind.is, kind.advice[want])
 		}
 	}
 	return ""

@@ -23,6 +23,7 @@ type WrittenPoint struct {
 	_       struct{} "doc:\"A point that has been written. `version` is in the `ETag`, too.\""
 	ID      string   `json:"id"`
 	Version int      `json:"version"`
+	Ignored string   `json:"ignored,omitempty" doc:"A member of the Feature that gives a time: it is not read, since the time of a write is the server's."`
 }
 
 // WrittenLine answers a line of POST /points/{collection}.
@@ -37,6 +38,7 @@ type written struct {
 	ID      string `json:"id"`
 	Status  int    `json:"status" schema:"enum=200|201|204"`
 	Version int    `json:"version"`
+	Ignored string `json:"ignored,omitempty" doc:"A member that gives a time, which is not read."`
 }
 
 type refused struct {

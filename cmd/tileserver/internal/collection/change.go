@@ -3,12 +3,14 @@ package collection
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/internal/instant"
 	"quadrille/places/points"
 )
 
@@ -46,20 +48,20 @@ var members = map[string]uint{
 }
 
 // readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts
-// from.
-func readChange(text []byte, f form, now time.Time, w *points.Write) error {
+// from. ignored is a member that gives a time, which no write has, "" if there is none.
+func readChange(text []byte, f form, now time.Time, w *points.Write) (ignored string, err error) {
 	if !utf8.Valid(text) {
-		return refusePoint("Write the JSON in UTF-8.")
+		return "", refusePoint("Write the JSON in UTF-8.")
 	}
 	r := changeReader{now: now, w: w, patching: f == formPatch}
 	w.Merge = f == formMerge
 	if err := r.object(text, f); err != nil {
-		return err
+		return "", err
 	}
 	if f == formLine {
-		return r.line()
+		return r.ignored, r.line()
 	}
-	return r.check(f)
+	return r.ignored, r.check(f)
 }
 
 type changeReader struct {
@@ -70,6 +72,8 @@ type changeReader struct {
 	other string // a member that is not known
 	// foreigner is what has such a member, "" if none is known.
 	foreigner string
+	// ignored is the first member that gives a time.
+	ignored string
 	// patching says that members are changes.
 	patching bool
 
@@ -98,6 +102,9 @@ func (r *changeReader) object(text []byte, f form) error {
 			if r.other = shorten(name); r.foreigner == "" {
 				r.foreigner = foreigners[r.other]
 			}
+			if r.ignored == "" && givesTime(name, value) {
+				r.ignored = r.other
+			}
 			continue
 		case r.seen&member != 0:
 			return refusePoint("Give " + string(name) + " once.")
@@ -108,6 +115,22 @@ func (r *changeReader) object(text []byte, f form) error {
 		}
 	}
 }
+
+// givesTime reports whether a foreign member of a Feature gives its time, by its name or its value.
+func givesTime(name, value []byte) bool {
+	if slices.Contains(timeMembers, string(name)) {
+		return string(value) != "null"
+	}
+	text, ok := textOf(value)
+	if !ok {
+		return false
+	}
+	_, ok = instant.Parse(text)
+	return ok
+}
+
+// timeMembers are what Features with a time call it.
+var timeMembers = []string{"time", "timestamp", "datetime", "when"}
 
 // shorten returns the beginning of a name for a refusal.
 func shorten(name []byte) string { return string(name[:min(len(name), 40)]) }

@@ -88,6 +88,8 @@ type line struct {
 	id     string
 	write  int   // its index among the writes
 	err    error // why there is no write
+	// ignored is a member that gives a time.
+	ignored string
 }
 
 // answer reads all lines.
@@ -123,12 +125,13 @@ func (b *batch) read(text []byte) {
 	from := len(c.text)
 	c.text = append(c.text, text...)
 	var w points.Write
-	if err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.live.Now(), &w); err != nil {
+	ignored, err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.live.Now(), &w)
+	if err != nil {
 		b.add(line{id: w.ID, err: err})
 		return
 	}
 	c.writes = append(c.writes, w)
-	b.add(line{id: w.ID, write: len(c.writes) - 1})
+	b.add(line{id: w.ID, write: len(c.writes) - 1, ignored: ignored})
 }
 
 func (b *batch) add(l line) {
@@ -263,7 +266,7 @@ func (b *batch) write(c *chunk) error {
 		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
 		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
 		b.Body = strconv.AppendInt(append(b.Body, `,"version":`...), o.Version, 10)
-		b.Body = append(b.Body, "}\n"...)
+		b.Body = append(appendIgnored(b.Body, l.ignored), "}\n"...)
 	}
 	switch {
 	case !b.Untaken:

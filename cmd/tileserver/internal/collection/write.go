@@ -400,6 +400,7 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 		return refusal(err)
 	}
 	var w points.Write
+	ignored := ""
 	if err := readConditions(c.Request().Header, kind, &w); err != nil {
 		return err
 	}
@@ -418,7 +419,7 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 		case merge:
 			return endpoint.Refuse(web.ErrBodyType, "", "Send a merge patch by PATCH, and a Feature as application/geo+json.")
 		}
-		if err := readChange(body, f, now, &w); err != nil {
+		if ignored, err = readChange(body, f, now, &w); err != nil {
 			return refusal(err)
 		}
 		if w.ID != "" && w.ID != id {
@@ -438,11 +439,11 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 	if kind == points.Delete {
 		return s.sendNothing(c)
 	}
-	return s.sendWritten(c, id, &outcome[0])
+	return s.sendWritten(c, id, ignored, &outcome[0])
 }
 
-// sendWritten answers with the version of a point.
-func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
+// sendWritten answers with the version of a point, and the member that was ignored.
+func (s *Room) sendWritten(c echo.Context, id, ignored string, o *points.Outcome) error {
 	status := http.StatusOK
 	if o.Created {
 		status = http.StatusCreated
@@ -451,9 +452,17 @@ func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
 	defer out.Release()
 	out.Body = jsontext.AppendString(append(out.Body, `{"id":`...), id)
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
-	out.Body = append(out.Body, '}')
+	out.Body = append(appendIgnored(out.Body, ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
 	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
+}
+
+// appendIgnored names a member that was ignored, if there is one.
+func appendIgnored(dst []byte, member string) []byte {
+	if member == "" {
+		return dst
+	}
+	return jsontext.AppendString(append(dst, `,"ignored":`...), member)
 }
 
 // otherVersion is the version of no point.

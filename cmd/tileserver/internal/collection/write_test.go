@@ -373,7 +373,7 @@ func FuzzReadChange(f *testing.F) {
 	f.Add(` { "i\u0064" : "x\ud800" , "patch" : { "expires" : null } } `)
 	f.Fuzz(func(t *testing.T, text string) {
 		var w points.Write
-		if err := readChange([]byte(text), formLine, built, &w); err != nil {
+		if _, err := readChange([]byte(text), formLine, built, &w); err != nil {
 			return
 		}
 		if w.Properties != nil {
@@ -396,7 +396,7 @@ func BenchmarkReadChange(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var w points.Write
-		if err := readChange(text, formLine, built, &w); err != nil {
+		if _, err := readChange(text, formLine, built, &w); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -487,4 +487,26 @@ func TestMergePatch(t *testing.T) {
 // propertiesOf are the properties of a point as an object.
 func propertiesOf(f *feature.Feature) string {
 	return "{" + string(f.Properties.AppendMembers(nil)) + "}"
+}
+
+// The time of a write is the server's. A Feature with another one is told so, alone and in a line.
+func TestTimeOfFeatureIsTold(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", "")
+	for member, ignored := range map[string]string{
+		`"time":"2026-11-27T12:10:00Z"`: "time", `"timestamp":1764300000`: "timestamp", `"fixed":"2026-11-27 12:10:00Z"`: "fixed",
+		`"when":{"start":"2026"}`: "when", `"x":1,"time":{"date":"2026-11-27"},"y":"2026-11-27"`: "time",
+		`"bbox":[1,2,1,2]`: "", `"time":null`: "", `"note":"at noon"`: "", `"expires":"2090-11-27T12:10:00Z"`: "",
+	} {
+		text := `{"type":"Feature","id":"a",` + member + `,"geometry":{"type":"Point","coordinates":[8,47]},"properties":{"time":"2026-11-27T12:10:00Z"}}`
+		for _, w := range []*httptest.ResponseRecorder{
+			s.send(shopsKey, "PUT", "/points/shops/a", text),
+			s.send(shopsKey, "POST", "/points/shops", text, "Content-Type", "application/x-ndjson"),
+		} {
+			var got struct{ ID, Ignored string }
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code > 201 || got.ID != "a" || got.Ignored != ignored || strings.Contains(w.Body.String(), "ignored") != (ignored != "") {
+				t.Errorf("%s: %d %s, %v; want %q", member, w.Code, w.Body, err, ignored)
+			}
+		}
+	}
 }

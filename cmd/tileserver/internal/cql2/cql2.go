@@ -30,6 +30,9 @@
 // and A_OVERLAPS compare it with a list of values in parentheses, as sets. A name with dots that
 // no property has is that of a member within objects: address.city is the city of the address.
 //
+// Ids of regions are equal, IN values or LIKE a pattern as [feature.SameID] compares them, whatever
+// their case. Their order is that of texts.
+//
 // # What is unknown
 //
 // A comparison is true, false or unknown. It is unknown where the property is absent or
@@ -77,12 +80,24 @@ type Filter struct {
 // Meets reports whether the geometry of a feature and a box have a point in common.
 type Meets func(ctx context.Context, f *feature.Feature, b quadkey.Box) (bool, error)
 
-// Of returns the filter for a search of features that meet a box, nil for no box. meets
-// tells which other boxes a feature meets; nil is for points.
-func (f *Filter) Of(box *quadkey.Box, meets Meets) *Filter {
+// Of returns the filter for a search of features that meet a box, nil for no box. They have
+// the properties of a schema, by which ids of regions are compared as such. meets tells which
+// other boxes a feature meets; nil is for points.
+func (f *Filter) Of(s feature.Schema, box *quadkey.Box, meets Meets) *Filter {
 	of := *f
-	of.given, of.meets = box, meets
+	of.root, of.given, of.meets = f.root.of(s), box, meets
 	return &of
+}
+
+func (n node) of(s feature.Schema) node {
+	n.kids, n.tests = slices.Clone(n.kids), slices.Clone(n.tests)
+	for i := range n.kids {
+		n.kids[i] = n.kids[i].of(s)
+	}
+	for i := range n.tests {
+		n.tests[i] = n.tests[i].In(s)
+	}
+	return n
 }
 
 // Parse reads a filter. Its error is a [*SyntaxError].

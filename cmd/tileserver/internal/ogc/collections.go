@@ -77,6 +77,7 @@ func rank(name string) int { return slices.Index([]string{"name", "id"}, name) }
 // any type.
 var schemaTypes = map[feature.Kind]string{
 	feature.Text: "string", feature.Number: "number", feature.Integer: "integer", feature.Boolean: "boolean", feature.Time: "string", feature.Texts: "array",
+	feature.RegionID: "string",
 }
 
 // links are those of the description of a collection.

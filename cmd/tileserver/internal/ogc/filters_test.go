@@ -80,3 +80,32 @@ func TestFiltersAgree(t *testing.T) {
 		}
 	}
 }
+
+// A filter finds a region by its id in either case, as its address does.
+func TestFiltersOfRegionIDs(t *testing.T) {
+	w := servertest.NewRivers(t)
+	for request, want := range map[string]string{
+		"id=AA": "aa", "id=aa": "aa", "id=ab": "",
+		"filter=id='AA'": "aa", "filter=id<>'AA'": "bb", "filter=NOT id='AA'": "bb", "filter='AA'=id OR id='x'": "aa",
+		"filter=id IN ('AA','BB','CC')": "aa bb", "filter=id NOT IN ('AA')": "bb", "filter=id LIKE 'A%'": "aa", "filter=id NOT LIKE '_A'": "bb",
+		"filter=A_OVERLAPS(id,('AA'))": "aa", "filter=CASEI(id)=CASEI('AA')": "aa", "filter=id BETWEEN 'b' AND 'c'": "bb",
+		"filter=name='AA'": "", "filter=id='AA' AND S_INTERSECTS(geometry,BBOX(4,46,8,48))": "aa", "bbox=4,46,8,48&id=BB": "",
+	} {
+		name, value, _ := strings.Cut(request, "=")
+		if name == "filter" {
+			value = url.QueryEscape(value)
+		}
+		var answer struct{ Features []struct{ ID string } }
+		text := servertest.Body(t, w.Get("/ogc/collections/river/items?"+name+"="+value))
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(request, err)
+		}
+		var ids []string
+		for _, f := range answer.Features {
+			ids = append(ids, f.ID)
+		}
+		if got := strings.Join(ids, " "); got != want || !strings.Contains(text, `"numberMatched":`) {
+			t.Errorf("%s: %q, want %q: %s", request, got, want, text)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
 			return nil, errManyBoxes
 		}
-		a.Filter = filter.Of(given, c.meets())
+		a.Filter = filter.Of(c.About.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting

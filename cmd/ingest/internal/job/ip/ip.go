@@ -271,6 +271,10 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 	if stats.Overlaps > 0 {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
 	}
+	if stats.Apart > 0 {
+		rep.Note(fmt.Sprintf("%d ranges are elsewhere by a later source than by one before it, such as %s to %s: "+
+			"the one named first says where they are, and what the later one says of that was left out", stats.Apart, stats.ApartFirst, stats.ApartLast))
+	}
 	if stats.Reserved > 0 {
 		hint := ""
 		if !private && slices.ContainsFunc(in.sources, func(s ipSource) bool { _, list := s.(*listSource); return list }) {

@@ -167,6 +167,7 @@ func TestIP(t *testing.T) {
 		v6.Path + ": country list, by its content; after the addresses it has country \"JP\"",
 		"2 ranges say nothing of their addresses and were left out",
 		"2 ranges overlap others: of each field the source named first answers, and in it the narrowest range",
+		"1 ranges are elsewhere by a later source than by one before it, such as 9.9.9.0 to 9.9.9.0: the one named first says where they are, and what the later one says of that was left out",
 		"1 ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out (--keep-private keeps what lists say of private ones)",
 	}; !slices.Equal(rep.notes, want) {
 		t.Errorf("noted %q", rep.notes)

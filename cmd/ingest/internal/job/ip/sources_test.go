@@ -556,3 +556,35 @@ func TestIPAsItIsMeant(t *testing.T) {
 		})
 	}
 }
+
+// Sources that place addresses elsewhere than one before them are told, with how many ranges.
+func TestElsewhereIsTold(t *testing.T) {
+	continents := "network,continent\n9.0.0.0/24,EU\n9.0.1.0/24,EU\n9.0.2.0/24,NA\n"
+	for name, tc := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a country of another continent": {[]string{continents, "network,country\n9.0.0.0/23,US\n9.0.2.0/24,US\n"}, "2 ranges are elsewhere by a later source than by one before it, such as 9.0.0.0 to 9.0.0.255: "},
+		"a place far away": {
+			[]string{"network,city,latitude,longitude\n2003::/64,Berlin,52.52,13.405\n", "network,country,city,latitude,longitude\n2003::/64,GB,London,51.5,-0.1\n"},
+			"1 ranges are elsewhere by a later source than by one before it, such as 2003:: to 2003::ffff:ffff:ffff:ffff: ",
+		},
+		"the same country":   {[]string{continents, "network,country\n9.0.0.0/23,DE\n9.0.2.0/24,US\n"}, ""},
+		"ranges of a source": {[]string{"network,country\n9.0.0.0/16,DE\n9.0.1.0/24,US\n"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var inputs []job.Input
+			for _, text := range tc.files {
+				inputs = append(inputs, ipFile(t, "x.csv", text))
+			}
+			var rep ipReport
+			if _, err := ipJob(t, jobtest.Catalog(t), job.Options{Reporter: &rep}, inputs...); err != nil {
+				t.Fatal(err)
+			}
+			told := slices.DeleteFunc(rep.notes, func(n string) bool { return !strings.Contains(n, "elsewhere") })
+			if len(told) != min(len(tc.want), 1) || tc.want != "" && !strings.HasPrefix(told[0], tc.want) {
+				t.Errorf("told %q, want %q", told, tc.want)
+			}
+		})
+	}
+}

@@ -232,7 +232,7 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		f.format = pointsJSON
 	case bytes.IndexByte(text, 0) >= 0:
-		return fmt.Errorf("%s: is neither a table, GeoJSON, a GeoPackage nor a shapefile; convert it by: ogr2ogr out.geojson FILE", f.Path)
+		return fmt.Errorf("%s: is neither a table, GeoJSON, a GeoPackage nor a shapefile; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path)
 	}
 	return nil
 }
@@ -399,7 +399,7 @@ func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, 
 	j.said.Notes = nil
 	j.noteOf(guessed(), err)
 	if errors.Is(err, geojson.ErrTopology) {
-		err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
+		err = fmt.Errorf("%w; convert it by: ogr2ogr out.geojson %s LAYER, where LAYER is one of its objects", err, f.word())
 	}
 	if system := (*crs.Error)(nil); errors.As(err, &system) {
 		err = f.named(err)

@@ -219,7 +219,7 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	switch c := f.columns; {
 	case f.format != pointsTable:
 	case c.Lat != c.Lon:
-		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
+		advice = fmt.Sprintf("give --lat=%q --lon=%q", c.Lon, c.Lat)
 	case c.Order == pointtable.LatLon:
 		advice = "give --axis-order " + pointtable.LonLat
 	case c.Order == pointtable.LonLat:
@@ -393,7 +393,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 			continue
 		}
 		f, line, _ := j.place(odd.At)
-		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; --type %s makes them bad records",
+		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; --type=%s makes them bad records",
 			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line, crs.Quoted(odd.Name+"="+odd.Kind.String())))
 	}
 	if n := l.Unlisted(); n > 0 {
@@ -470,7 +470,7 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 	}
 	advice := "--name says which property it is"
 	if like := likeName(texts); like != "" {
-		advice = fmt.Sprintf("%s looks like one: give --name %s", source.Excerpt(like), crs.Quoted(like))
+		advice = fmt.Sprintf("%s looks like one: give --name=%s", source.Excerpt(like), crs.Quoted(like))
 	}
 	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find none of them; " + advice)
 }

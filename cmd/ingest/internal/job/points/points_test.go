@@ -445,8 +445,8 @@ func TestZeroPositions(t *testing.T) {
 // A collection that is to be searched and has no names is told of.
 func TestSearchWithoutNames(t *testing.T) {
 	for head, want := range map[string]string{
-		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name 'Store Name'`,
-		"lat,lon,city,label":                   `"label" looks like one: give --name label`,
+		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name='Store Name'`,
+		"lat,lon,city,label":                   `"label" looks like one: give --name=label`,
 		"lat,lon,city,x":                       "--name says which property it is",
 		"lat,lon,NAME,Store Name":              "",
 		"lat,lon,name,Store Name":              "",
@@ -485,7 +485,7 @@ func TestCasesOfTables(t *testing.T) {
 		"points-2/excel-ansi-one-umlaut-row-lost.csv":          {points: 300, note: "Bäckerei Müller"},
 		"points-2/adjacent-stray-quotes-one-row-lost.csv":      {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
 		"points-2/ais-day-ships-repeat-times-without-zone.csv": {of: Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last}, points: 3, note: "4 records have the id of another one, of which the last counts"},
-		"points-2/store-locator-store-name.csv":                {of: Collection{Search: true}, points: 4, note: `give --name 'Store Name'`},
+		"points-2/store-locator-store-name.csv":                {of: Collection{Search: true}, points: 4, note: `give --name='Store Name'`},
 	} {
 		tc.of.Name = "mine"
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -585,7 +585,7 @@ func TestPointsOddValues(t *testing.T) {
 	}
 	text.WriteString("late,46,7,998A\n")
 	path := testfile.Temp(t, "file.csv", text.String())
-	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path + ":5002; --type number=number makes them bad records"
+	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path + ":5002; --type=number=number makes them bad records"
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
 	if err != nil || m.Records["points"] != 5001 || m.Bad != nil || !slices.Contains(rep.Notes, want) {
@@ -802,10 +802,10 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"several":       {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
 		"packed layers": {texts: []string{testfile.Gzip(string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
 		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
-		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
+		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat="lon" --lon="lat"`},
 		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
 		"swapped pairs": {texts: []string{"id;location\na;151.2,-33.8\n"}, want: "seem to be swapped: give --axis-order lon-lat"},
-		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat "lon" --lon "lat"`},
+		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat="lon" --lon="lat"`},
 		"GeoJSON swapped": {
 			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",
 		},

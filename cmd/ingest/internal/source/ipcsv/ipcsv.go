@@ -196,7 +196,7 @@ func advice(rows [][][]byte) string {
 				if i == 0 {
 					return ""
 				}
-				return fmt.Sprintf("; networks are in column %d: --columns %snetwork,country=DE", i+1, strings.Repeat("-,", i))
+				return fmt.Sprintf("; networks are in column %d: --columns=%snetwork,country=DE", i+1, strings.Repeat("-,", i))
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func (t *Table) settle(rows [][][]byte) error {
 		columns = append(columns, string(c))
 	}
 	return fmt.Errorf("every network in it is one address that begins a network, such as %s: if its prefix length or mask is in another column, name that one prefix_length; "+
-		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns %s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
+		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns=%s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
 }
 
 // Columns returns what the fields of the records hold.

@@ -164,9 +164,9 @@ func TestMasks(t *testing.T) {
 // What is not understood is refused, and the message names what is meant.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"ip,country\n10.240.0.0,DE\n10.248.3.0,DE\n":        "--columns address,country",
+		"ip,country\n10.240.0.0,DE\n10.248.3.0,DE\n":        "--columns=address,country",
 		"ip,country\n2001:db8::,DE\n2001:db8:1::,DE\n":      "prefix length",
-		"9.0.0.0,US,US-CA,Reno,\n":                          "--columns address,country,region,city.names.en,postal.code",
+		"9.0.0.0,US,US-CA,Reno,\n":                          "--columns=address,country,region,city.names.en,postal.code",
 		"first,last,country\n10.0.0.0,255.0.0.0,DE\n":       "masks and no last addresses; call it netmask",
 		"start_ip,country\n9.0.0.1,DE\n":                    "no last ones",
 		"network,country,country\n9.0.0.0/8,DE,FR\n":        `two columns called "country"`,
@@ -175,7 +175,7 @@ func TestRefused(t *testing.T) {
 		"host,gateway,vlan\n9.0.0.5,9.0.0.254,7\n":          "several hold addresses",
 		"site,country\nBerlin,DE\nVienna,AT\n":              `"site", "country", and none of these holds addresses`,
 		"network\n9.0.0.0/8\n":                              "no column says anything",
-		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":              "networks are in column 3: --columns -,-,network,country=DE",
+		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":              "networks are in column 3: --columns=-,-,network,country=DE",
 		"5.1.0.0\t24\t64500\n5.1.4.0\t22\t64501\n":          "network,prefix_length,asn",
 		"5.1.0.0/24 64500\n":                                notKnown,
 		"Account disabled\n":                                `no row has an address, such as the one that begins with "Account disabled"`,
