@@ -133,6 +133,9 @@ func divides(layer string) bool {
 
 // read finds what one reading names.
 func (f *finding) read(r *reading) error {
+	if f.forgiving && r.behind && len(search.Fold(nil, r.name)) <= begunLetters {
+		return nil // a code: "Satna Ana, CA" is nothing that begins with these letters in Santa Ana
+	}
 	within, err := f.around(r)
 	if err != nil || len(within) == 0 {
 		return err

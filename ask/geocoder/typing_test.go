@@ -54,7 +54,7 @@ func TestTypedRegion(t *testing.T) {
 	for text, want := range map[string][]string{
 		"portland, o": {portland}, "Portland, Or": {portland}, "portland, OR": {portland}, "portlnad, OR": {portland}, "portlnad, or": {portland}, "portlnad, or, us": {portland}, "portlnad, OR, US": {portland},
 		"portland, u": {portland, maine}, "portland, US": {portland, maine}, "portlnad, ME": {maine}, "portland, m": {maine}, "munihc, DE": {"Munich, Bayern, Germany"}, "munich, ge": {"Munich, Bayern, Germany"},
-		"portland, TX": nil, "portland, tx": nil, "portland, FR": nil, "paris, OR": nil, "paris, ME": nil, "xyzzy, FR": {"France"},
+		"portland, TX": nil, "portland, tx": nil, "portland, FR": nil, "paris, OR": nil, "paris, ME": nil, "xyzzy, FR": {"France"}, "oregno, PO": nil, "oregno, port": {portland},
 		"paris, te": {texas}, "paris, t": {texas}, "paris, T": {texas},
 		"lyons, r": {"Lyons, Kansas, United States of America"}, "lyons, ri": nil, "lyons, RI": nil, "lyons, ric": {"Lyons, Kansas, United States of America"},
 	} {
