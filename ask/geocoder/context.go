@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quadrille/ask/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -44,9 +45,6 @@ func (f *finding) inContext() error {
 	if f.names == nil {
 		return nil
 	}
-	if done, err := f.typing(); done || err != nil {
-		return err
-	}
 	for i, r := range readings(f.q.Text) {
 		if i == maxContexts {
 			break
@@ -55,77 +53,89 @@ func (f *finding) inContext() error {
 			return err
 		}
 	}
+	if f.forgiving {
+		return nil
+	}
+	return f.typing()
+}
+
+// typing adds what a text names whose last part is so short that more letters may follow: "Berlin,
+// G" begins the name of a region around what is named. A code is complete in capitals, or if what is
+// named is where the code says. Then nothing is added. Any other code begins the names of countries
+// and first-level divisions only: "Newton, ca" is not the one in Catawba County.
+func (f *finding) typing() error {
+	at := strings.LastIndexFunc(f.q.Text, isSeparator)
+	if at < 0 || slices.ContainsFunc(f.found, func(r Result) bool { return wholeName(&r) }) {
+		return nil
+	}
+	last := strings.TrimSpace(f.q.Text[at+1:])
+	begun := string(search.Fold(nil, last))
+	letters := utf8.RuneCountInString(begun)
+	if letters == 0 || letters > begunLetters {
+		return nil
+	}
+	codes, err := f.regionsNamed(last, false)
+	if err != nil || len(codes) > 0 && letters == begunLetters && last == strings.ToUpper(last) {
+		return err
+	}
+	// A misspelled name costs next to nothing here, so that the search that forgives can follow.
+	inner := f.inner(f.q.Text[:at])
+	inner.whole, inner.q.Limit = true, candidates
+	found, err := f.ask(inner, readingSeeks)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
+	for i := range found[:min(len(found), maxBegun)] {
+		r := &found[i]
+		is, err := f.begunAround(r, begun, len(codes) > 0)
+		if err != nil {
+			return err
+		}
+		if is {
+			r.Score -= contextPenalty
+			f.found = append(f.found, *r)
+		}
+	}
 	return nil
 }
 
-// typing finds what a text names whose last part is so short that it may be the beginning of
-// anything: "Berlin, G". It may be a code, as in "Portland, OR". If nothing with the name is there,
-// it is the beginning of the name of a country or division around what is named, whichever is the
-// most important.
-func (f *finding) typing() (done bool, err error) {
-	at := strings.LastIndexFunc(f.q.Text, isSeparator)
-	if at < 0 {
+// begunAround reports whether the name of a region around a result begins with some letters. For
+// those of a code it is a country or first-level division.
+func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) {
+	begins := func(name string) bool { return strings.HasPrefix(string(search.Fold(nil, name)), begun) }
+	switch {
+	case !wholeName(r):
+		return false, nil
+	case r.Kind == Place && begins(r.Place.Admin1Name):
+		return true, nil
+	case !f.budget.Take(f.labelSeeks()):
 		return false, nil
 	}
-	name, begun := strings.TrimSpace(f.q.Text[:at]), string(search.Fold(nil, f.q.Text[at+1:]))
-	if name == "" || begun == "" || utf8.RuneCountInString(begun) > begunLetters {
-		return false, nil
+	of := Result{Feature: r.Feature, Place: r.Place}
+	if r.Kind == Place {
+		around, err := f.view.Of(f.ctx, &r.Place)
+		if err != nil {
+			return false, err
+		}
+		of.Parents = around
 	}
-	before := len(f.found)
-	within, err := f.regionsNamed(begun, false)
-	if err != nil {
-		return false, err
-	}
-	keep := func(wanted func(r *Result) bool) bool {
-		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return !wholeName(&r) || !wanted(&r) })...)
-		return len(f.found) > before
-	}
-	if len(within) > 0 {
-		if err := f.share(readingSeeks, func() error { return f.match(name, f.q.Limit, within, contextPenalty) }); err != nil {
-			return false, unsearchable(err)
-		}
-		if keep(func(*Result) bool { return true }) {
-			return true, nil
-		}
-	}
-	if err := f.share(wholeSeeks, func() error { return f.match(name, candidates, nil, contextPenalty) }); err != nil {
-		return false, unsearchable(err)
-	}
-	slices.SortStableFunc(f.found[before:], func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
-	var failed error
-	looked := 0
-	begins := func(text string) bool { return strings.HasPrefix(string(search.Fold(nil, text)), begun) }
-	done = keep(func(r *Result) bool {
-		if r.Kind == Place && begins(r.Place.Admin1Name) {
-			return true
-		}
-		if looked++; failed != nil || looked > maxBegun {
-			return false
-		}
-		around := r.Parents
-		if r.Kind == Place {
-			around, failed = f.view.Of(f.ctx, &r.Place)
-		}
-		of := Result{Feature: r.Feature, Place: r.Place}
-		of.Parents = slices.Clip(around)
-		if failed == nil {
-			failed = f.complete(&of)
-		}
-		return slices.ContainsFunc(of.Parents, func(p names.Parent) bool { return begins(p.Name) })
-	})
-	return done && failed == nil, failed
+	of.Parents = slices.Clip(of.Parents)
+	err := f.complete(&of)
+	return err == nil && slices.ContainsFunc(of.Parents, func(p names.Parent) bool { return begins(p.Name) && (!code || divides(p.Type)) }), err
 }
 
-// unsearchable is nil for the error of a text without letters and digits.
-func unsearchable(err error) error {
-	if errors.Is(err, places.ErrQuery) {
-		return nil
-	}
-	return err
+// divides reports whether the regions of a layer are countries or first-level divisions.
+func divides(layer string) bool {
+	kind := hierarchy.KindOf(layer)
+	return kind >= hierarchy.Countries && kind <= hierarchy.States || layer == names.Division
 }
 
 // read finds what one reading names.
 func (f *finding) read(r *reading) error {
+	if f.forgiving && r.behind && len(search.Fold(nil, r.name)) <= begunLetters {
+		return nil // a code: "Satna Ana, CA" is nothing that begins with these letters in Santa Ana
+	}
 	within, err := f.around(r)
 	if err != nil || len(within) == 0 {
 		return err

@@ -412,7 +412,7 @@ func (f *finding) named(text string) ([]Result, error) {
 func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 	err := f.share(seeks, func() error {
 		inner.budget = f.budget
-		err := inner.match(inner.q.Text, f.q.Limit, nil, 0)
+		err := inner.match(inner.q.Text, inner.q.Limit, nil, 0)
 		f.budget = inner.budget
 		return err
 	})

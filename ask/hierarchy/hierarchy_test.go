@@ -111,6 +111,10 @@ func TestNearest(t *testing.T) {
 		places.Place{Name: "Wayne", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.95},
 		places.Place{Name: "Claimed", Country: "CA", Admin1: "08", Lat: 44, Lon: -86},   // by both countries
 		places.Place{Name: "Coarse", Country: "CA", Admin1: "08", Lat: 45, Lon: -83.02}, // the border is drawn wrong
+		places.Place{Name: "Misplaced", Country: "CA", Admin1: "08", Lat: 47, Lon: -90},
+		places.Place{Name: "Ashland", Country: "US", Admin1: "WI", Lat: 47.1, Lon: -90},
+		places.Place{Name: "Displaced", Country: "CA", Admin1: "08", Lat: 46.5, Lon: -88.02},
+		places.Place{Name: "Marquette", Country: "US", Admin1: "MI", Lat: 46.5, Lon: -87.97},
 	)
 	for _, c := range []struct {
 		lat, lon float64
@@ -122,6 +126,9 @@ func TestNearest(t *testing.T) {
 		{47, -83.01, "Lonely", apartCountry},
 		{44.01, -86, "Claimed", Near},
 		{45.01, -83.02, "Coarse", apartCountry},
+		{47.048, -90, "Ashland Misplaced", Near},     // of the point's country
+		{47.01, -90, "Misplaced Ashland", Near},      // far nearer
+		{46.5, -88.001, "Displaced Marquette", Near}, // of another state
 		{42.5, -83.99, "Wayne Monroe", Near},
 		{42.5, -84.01, "Monroe Wayne", Near},
 	} {

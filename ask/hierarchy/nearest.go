@@ -62,11 +62,12 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 // prefer returns the place that describes a point with some regions. This is the nearest place,
 // which q has found, unless another is hardly farther: one of the point's own country that is at
 // most twice as far, then one of its own state that is at most twice as far as that, then one of
-// its own county likewise.
+// its own county likewise. One that another country claims gives way as one of another county does,
+// since its row may be wrong about where it lies.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
-	for reach := 0.0; err == nil && is.Apart() && 2*best.DistanceM > reach; {
+	for reach := 0.0; err == nil && is > Near && 2*best.DistanceM > reach; {
 		reach = 2 * best.DistanceM
 		near, wide := *q.Near, q
 		if near.MaxM == 0 || near.MaxM > reach {
@@ -94,18 +95,19 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 type Relation int
 
 // Same is a place in the same regions. Near is a place in the same country, state and county, as
-// far as these are known. All other relations are apart: no address of the point is made of such
-// a place.
+// far as these are known. Claimed is near by the map, but of another country by its row. All other
+// relations are apart: no address of the point is made of such a place.
 const (
 	Same Relation = iota
 	Near
+	Claimed
 	apartCounty
 	apartState
 	apartCountry
 )
 
 // Apart reports whether the place is in another country, state or county.
-func (r Relation) Apart() bool { return r > Near }
+func (r Relation) Apart() bool { return r >= apartCounty }
 
 // Same reports, as far as is known, whether the place is in the point's own region of a type,
 // and in all regions that hold that region.
@@ -149,7 +151,10 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 			if known, claimed, vague, err = v.ofCountry(ctx, r.ID, p, claims); err != nil {
 				return is, err
 			}
-			if vague {
+			switch {
+			case claimed:
+				is = Claimed
+			case vague:
 				is = Near
 			}
 		case r.Type == State:
@@ -183,7 +188,7 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 		}
 		switch j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type }); {
 		case j < 0:
-			is = Near
+			is = max(is, Near)
 		case !feature.SameID(in[j].ID, r.ID):
 			return apart(r.Type), nil
 		}

@@ -1,0 +1,72 @@
+package geocoder
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/internal/must"
+	"quadrille/internal/testrace"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// A town that is found without a code is found with its own code behind a comma, misspelled the
+// same way: what a code may begin takes no work from the search that forgives a letter.
+func TestMisspelledWithCode(t *testing.T) {
+	testrace.Plain(t, "many questions")
+	towns, regions := crowd(6_000)
+	s := serveFrom(t, openStore, towns, regions, boundarySet, placesSet, nameSet).Begin()
+	t.Cleanup(s.Release)
+	finds := func(text, id string) bool {
+		found := must.Get(s.Search(t.Context(), Query{Text: text})).In(t)
+		return slices.ContainsFunc(found, func(r Result) bool { return r.Kind == Place && r.ID == id })
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for tried := 0; tried < 60; {
+		town := &towns[rng.IntN(len(towns))]
+		letters := []byte(town.Name)
+		i := 1 + rng.IntN(len(letters)-1)
+		letters[i-1], letters[i] = letters[i], letters[i-1]
+		text, id := string(letters), itoa(town.ID)
+		if !finds(text, id) {
+			continue
+		}
+		tried++
+		for _, code := range []string{"US", "us", "Us", "USA"} {
+			if !finds(text+", "+code, id) {
+				t.Errorf("%q finds %s, and not with %s", text, town.Name, code)
+			}
+		}
+	}
+}
+
+// The beginning of a country or state behind a comma adds what is there. A code is read first, and
+// in capitals nothing else is.
+func TestTypedRegion(t *testing.T) {
+	// Lyons is in Rice County, Kansas.
+	s := serveFrom(t, openStore, append(slices.Clone(towns), places.Place{ID: 11, Name: "Lyons", Country: "US", Lat: 38.35, Lon: -98.2}),
+		[]names.Feature{{Kind: names.Region, Type: "state", ID: "us-ri", Name: "Rhode Island", Country: "US", Level: 1, Names: []search.Name{{Text: "RI", Lang: search.Code}}}}, boundarySet, placesSet, nameSet).Begin()
+	t.Cleanup(s.Release)
+	portland, maine, texas := "Portland, Oregon, United States of America", "Portland, Maine, United States of America", "Paris, Texas, United States of America"
+	for text, want := range map[string][]string{
+		"portland, o": {portland}, "Portland, Or": {portland}, "portland, OR": {portland}, "portlnad, OR": {portland}, "portlnad, or": {portland}, "portlnad, or, us": {portland}, "portlnad, OR, US": {portland},
+		"portland, u": {portland, maine}, "portland, US": {portland, maine}, "portlnad, ME": {maine}, "portland, m": {maine}, "munihc, DE": {"Munich, Bayern, Germany"}, "munich, ge": {"Munich, Bayern, Germany"},
+		"portland, TX": nil, "portland, tx": nil, "portland, FR": nil, "paris, OR": nil, "paris, ME": nil, "xyzzy, FR": {"France"}, "oregno, PO": nil, "oregno, port": {portland},
+		"paris, te": {texas}, "paris, t": {texas}, "paris, T": {texas},
+		"lyons, r": {"Lyons, Kansas, United States of America"}, "lyons, ri": nil, "lyons, RI": nil, "lyons, ric": {"Lyons, Kansas, United States of America"},
+	} {
+		for _, limit := range []int{1, 10} {
+			found, err := s.Search(t.Context(), Query{Text: text, Limit: limit, Kinds: []names.Kind{Place, names.Region}})
+			var got []string
+			for _, r := range found {
+				got = append(got, r.Label)
+			}
+			if err != nil || !slices.Equal(got, want[:min(len(want), limit)]) {
+				t.Errorf("%q: %s, %v; want %s", text, strings.Join(got, "; "), err, strings.Join(want, "; "))
+			}
+		}
+	}
+}
