@@ -45,18 +45,35 @@ func (f *finding) inContext() error {
 	if f.names == nil {
 		return nil
 	}
+	var codes []reading
 	for i, r := range readings(f.q.Text) {
 		if i == maxContexts {
 			break
+		}
+		if r.behind && len(search.Fold(nil, r.name)) <= begunLetters {
+			codes = append(codes, r)
+			continue
 		}
 		if err := f.share(readingSeeks, func() error { return f.read(&r) }); err != nil {
 			return err
 		}
 	}
 	if f.forgiving {
+		return nil // "Satna Ana, CA" is nothing that begins with these letters in Santa Ana
+	}
+	if err := f.typing(); err != nil {
+		return err
+	}
+	// Where there is a Rice in Oregon, "Rice, OR" is nothing that begins with these letters in the county of Rice.
+	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind != names.Region && wholeName(&r) }) {
 		return nil
 	}
-	return f.typing()
+	for _, r := range codes {
+		if err := f.share(readingSeeks, func() error { return f.read(&r) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // typing adds what a text names whose last part is so short that more letters may follow: "Berlin,
@@ -133,9 +150,6 @@ func divides(layer string) bool {
 
 // read finds what one reading names.
 func (f *finding) read(r *reading) error {
-	if f.forgiving && r.behind && len(search.Fold(nil, r.name)) <= begunLetters {
-		return nil // a code: "Satna Ana, CA" is nothing that begins with these letters in Santa Ana
-	}
 	within, err := f.around(r)
 	if err != nil || len(within) == 0 {
 		return err

@@ -46,8 +46,11 @@ func TestMisspelledWithCode(t *testing.T) {
 // The beginning of a country or state behind a comma adds what is there. A code is read first, and
 // in capitals nothing else is.
 func TestTypedRegion(t *testing.T) {
-	// Lyons is in Rice County, Kansas.
-	s := serveFrom(t, openStore, append(slices.Clone(towns), places.Place{ID: 11, Name: "Lyons", Country: "US", Lat: 38.35, Lon: -98.2}),
+	// Lyons is in Rice County, Kansas, as is a large Orleans; a small Rice is in Oregon.
+	more := append(slices.Clone(towns), places.Place{ID: 11, Name: "Lyons", Country: "US", Lat: 38.35, Lon: -98.2},
+		places.Place{ID: 12, Name: "Orleans", Country: "US", Population: 3_000_000, Lat: 38.36, Lon: -98.21},
+		places.Place{ID: 13, Name: "Rice", Country: "US", Admin1: "OR", Population: 500, Lat: 45.4, Lon: -122.5})
+	s := serveFrom(t, openStore, more,
 		[]names.Feature{{Kind: names.Region, Type: "state", ID: "us-ri", Name: "Rhode Island", Country: "US", Level: 1, Names: []search.Name{{Text: "RI", Lang: search.Code}}}}, boundarySet, placesSet, nameSet).Begin()
 	t.Cleanup(s.Release)
 	portland, maine, texas := "Portland, Oregon, United States of America", "Portland, Maine, United States of America", "Paris, Texas, United States of America"
@@ -56,6 +59,7 @@ func TestTypedRegion(t *testing.T) {
 		"portland, u": {portland, maine}, "portland, US": {portland, maine}, "portlnad, ME": {maine}, "portland, m": {maine}, "munihc, DE": {"Munich, Bayern, Germany"}, "munich, ge": {"Munich, Bayern, Germany"},
 		"portland, TX": nil, "portland, tx": nil, "portland, FR": nil, "paris, OR": nil, "paris, ME": nil, "xyzzy, FR": {"France"}, "oregno, PO": nil, "oregno, port": {portland},
 		"paris, te": {texas}, "paris, t": {texas}, "paris, T": {texas},
+		"Rice, OR": {"Rice, Oregon, United States of America"}, "rice, or": {"Rice, Oregon, United States of America"}, "rice, o": {"Rice, Oregon, United States of America"},
 		"lyons, r": {"Lyons, Kansas, United States of America"}, "lyons, ri": nil, "lyons, RI": nil, "lyons, ric": {"Lyons, Kansas, United States of America"},
 	} {
 		for _, limit := range []int{1, 10} {
