@@ -35,7 +35,7 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 		}
 		found, err := regionsAt(ctx, &p, at, types)
 		p.Release()
-		if err == nil || generation == 0 || generation == serving || passes(err) {
+		if generation == 0 || generation == serving || !gone(err) {
 			return found, err
 		}
 		next := generation + 1
@@ -55,14 +55,12 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 // keptAtMost is how many generations before the one in service are looked for.
 const keptAtMost = 16
 
-// passes reports whether an error is of the moment: the same question may be answered later.
-func passes(err error) bool {
-	for _, of := range [...]error{cellstore.ErrUnavailable, cellstore.ErrClosed, dataset.ErrOlderBusy, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, of) {
-			return true
-		}
-	}
-	return cellstore.IsShortage(err)
+// gone reports whether an error says that a generation cannot be read, now or later: it has been removed,
+// is damaged, or is of another layout. All other errors pass, such as those of the disk.
+func gone(err error) bool {
+	return errors.Is(err, dataset.ErrPruned) || errors.Is(err, cellstore.ErrLayout) ||
+		errors.Is(err, dataset.ErrNoGeneration) && !errors.Is(err, dataset.ErrUnpublished) ||
+		errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, dataset.ErrBadPointer)
 }
 
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.

@@ -45,10 +45,10 @@ func Redraw(ctx context.Context, live *points.LiveCollection, boundaries *datase
 	r := redrawing{boundaries: boundaries, editions: [2]points.Edition{now, to}, serving: current}
 	defer r.release()
 	done, err = live.Redraw(ctx, now, to, r.differs)
-	if gone := err; errors.Is(gone, errGone) {
+	if why := err; errors.Is(why, errGone) {
 		if done, err = live.Redraw(ctx, now, current, nil); done {
 			err = fmt.Errorf("%w: followers of %s read again where its points are, which were judged by generation %d: %w",
-				ErrUntold, live.Meta().Name, now.Number, gone)
+				ErrUntold, live.Meta().Name, now.Number, why)
 		}
 	}
 	return done && to == current, err
@@ -83,7 +83,7 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 		if at[i], err = regionsAt(ctx, &r.ends[i], &[2]float64{lon, lat}, nil); err == nil {
 			continue
 		}
-		if !passes(err) && r.editions[i] != r.serving {
+		if gone(err) && r.editions[i] != r.serving {
 			err = fmt.Errorf("%w: %w", errGone, err)
 		}
 		return false, err

@@ -14,6 +14,8 @@ var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
 	// generation. A generation that is listed but missing is damage instead.
 	ErrNoGeneration = errors.New("no such generation")
+	// ErrUnpublished: nothing is published. It matches ErrNoGeneration.
+	ErrUnpublished = fmt.Errorf("%w: nothing is published", ErrNoGeneration)
 	// ErrPruned: the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")
 	// ErrOlderBusy: a Live already holds as many older generations as it may.

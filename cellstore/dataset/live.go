@@ -141,7 +141,7 @@ func (l *Live[T]) unavailable() error {
 }
 
 func (l *Live[T]) unpublished() error {
-	return fmt.Errorf("%w: nothing is published of data set %s: ingest it first", ErrNoGeneration, l.dataset)
+	return fmt.Errorf("%w of data set %s: ingest it first", ErrUnpublished, l.dataset)
 }
 
 // Value is the value bind made of the generation.

@@ -121,6 +121,16 @@ func TestReplacedIsHeld(t *testing.T) {
 	if n := len(l.replaced.list); n > 2 {
 		t.Errorf("%d replaced generations are remembered", n)
 	}
+	held = must.Get(l.Acquire()).In(t)
+	mustIngest(t, c, "ip", "seven")
+	must.Do(t, l.Poll(t.Context()))
+	closing := make(chan error)
+	go func() { closing <- l.Close() }()
+	eventually(t, "Close begins", func() bool { return l.closed.Load() })
+	_, err = l.AcquireGeneration(6)
+	wantErr(t, err, cellstore.ErrClosed)
+	held.Release()
+	must.Do(t, <-closing)
 }
 
 // What nobody asks for is closed, but not under its readers.

@@ -72,7 +72,7 @@ func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs f
 		}
 		k.outcomes = append(k.outcomes, o)
 	}
-	if err := c.submit(ctx, r); err != nil {
+	if err := c.submit(context.WithoutCancel(ctx), r); err != nil {
 		return false, err
 	}
 	now, next := c.Editions()
@@ -85,31 +85,45 @@ type judged struct {
 	differs bool
 }
 
-// judge asks about the next points, as they are before the step.
+// judge asks about the next points, as they are before the step. When ctx ends, those that it has asked
+// about by then are a step too.
 func (c *LiveCollection) judge(ctx context.Context, differs func(ctx context.Context, lat, lon float64) (bool, error)) (map[string]judged, error) {
-	var known map[string]judged
+	type point struct {
+		id string
+		at position
+	}
+	var next []point
 	from := c.meta.Load().Redraw.From
 	err := c.read(ctx, func(now *Collection) error {
-		known = map[string]judged{}
+		next = next[:0]
 		_, err := now.eachID(ctx, from, func(id string, r *record) (bool, error) {
 			if r != nil {
-				known[id] = judged{position: r.position}
+				next = append(next, point{id, r.position})
 			}
 			return true, nil
 		})
 		return err
 	})
+	if err != nil {
+		return nil, c.unlessClosed(err)
+	}
 	turn := c.live.turn()
 	defer turn.Pause()
-	for id, at := range known {
-		if err != nil {
-			break
+	known := map[string]judged{}
+	for i, p := range next {
+		if i > 0 { // the first may open what is asked, which takes long and no processor
+			turn.Step()
 		}
-		turn.Step()
-		at.differs, err = differs(ctx, toDegrees(at.lat), toDegrees(at.lon))
-		known[id] = at
+		other, err := differs(ctx, toDegrees(p.at.lat), toDegrees(p.at.lon))
+		switch {
+		case err != nil && i > 0 && ctx.Err() != nil:
+			return known, nil
+		case err != nil:
+			return nil, err
+		}
+		known[p.id] = judged{p.at, other}
 	}
-	return known, c.unlessClosed(err)
+	return known, nil
 }
 
 // redraw adds a step of Redraw, with what is known of the points. It leaves meta nil if there is
@@ -129,7 +143,7 @@ func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]
 	}
 	at.Next = to
 	first := len(known) > 0
-	whole, err := k.c.eachID(ctx, at.From, func(id string, r *record) (bool, error) {
+	whole, err := k.c.eachID(context.Background(), at.From, func(id string, r *record) (bool, error) {
 		if r == nil {
 			at.From = id + "\x00"
 			return true, nil

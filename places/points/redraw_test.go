@@ -230,3 +230,35 @@ func TestRedrawInTurn(t *testing.T) {
 		t.Error(done, err)
 	}
 }
+
+// A step whose time is over tells of the points that it has asked about.
+func TestRedrawSlowly(t *testing.T) {
+	r := newMendRig(t)
+	c := r.c
+	for n := 2; n < 10; n++ {
+		mustWrite(t, c, putNumber(n))
+	}
+	must.Get(c.Redraw(t.Context(), Edition{}, Edition{1, 1}, nil)).In(t)
+	last := must.Get(c.LastEvent(t.Context())).In(t)
+	steps, asked := 0, 0
+	for done := false; !done; steps++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		done = must.Get(c.Redraw(ctx, Edition{1, 1}, Edition{2, 2}, func(context.Context, float64, float64) (bool, error) {
+			if n++; n == 4 {
+				cancel()
+				return false, ctx.Err()
+			}
+			asked++
+			return true, nil
+		})).In(t)
+		cancel()
+	}
+	told := 0
+	for f := c.Follower(last); f.Behind(); {
+		told += len(must.Get(f.Next(t.Context())).In(t))
+	}
+	if steps != 3 || asked != 9 || told != 9 {
+		t.Errorf("%d steps, %d questions, %d events", steps, asked, told)
+	}
+}

@@ -51,7 +51,7 @@ func Redraws(ctx context.Context, live *points.Live, boundaries *dataset.Live[as
 		}
 		if !failed {
 			clear(said)
-			if serving.Handle != nil {
+			if serving.Handle != nil || errors.Is(serving.Err, ask.ErrMissing) { // what was dropped is not kept from pruning
 				held, serving = serving, held
 			}
 		}

@@ -39,14 +39,18 @@ func (s *Kit) dated(a *Answer, from []uint64) []string {
 		}
 	}
 	// Another generation is in service. One that was replaced just now has no date.
-	all := map[uint64][]string{}
+	all, serving := map[uint64][]string{}, false
 	for _, g := range s.generations() {
+		serving = serving || g.ID == one
 		switch {
 		case g.Built.IsZero():
 			all[g.ID] = nil
 		case !g.Built.After(s.Now()): // RFC 9110, 8.8.2.1: no date is later than the answer
 			all[g.ID] = []string{g.Built.UTC().Format(http.TimeFormat)}
 		}
+	}
+	if !serving {
+		all[one] = nil // of none in service: it is not looked for again
 	}
 	s.dates.known.Store(&all)
 	return all[one]
