@@ -77,9 +77,10 @@ func (f *finding) inContext() error {
 }
 
 // typing adds what a text names whose last part is so short that more letters may follow: "Berlin,
-// G" begins the name of a region around what is named. A code is complete in capitals, or if what is
-// named is where the code says. Then nothing is added. Any other code begins the names of countries
-// and first-level divisions only: "Newton, ca" is not the one in Catawba County.
+// G" begins the name of a region around what is named. So do names of countries and divisions in the
+// languages of the query and, of letters beyond ASCII, in any: "Wien, Ö". A code is complete in
+// capitals, or if what is named is where the code says. Then nothing is added. Any other code begins
+// the names of countries and first-level divisions only: "Newton, ca" is not the one in Catawba County.
 func (f *finding) typing() error {
 	at := strings.LastIndexFunc(f.q.Text, isSeparator)
 	if at < 0 || slices.ContainsFunc(f.found, func(r Result) bool { return wholeName(&r) }) {
@@ -105,7 +106,7 @@ func (f *finding) typing() error {
 	slices.SortStableFunc(found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	for i := range found[:min(len(found), maxBegun)] {
 		r := &found[i]
-		is, err := f.begunAround(r, begun, len(codes) > 0)
+		is, err := f.begunAround(r, last, len(codes) > 0)
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,8 @@ func (f *finding) typing() error {
 // begunAround reports whether the name of a region around a result begins with some letters. For
 // those of a code it is a country or first-level division.
 func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) {
-	begins := func(name string) bool { return strings.HasPrefix(string(search.Fold(nil, name)), begun) }
+	fold := string(search.Fold(nil, begun))
+	begins := func(name string) bool { return strings.HasPrefix(string(search.Fold(nil, name)), fold) }
 	switch {
 	case !wholeName(r):
 		return false, nil
@@ -138,8 +140,25 @@ func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) 
 		of.Parents = around
 	}
 	of.Parents = slices.Clip(of.Parents)
-	err := f.complete(&of)
-	return err == nil && slices.ContainsFunc(of.Parents, func(p names.Parent) bool { return begins(p.Name) && (!code || divides(p.Type)) }), err
+	if err := f.complete(&of); err != nil {
+		return false, err
+	}
+	anyLanguage := strings.ContainsFunc(begun, func(r rune) bool { return r >= utf8.RuneSelf })
+	for _, p := range of.Parents {
+		is := begins(p.Name) && (!code || divides(p.Type))
+		if !is && !code && divides(p.Type) && (anyLanguage || len(f.q.Langs) > 0) && f.budget.Take(1) {
+			err := f.names.NamesOf(f.ctx, p.Type, p.ID, func(lang, name string) {
+				is = is || (anyLanguage || slices.Contains(f.q.Langs, lang)) && begins(name)
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+		if is {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // divides reports whether the regions of a layer are countries or first-level divisions.

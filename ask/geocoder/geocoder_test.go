@@ -116,6 +116,9 @@ func regionNames() (list []names.Feature) {
 		for _, code := range b.codes {
 			f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
 		}
+		if b.id == "de" {
+			f.Names = append(f.Names, search.Name{Text: "Allemagne", Lang: "fr"}, search.Name{Text: "Германия", Lang: "ru"})
+		}
 		for _, outer := range slices.Backward(world) {
 			if slices.Index(levels, outer.typ) < f.Level && outer.west <= f.Lon && f.Lon <= outer.east && outer.south <= f.Lat && f.Lat <= outer.top {
 				f.Parents = append(f.Parents, names.Parent{Type: outer.typ, ID: outer.id, Name: outer.name})

@@ -74,3 +74,32 @@ func TestTypedRegion(t *testing.T) {
 		}
 	}
 }
+
+// The beginning of a country counts in the languages of the query too. In letters that few languages
+// have it counts in any.
+func TestTypedInLanguages(t *testing.T) {
+	s := serve(t, boundarySet, placesSet, nameSet).Begin()
+	t.Cleanup(s.Release)
+	for _, c := range []struct {
+		text, lang string
+		found      bool
+	}{
+		{"München, A", "fr", true},
+		{"münchen, a", "ru", false},
+		{"münchen, g", "", true},
+		{"Мюнхен, Г", "", true},
+		{"Мюнхен, Г", "fr", true},
+		{"Мюнхен, Ге", "ru", true},
+		{"Мюнхен, Ф", "", false},
+		{"Portland, Г", "", false},
+	} {
+		q := Query{Text: c.text, Exact: true}
+		if c.lang != "" {
+			q.Langs = []string{c.lang}
+		}
+		found := must.Get(s.Search(t.Context(), q)).In(t)
+		if is := len(found) > 0 && found[0].ID == "5"; is != c.found || !is && len(found) > 0 {
+			t.Errorf("%q in %q: %v", c.text, c.lang, found)
+		}
+	}
+}
