@@ -4,6 +4,7 @@ package ip_test
 
 import (
 	"errors"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -119,6 +120,16 @@ add -exist as3320_6 2a00:2::/31
 		}
 		if again := f.Get("/ip/ranges?"+c.query, "If-None-Match", tag); again.StatusCode != 304 || servertest.Body(t, again) != "" {
 			t.Errorf("%s: %d when it is known", c.query, again.StatusCode)
+		}
+		head := f.Do(http.MethodHead, "/ip/ranges?"+c.query)
+		if head.StatusCode != 200 || servertest.Body(t, head) != "" || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != c.contentType {
+			t.Errorf("%s: HEAD %d %v", c.query, head.StatusCode, head.Header)
+		}
+	}
+	// What is only found by reading is refused to HEAD too.
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		if res := f.Do(method, "/ip/ranges?country=ap"); res.StatusCode != 400 {
+			t.Errorf("%s: %d for a country that no source has", method, res.StatusCode)
 		}
 	}
 	for accept, want := range map[string]string{

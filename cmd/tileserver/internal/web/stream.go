@@ -75,22 +75,30 @@ func (o *Stream) writeHeader() {
 	}
 	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
 	o.c.Response().WriteHeader(cmp.Or(o.answer.Status, http.StatusOK))
-	if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
+	if r.ProtoMajor == 1 && r.ProtoMinor == 0 && r.Method != http.MethodHead {
 		o.reset = resettableOf(r)
 	}
 }
 
-// errUnchanged is matched when the client has the answer by its date.
-var errUnchanged = errors.New("the client has the answer")
+// What ends an answer with its first write, when it is known to exist.
+var (
+	// errUnchanged is matched when the client has the answer by its date.
+	errUnchanged = errors.New("the client has the answer")
+	// errHeaderOnly is matched when only the header was asked for.
+	errHeaderOnly = errors.New("the client asked for the header only")
+)
 
-// write writes Body, and at least the header. The error is ErrGone or, instead of the header,
-// errUnchanged.
+// write writes Body, and at least the header. The error is ErrGone, errUnchanged instead of the
+// header, or errHeaderOnly after it.
 func (o *Stream) write() error {
 	if !o.begun {
-		if unchangedSince(o.c.Request(), o.answer.dated) {
-			return errUnchanged // by now the answer is known to exist
+		r := o.c.Request()
+		if unchangedSince(r, o.answer.dated) {
+			return errUnchanged
 		}
-		o.writeHeader()
+		if o.writeHeader(); r.Method == http.MethodHead {
+			return errHeaderOnly
+		}
 	}
 	_ = o.rc.SetWriteDeadline(time.Now().Add(streamStall)) // a writer without deadlines is a test's
 	if len(o.Body) == 0 {
@@ -190,18 +198,16 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		out.release()
 		memory.Body = out.Body
 	}()
-	if r.Method != http.MethodHead {
-		out.turn, out.wait = &Turn{of: s.Processors, who: s.ClientOf(c)}, ctx
-		if err = out.turn.begin(ctx); err == nil {
-			err = fill(out.turn.in(ctx), out)
-		}
-		out.turn.end()
+	out.turn, out.wait = &Turn{of: s.Processors, who: s.ClientOf(c)}, ctx
+	if err = out.turn.begin(ctx); err == nil {
+		err = fill(out.turn.in(ctx), out)
 	}
+	out.turn.end()
 	if err == nil {
 		err = out.finish()
 	}
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errHeaderOnly):
 		return nil
 	case errors.Is(err, errUnchanged):
 		return s.notModified(c, &a)
