@@ -102,40 +102,33 @@ func (f *Set) Check(ctx context.Context, boundaries *dataset.Live[ask.Boundaries
 	if len(f.types) == 0 {
 		return nil
 	}
-	return withBoundaries(boundaries, func(b ask.Boundaries) error {
-		for _, of := range []string{Enter, Leave} {
-			list := f.Enter
-			if of == Leave {
-				list = f.Leave
-			}
-			for _, r := range list {
-				err := error(nil)
-				if !ask.HasType(b, r.Type) {
-					err = tiles.ErrUnknownType
-				} else if r.ID != "" {
-					_, err = b.Region(ctx, r.Type, r.ID, false)
-				}
-				if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, tiles.ErrNotFound) {
-					err = &UnknownError{r, of, err}
-				}
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// withBoundaries calls fn with the boundaries in service.
-func withBoundaries(boundaries *dataset.Live[ask.Boundaries], fn func(ask.Boundaries) error) error {
 	p := ask.Pin(boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
 		return err
 	}
-	return fn(b)
+	for _, of := range []string{Enter, Leave} {
+		list := f.Enter
+		if of == Leave {
+			list = f.Leave
+		}
+		for _, r := range list {
+			err := error(nil)
+			if !ask.HasType(b, r.Type) {
+				err = tiles.ErrUnknownType
+			} else if r.ID != "" {
+				_, err = b.Region(ctx, r.Type, r.ID, false)
+			}
+			if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, tiles.ErrNotFound) {
+				err = &UnknownError{r, of, err}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // All reports whether all moves are asked for.

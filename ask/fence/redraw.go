@@ -47,7 +47,7 @@ func Redraw(ctx context.Context, live *points.LiveCollection, boundaries *datase
 	done, err = live.Redraw(ctx, now, to, r.differs)
 	if why := err; errors.Is(why, errGone) {
 		if done, err = live.Redraw(ctx, now, current, nil); done {
-			err = fmt.Errorf("%w: followers of %s read again where its points are, which were judged by generation %d: %w",
+			err = fmt.Errorf("%w: followers of %s must read its points again, which were judged by generation %d: %w",
 				ErrUntold, live.Meta().Name, now.Number, why)
 		}
 	}

@@ -93,7 +93,8 @@ func (r *rig) openBoundaries() {
 		must.Do(r.t, r.boundaries.Close())
 	}
 	if r.catalog == nil {
-		r.catalog = must.Get(dataset.Open(r.t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })).In(r.t)
+		open := func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil }
+		r.catalog = must.Get(dataset.Open(r.t.TempDir(), open)).In(r.t)
 	}
 	r.boundaries = dataset.NewLive(r.catalog, ask.BoundariesName, func(g *dataset.Generation) (ask.Boundaries, error) {
 		var s strip
@@ -108,7 +109,8 @@ func (r *rig) publish(of strip) {
 	r.t.Helper()
 	b := must.Get(r.catalog.Begin(r.t.Context(), ask.BoundariesName)).In(r.t)
 	meta := must.Get(json.Marshal(of)).In(r.t)
-	must.Get(b.Publish(r.t.Context(), dataset.Manifest{SchemaVersion: 1, Built: time.Now(), Records: map[string]int64{"rows": 1}, Meta: meta})).In(r.t)
+	m := dataset.Manifest{SchemaVersion: 1, Built: time.Now(), Records: map[string]int64{"rows": 1}, Meta: meta}
+	must.Get(b.Publish(r.t.Context(), m)).In(r.t)
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 }
 
@@ -277,7 +279,8 @@ func TestRedrawDamaged(t *testing.T) {
 	r.redraw()
 	r.put("a", 66)
 	r.publish(strip{East: 70})
-	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
+	_, err := fence.Redraw(t.Context(), r.live, r.boundaries)
+	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -306,7 +309,8 @@ func TestRedrawUntold(t *testing.T) {
 		r.publish(strip{East: 20})
 	}
 	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
-	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
+	_, err := fence.Redraw(t.Context(), r.live, r.boundaries)
+	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
 		t.Fatal(err)
 	}
 	r.redraw()

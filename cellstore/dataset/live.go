@@ -132,12 +132,16 @@ func (l *Live[T]) Acquire() (*Handle[T], error) {
 
 func (l *Live[T]) unavailable() error {
 	if l.closed.Load() {
-		return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
+		return l.closedError()
 	}
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoGeneration, err)
 	}
 	return l.unpublished()
+}
+
+func (l *Live[T]) closedError() error {
+	return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
 }
 
 func (l *Live[T]) unpublished() error {
@@ -213,7 +217,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed.Load() {
-		return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
+		return l.closedError()
 	}
 	if l.from == nil {
 		return nil

@@ -64,11 +64,8 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 		}
 		h.Release()
 	}
-	closed := func() (*Handle[T], error) {
-		return nil, fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
-	}
 	if l.closed.Load() {
-		return closed()
+		return nil, l.closedError()
 	}
 	if h := l.replaced.acquire(generation); h != nil {
 		return h, nil
@@ -77,7 +74,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if l.closed.Load() {
-		return closed()
+		return nil, l.closedError()
 	}
 	now := time.Now()
 	for i := range o.open {

@@ -31,7 +31,10 @@ func publishDistrict(t *testing.T, data string, west float64) {
 	meta, _, err := build.Run(t.Context(), b.Store(), layers, build.Options{Timestamp: at.UnixMilli()})
 	must.Do(t, err)
 	must.Get(b.Publish(t.Context(), dataset.Manifest{
-		SchemaVersion: catalogue.Boundaries.Schema, Built: at, Meta: must.Get(json.Marshal(meta)).In(t), Sources: []dataset.Source{{Name: "toy", Modified: at}},
+		SchemaVersion: catalogue.Boundaries.Schema,
+		Built:         at,
+		Meta:          must.Get(json.Marshal(meta)).In(t),
+		Sources:       []dataset.Source{{Name: "toy", Modified: at}},
 	})).In(t)
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Event is a move of a point, or a change of the areas around it. From is where it was, nil if it did not exist; To is where
-// it is, nil if it is gone. Positions are longitude and latitude in degrees.
+// Event is a move of a point, or a change of the areas around it. From is where it was, nil if it
+// did not exist; To is where it is, nil if it is gone. Positions are longitude and latitude in degrees.
 type Event struct {
 	Seq     uint64      `json:"-"`      // rises with every event
 	Before  uint64      `json:"before"` // the Seq of the event before, 0 for the first of all

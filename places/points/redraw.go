@@ -45,18 +45,21 @@ func (c *LiveCollection) Editions() (now, next Edition) {
 	return r.Now, r.Next
 }
 
+// Differs reports whether a position in degrees is in other areas by one edition than by another. It
+// must not call the collection: writes may wait for it.
+type Differs func(ctx context.Context, lat, lon float64) (bool, error)
+
 // Redraw takes a step from one edition of the areas to another, and reports whether it was the last
 // one. Each step looks at some points and leaves an Event for each that differs, with Was set. The
 // step and its events are one write: a program that ends meanwhile goes on behind them. A move
 // between two steps is judged by the edition that its point was led to. So a point crosses each
 // border around it once, whether by a move or by the Event.
 //
-// differs reports whether a position in degrees is in other areas by one edition than by the other.
-// It must not call the collection: writes may wait for it. If it is nil, all points get the edition in
-// one step and without events, and so do those of a collection that has had none. A step does nothing
-// if points are judged by another edition than from. Until the last step, to must stay the same.
-// Errors are those of differs or of Write; the step has then changed nothing.
-func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs func(ctx context.Context, lat, lon float64) (bool, error)) (done bool, err error) {
+// If differs is nil, all points get the edition in one step and without events, and so do those of a
+// collection that has had none. A step does nothing if points are judged by another edition than from.
+// Until the last step, to must stay the same. Errors are those of differs or of Write; the step has
+// then changed nothing.
+func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs Differs) (done bool, err error) {
 	known := map[string]judged{}
 	if differs != nil && from != (Edition{}) {
 		if known, err = c.judge(ctx, differs); err != nil {
@@ -87,7 +90,7 @@ type judged struct {
 
 // judge asks about the next points, as they are before the step. When ctx ends, those that it has asked
 // about by then are a step too.
-func (c *LiveCollection) judge(ctx context.Context, differs func(ctx context.Context, lat, lon float64) (bool, error)) (map[string]judged, error) {
+func (c *LiveCollection) judge(ctx context.Context, differs Differs) (map[string]judged, error) {
 	type point struct {
 		id string
 		at position
@@ -111,7 +114,7 @@ func (c *LiveCollection) judge(ctx context.Context, differs func(ctx context.Con
 	defer turn.Pause()
 	known := map[string]judged{}
 	for i, p := range next {
-		if i > 0 { // the first may open what is asked, which takes long and no processor
+		if i > 0 { // the first question may open files, and needs no processor for that
 			turn.Step()
 		}
 		other, err := differs(ctx, toDegrees(p.at.lat), toDegrees(p.at.lon))
@@ -128,7 +131,7 @@ func (c *LiveCollection) judge(ctx context.Context, differs func(ctx context.Con
 
 // redraw adds a step of Redraw, with what is known of the points. It leaves meta nil if there is
 // nothing to write.
-func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]judged, differs func(ctx context.Context, lat, lon float64) (bool, error)) error {
+func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]judged, differs Differs) error {
 	next := *k.c.meta.Load()
 	at := &next.Redraw
 	switch {
@@ -155,7 +158,7 @@ func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]
 				at.From = id // the next step begins with it
 				return false, nil
 			}
-			// Else a point that moves all the time would keep the step from ever coming past it.
+			// Else the step would never get past a point that moves all the time.
 			k.c.turn.Step()
 			soon, cancel := context.WithTimeout(ctx, redrawWait)
 			defer cancel()

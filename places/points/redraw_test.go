@@ -21,7 +21,7 @@ import (
 func zone(edition uint64, lon float64) int { return int(math.Floor((lon + 7*float64(edition)) / 20)) }
 
 // between returns whether positions are in other zones by one edition than by another.
-func between(from, to uint64) func(ctx context.Context, lat, lon float64) (bool, error) {
+func between(from, to uint64) Differs {
 	return func(_ context.Context, _, lon float64) (bool, error) { return zone(from, lon) != zone(to, lon), nil }
 }
 
@@ -100,7 +100,8 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 				if now.Number != edition-1 || next.Number != 0 && next.Number != edition {
 					t.Fatalf("at %d the editions are %v and %v", edition, now, next)
 				}
-				done = must.Get(c.Redraw(t.Context(), Edition{edition - 1, edition - 1}, Edition{edition, edition}, between(edition-1, edition))).In(t)
+				from, to := Edition{edition - 1, edition - 1}, Edition{edition, edition}
+				done = must.Get(c.Redraw(t.Context(), from, to, between(from.Number, to.Number))).In(t)
 				wg.Wait()
 				if w.follow(c); r.IntN(3) == 0 { // as a kill would leave the disk
 					left := d.mem.CrashClone(vfs.CrashCloneCfg{})
@@ -134,7 +135,8 @@ func TestRedrawFails(t *testing.T) {
 	last := must.Get(c.LastEvent(ctx)).In(t)
 	differs := between(1, 4)
 	broken := errors.New("cannot be read")
-	if _, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, func(context.Context, float64, float64) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+	fails := func(context.Context, float64, float64) (bool, error) { return false, broken }
+	if _, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, fails); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	// A point that has just moved is asked about while writes wait, for a second at most. An error takes
@@ -220,7 +222,8 @@ func TestRedrawInTurn(t *testing.T) {
 	if done, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{2, 2}, between(1, 2)); done || err != nil {
 		t.Fatal(done, err)
 	}
-	if _, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{3, 3}, between(1, 3)); err == nil || !strings.Contains(err.Error(), "before edition 3") {
+	_, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{3, 3}, between(1, 3))
+	if err == nil || !strings.Contains(err.Error(), "before edition 3") {
 		t.Error(err)
 	}
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 2 {

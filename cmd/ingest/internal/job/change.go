@@ -34,8 +34,8 @@ func Percent(share float64) string {
 	return "under 0.01%"
 }
 
-// check returns an error that matches ErrChanged when the number of records of a kind, or more rows than the
-// share most of them all, have changed. A kind that was not there before is no change of it,
+// check returns an error that matches ErrChanged when a larger share than most has changed: of the
+// records of a kind, by their number, or of all rows. A kind that was not there before is no change of it,
 // and rows that cannot be compared count as the same. If not even the numbers can be read,
 // nothing says that little has changed, which is an error as well.
 func (r *Rehearsal) check(most float64) error {
