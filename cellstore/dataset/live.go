@@ -59,8 +59,8 @@ type Live[T any] struct {
 
 	health health
 
-	older    older[T]
-	replaced replaced[T]
+	older older[T]
+	held  held[T]
 }
 
 // Status is the state of a Live at one moment.
@@ -276,7 +276,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.report(published, err)
 	if old != nil {
 		if h != nil { // what is dropped is there for nobody
-			l.replaced.add(old)
+			l.held.add(old)
 		}
 		old.Release()
 	}
@@ -305,7 +305,7 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 		p = new(pointer) // no generation of it can be opened
 	}
 	l.older.keepListed(p)
-	l.replaced.keepListed(p)
+	l.held.keepListed(p)
 	e, _ := p.find(p.Current)
 	return e, nil
 }

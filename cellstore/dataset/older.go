@@ -67,7 +67,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	if l.closed.Load() {
 		return nil, l.closedError()
 	}
-	if h := l.replaced.acquire(generation); h != nil {
+	if h := l.held.acquire(generation); h != nil {
 		return h, nil
 	}
 	o := &l.older
@@ -213,25 +213,25 @@ func (o *older[T]) close() {
 	}
 }
 
-// replaced are the generations that have been in service and may be held by somebody yet.
-type replaced[T any] struct {
+// held are the generations that have been in service and that somebody may hold yet.
+type held[T any] struct {
 	mu   sync.Mutex
 	list []*Handle[T]
 }
 
 // add adds a generation that goes out of service. Whoever has it holds it.
-func (r *replaced[T]) add(h *Handle[T]) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keep(func(*Handle[T]) bool { return true })
-	r.list = append(r.list, h)
+func (l *held[T]) add(h *Handle[T]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep(func(*Handle[T]) bool { return true })
+	l.list = append(l.list, h)
 }
 
 // acquire returns a generation that is held, or nil.
-func (r *replaced[T]) acquire(generation uint64) *Handle[T] {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, h := range r.list {
+func (l *held[T]) acquire(generation uint64) *Handle[T] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.list {
 		if h.gen.Manifest.Generation != generation {
 			continue
 		}
@@ -244,13 +244,13 @@ func (r *replaced[T]) acquire(generation uint64) *Handle[T] {
 }
 
 // keepListed forgets the generations that are no longer listed; see that of older.
-func (r *replaced[T]) keepListed(p *pointer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keep(func(h *Handle[T]) bool { return p.lists(h.gen.entry) })
+func (l *held[T]) keepListed(p *pointer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep(func(h *Handle[T]) bool { return p.lists(h.gen.entry) })
 }
 
-// keep forgets generations, and those that are closed. The caller holds the lock.
-func (r *replaced[T]) keep(which func(*Handle[T]) bool) {
-	r.list = slices.DeleteFunc(r.list, func(h *Handle[T]) bool { return h.refs.Load() < 0 || !which(h) })
+// keep forgets all other generations, and those that are closed. The caller holds the lock.
+func (l *held[T]) keep(which func(*Handle[T]) bool) {
+	l.list = slices.DeleteFunc(l.list, func(h *Handle[T]) bool { return h.refs.Load() < 0 || !which(h) })
 }

@@ -118,7 +118,7 @@ func TestReplacedIsHeld(t *testing.T) {
 	wantErr(t, err, ErrOlderBusy)
 	mustIngest(t, c, "ip", "six")
 	must.Do(t, l.Poll(t.Context()))
-	if n := len(l.replaced.list); n > 2 {
+	if n := len(l.held.list); n > 2 {
 		t.Errorf("%d replaced generations are remembered", n)
 	}
 	held = must.Get(l.Acquire()).In(t)
