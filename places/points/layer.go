@@ -34,6 +34,7 @@ func (m *Meta) info(live bool) *feature.Info {
 	in := &feature.Info{
 		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
 		Points: true, Live: live || m.Expiring, Private: m.Private, History: live && m.History > 0,
+		Can: feature.Can{Near: true, Area: true, Sort: true},
 	}
 	if in.Live {
 		in.Count = -1

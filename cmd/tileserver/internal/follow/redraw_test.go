@@ -37,13 +37,14 @@ func (t *text) String() string {
 // once and not for each of them.
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.Fixed[ask.Boundaries](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
 	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
 	must.Close(t, live)
 	first := must.Get(live.Create(t.Context(), points.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var log text
 	var ended sync.WaitGroup
-	ended.Go(func() { Redraws(ctx, live, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { Redraws(ctx, live, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	second := must.Get(live.Create(t.Context(), points.Meta{Name: "second"})).In(t)
 	for _, c := range []*points.LiveCollection{first, second} {
 		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
@@ -57,7 +58,7 @@ func TestRedraws(t *testing.T) {
 	}
 	must.Do(t, boundaries.Close())
 	ctx, cancel = context.WithCancel(t.Context())
-	ended.Go(func() { Redraws(ctx, live, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { Redraws(ctx, live, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	for log.String() == "" {
 		time.Sleep(time.Millisecond)
 	}
