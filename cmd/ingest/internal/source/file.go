@@ -99,7 +99,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 			return nil, err
 		}
 	default:
-		if err := packed(path, magic); err != nil {
+		if err := refusePacked(path, magic); err != nil {
 			return nil, err
 		}
 		f.plain = true
@@ -110,34 +110,6 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	f.Marked = bom.Begins(f.text)
 	bom.Skip(f.text)
 	return f, nil
-}
-
-// packers are what files are compressed by and nothing here unpacks: by how such files begin, with
-// what unpacks them.
-var packers = []struct{ begin, name, command string }{
-	{"\x28\xb5\x2f\xfd", "zstd", "zstd -d"},
-	{"BZh?1AY&SY", "bzip2", "bunzip2 -k"}, // with a digit for the question mark
-	{"\xfd7zXZ\x00", "xz", "unxz -k"},
-	{"\x04\x22\x4d\x18", "lz4", "lz4 -d"},
-	{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x"},
-	{"Rar!\x1a\x07", "RAR", "unrar x"},
-}
-
-// packed refuses a file that begins as one does that must be unpacked first.
-func packed(path string, begin []byte) error {
-	for _, p := range packers {
-		if len(begin) < len(p.begin) {
-			continue
-		}
-		same := true
-		for i := range len(p.begin) {
-			same = same && (begin[i] == p.begin[i] || p.begin[i] == '?')
-		}
-		if same {
-			return fmt.Errorf("%s: is compressed by %s, which is not read; unpack it by %s FILE, and name what comes out", path, p.name, p.command)
-		}
-	}
-	return nil
 }
 
 func (f *File) openZip(match func(string) bool) (io.Reader, error) {

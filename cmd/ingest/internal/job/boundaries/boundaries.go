@@ -61,6 +61,9 @@ type Input struct {
 	// If it is empty, the source's own view is taken, which mostly shows who
 	// controls an area. Only layers of countries have such views.
 	Worldview string
+	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
+	// windows-1252 where they can be nothing else.
+	Encoding string
 	// LongEdges is how edges wider than 180° are meant.
 	LongEdges build.LongEdges
 

@@ -42,6 +42,16 @@ func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Read
 	return &Reader{name: name, in: in, again: again}
 }
 
+// Marked returns a reader of text whose byte order mark says that it is UTF-8, which counts for
+// more than an encoding that is named for all files; what is its name.
+func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
+	r := New(in, name, nil)
+	if e != nil {
+		r.note = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", name, what)
+	}
+	return r
+}
+
 // Text returns a buffer of what is read, behind a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 

@@ -30,6 +30,9 @@ import (
 	"quadrille/internal/bom"
 )
 
+// Magic begins the .shp file.
+const Magic = "\x00\x00\x27\x0a"
+
 // maxText bounds the two small text files beside a shapefile.
 const maxText = 64 << 10
 
@@ -66,9 +69,9 @@ func Open(name, layer string, want source.Want) (_ *File, err error) {
 		}
 	}()
 	var parts *parts
-	if magic, err := firstBytes(name); err != nil {
+	if packed, err := source.IsArchive(name); err != nil {
 		return nil, err
-	} else if magic == "PK\x03\x04" || magic == "PK\x05\x06" {
+	} else if packed {
 		parts, err = f.inArchive(layer)
 		if err != nil {
 			return nil, err
@@ -77,20 +80,6 @@ func Open(name, layer string, want source.Want) (_ *File, err error) {
 		return nil, err
 	}
 	return f, f.begin(parts)
-}
-
-func firstBytes(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var magic [4]byte
-	n, err := io.ReadFull(f, magic[:])
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return string(magic[:n]), nil
 }
 
 // parts opens a part of the shapefile by its extension, such as ".shp". The
@@ -263,7 +252,7 @@ func (f *File) begin(p *parts) error {
 // are not read are not among them.
 func (f *File) Columns() []string {
 	if f.dbf == nil {
-		return nil
+		return []string{}
 	}
 	names := make([]string, 0, len(f.dbf.fields))
 	for _, field := range f.dbf.fields {
