@@ -41,25 +41,14 @@ func IsArchive(name string) (bool, error) {
 }
 
 // OpenArchive opens a zip file and reads its directory.
-func OpenArchive(name string) (_ *Archive, err error) {
-	raw, err := os.Open(name)
+func OpenArchive(name string) (*Archive, error) {
+	raw, info, err := OpenRegular(name)
 	if err != nil {
 		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = raw.Close() // only read
-		}
-	}()
-	info, err := raw.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file; name the file itself", name)
 	}
 	a, err := newArchive(name, raw, info.Size())
 	if err != nil {
+		_ = raw.Close() // only read
 		return nil, err
 	}
 	a.raw, a.Modified = raw, info.ModTime().UTC()

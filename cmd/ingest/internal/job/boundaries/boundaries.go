@@ -12,7 +12,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -502,8 +501,8 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	}
 	fromZoom := 0 // of lines, as Natural Earth's column says
 	if written := c.written("min_zoom"); isLines && written != "" {
-		zoom, err := strconv.ParseFloat(written, 64)
-		if err != nil || !(zoom >= 0 && zoom <= 13) {
+		zoom, number := source.Decimal(written, 13)
+		if !number || zoom < 0 {
 			file.badZooms, file.badZoom = file.badZooms+1, cmp.Or(file.badZoom, f.Line)
 		} else {
 			fromZoom = int(zoom)

@@ -59,12 +59,9 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	if isSet {
 		return openSetSource(in, memory)
 	}
-	f, err := source.OpenMember(in.Path, match)
+	f, err := in.Open(match, source.WantAddresses)
 	if err != nil {
 		return nil, err
-	}
-	if err := f.Refuse(source.WantAddresses); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
 		if err := f.Close(); err != nil {

@@ -129,9 +129,6 @@ func (f *File) open() (*source.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in.Packed.IsZero() {
-		in.Modified = in.Packed
-	}
 	f.Modified = in.Modified
 	return in, nil
 }

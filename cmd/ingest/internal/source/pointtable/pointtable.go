@@ -180,7 +180,8 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 
 // format is how the table is written.
 func (t *Table) format() delimited.Format {
-	return delimited.Format{Separator: separator(t.head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
+	separator := cmp.Or(delimited.Separator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
+	return delimited.Format{Separator: separator, Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
 }
 
 // notAvailable stands for an empty value, but among codes of two letters for Namibia or North
@@ -232,30 +233,6 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 	}
 	t.emptied.Add(field, t.in.Line)
 	return true
-}
-
-// separator returns the one of comma, semicolon and tab that is most frequent in the first row.
-func separator(head []byte) byte {
-	var counts [256]int
-	quoted := false
-	for _, c := range bytes.TrimLeft(head, " \r\n") {
-		if c == '"' {
-			quoted = !quoted
-		}
-		if !quoted {
-			counts[c]++
-		}
-		if c == '\n' && !quoted {
-			break
-		}
-	}
-	best := byte(',')
-	for _, c := range []byte(";\t") {
-		if counts[c] > counts[best] {
-			best = c
-		}
-	}
-	return best
 }
 
 // Features yields the rows, whose geometries are points and whose Members are texts. A row that

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/encoding"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/charset"
 )
 
 // The .dbf file, dBase III and IV: a head, then rows of one width.
@@ -205,8 +206,7 @@ func (t *table) value(f *field, b []byte) any {
 		if n, ok := new(big.Int).SetString(s, 10); ok {
 			return json.RawMessage(n.String())
 		}
-		n, err := strconv.ParseFloat(s, 64)
-		if err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) && !strings.ContainsAny(s, "xX_") {
+		if n, ok := source.Decimal(s, math.MaxFloat64); ok {
 			return n
 		}
 	}
@@ -217,7 +217,7 @@ func (t *table) value(f *field, b []byte) any {
 func (t *table) decode(b []byte, width int) string {
 	if t.text == nil {
 		if len(b) == width {
-			b = whole(b)
+			b = charset.Whole(b)
 		}
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
@@ -226,30 +226,4 @@ func (t *table) decode(b []byte, width int) string {
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
 	return string(s)
-}
-
-// whole returns UTF-8 text without a last letter that was cut off.
-func whole(b []byte) []byte {
-	for cut := 1; cut < 4 && cut <= len(b); cut++ {
-		if c := b[len(b)-cut]; c >= 0xC0 {
-			if cut < runeLength(c) {
-				b = b[:len(b)-cut]
-			}
-			break
-		} else if c < 0x80 {
-			break
-		}
-	}
-	return b
-}
-
-// runeLength returns the number of bytes of a UTF-8 letter, given its first byte.
-func runeLength(c byte) int {
-	switch {
-	case c >= 0xF0:
-		return 4
-	case c >= 0xE0:
-		return 3
-	}
-	return 2
 }

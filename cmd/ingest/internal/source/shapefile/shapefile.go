@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -100,19 +99,11 @@ func (f *File) onDisk(layer string) (*parts, error) {
 			names = []string{f.name}
 		}
 		for _, name := range names {
-			file, err := os.Open(name)
+			file, info, err := source.OpenRegular(name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, 0, false, err
-			}
-			info, err := file.Stat()
-			if err != nil {
-				return nil, 0, false, errors.Join(err, file.Close())
-			}
-			if !info.Mode().IsRegular() {
-				_ = file.Close() // only opened
-				return nil, 0, false, fmt.Errorf("%s: not a regular file", name)
 			}
 			f.Paths = append(f.Paths, name)
 			return file, info.Size(), true, nil
