@@ -140,7 +140,6 @@ type Table struct {
 	in         *delimited.Reader
 	name       string
 	names      []string        // of all columns
-	keys       [][]byte        // the same
 	properties []string        // of all columns; "": no property
 	members    []source.Member // of the row
 	values     []byte          // of the members
@@ -228,7 +227,7 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 		return false
 	}
 	if t.codes[column] && string(field) == notAvailable {
-		t.kept.Add(t.keys[column], t.in.Line)
+		t.kept.Add([]byte(t.names[column]), t.in.Line)
 		return false
 	}
 	t.emptied.Add(field, t.in.Line)
@@ -259,9 +258,6 @@ func (t *Table) header(fields [][]byte, err error) error {
 	}
 	if err := t.find(); err != nil {
 		return err
-	}
-	for _, name := range t.names {
-		t.keys = append(t.keys, []byte(name))
 	}
 	t.findCodes()
 	t.properties = make([]string, len(t.names))
