@@ -19,14 +19,12 @@ import (
 type Feature struct {
 	// ID is the feature's own id as text, or "" when the file gives none.
 	ID string
-	// Properties are string, int64, float64 or bool, or else json.RawMessage: a list, an
-	// object, or a whole number beyond int64. They have the names the file uses. Nulls are
-	// left out.
-	Properties map[string]any
-	// Members are the properties of a file that is text, as JSON or in a table, which has no
-	// Properties until somebody decodes them. They have the order of the file, and are valid
+	// Members are the properties, under the names and in the order of the file. They are valid
 	// until the next feature is asked for.
 	Members []Member
+	// Properties are nil until somebody decodes Members: string, int64, float64 or bool, or else
+	// json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left out.
+	Properties map[string]any
 	// Lost are the properties that are left out for another reason.
 	Lost Lost
 	// Expires is the time at which a point removes itself: JSON as the file spells it, or empty.

@@ -164,9 +164,8 @@ func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, err
 	}
 }
 
-// feature makes a point of a feature whose geometry is one. Its properties are those of the
-// columns, or the members, in their order and without the id. They are valid until the next
-// call.
+// feature makes a point of a feature whose geometry is one. Its properties are the
+// members, in their order and without the id. They are valid until the next call.
 func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, names pointtable.Columns) (p record, err error) {
 	bad := func(reason, detail string) (record, error) {
 		return record{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
@@ -196,21 +195,12 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 		out = append(jsontext.AppendString(append(out, ','), name), ':')
 		return true
 	}
-	for _, column := range l.Columns {
-		if v, ok := of.Properties[column]; !ok || j.isEmpty(f, v, of.Line) {
-			continue
-		} else if column == id {
-			p.ID = idText(v)
-		} else if begin(column) {
-			out = appendValue(out, v)
-		}
-	}
 	for _, m := range of.Members {
-		if l.Taken == nil && j.isEmptyJSON(f, m.Value, of.Line) {
+		if l.Taken == nil && j.isEmpty(f, m.Value, of.Line) {
 			continue
 		}
 		if m.Name == id {
-			p.ID = idOf(m.Value)
+			p.ID = idOf(m.Value, l.Columns != nil)
 		} else if begin(m.Name) {
 			out = append(out, m.Value...)
 		}
@@ -226,39 +216,16 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 	return p, nil
 }
 
-// isEmpty reports whether a property of a source.Feature is a word for an empty value.
-func (j *pointsJob) isEmpty(f *pointFile, value any, line int) bool {
-	text, ok := value.(string)
-	if j.of.Empty == nil || !ok || !j.empty.Has([]byte(text)) {
-		return false
-	}
-	f.emptied.Add([]byte(text), line)
-	return true
-}
-
-// isEmptyJSON is isEmpty for a value as JSON spells it.
-func (j *pointsJob) isEmptyJSON(f *pointFile, value []byte, line int) bool {
+// isEmpty reports whether a property is a word for an empty value.
+func (j *pointsJob) isEmpty(f *pointFile, value []byte, line int) bool {
 	if j.of.Empty == nil || value[0] != '"' || len(value) > 1<<10 {
 		return false
 	}
 	var text string
 	_ = json.Unmarshal(value, &text) // it has been scanned
-	return j.isEmpty(f, text, line)
-}
-
-// appendValue appends a property of a source.Feature.
-func appendValue(dst []byte, value any) []byte {
-	switch v := value.(type) {
-	case string:
-		return jsontext.AppendString(dst, v)
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case float64:
-		return strconv.AppendFloat(dst, v, 'g', -1, 64)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case json.RawMessage:
-		return append(dst, v...)
+	if !j.empty.Has([]byte(text)) {
+		return false
 	}
-	return append(dst, "null"...)
+	f.emptied.Add([]byte(text), line)
+	return true
 }

@@ -2,6 +2,7 @@
 package points
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -491,24 +492,19 @@ func likeName(fields feature.Schema) (best string) {
 	return ""
 }
 
-// idText is a property of a source.Feature as an id.
-func idText(value any) string {
-	switch v := value.(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case json.RawMessage:
-		return string(v)
-	}
-	return fmt.Sprint(value)
-}
-
 // idOf returns the value of a member as an id: the text of a string, or a number as it is
-// written. For any other value it returns "".
-func idOf(value []byte) (id string) {
-	switch c := value[0]; {
+// written. For any other value it returns "". Of a typed column the number itself counts, not
+// how it is written, and true and false are ids.
+func idOf(value []byte, typed bool) (id string) {
+	c := value[0]
+	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'
+	switch {
 	case c == '"' && len(value) <= 1<<10:
 		_ = json.Unmarshal(value, &id) // it has been scanned
-	case '0' <= c && c <= '9', c == '-' && value[1] != 'I':
+	case typed && isNumber && bytes.IndexByte(value, 'e') > 0:
+		number, _ := source.Decimal(value, math.MaxFloat64)
+		id = strconv.FormatFloat(number, 'f', -1, 64)
+	case isNumber, typed && c != '"':
 		id = string(value)
 	}
 	return id

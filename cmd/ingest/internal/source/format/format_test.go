@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -107,7 +108,7 @@ func open(t *testing.T, path string, o Options) (features []source.Feature, f *F
 		return nil, f, err
 	}
 	err = f.ReadLayer(context.Background(), func(l *Layer) error {
-		for feature, err := range l.Features {
+		for feature, err := range sourcetest.Decoded(l.Features) {
 			if err != nil {
 				return err
 			}

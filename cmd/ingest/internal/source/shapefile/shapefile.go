@@ -300,7 +300,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		f.done.Store(done)
 		out := source.Feature{Line: f.shp.count, Repair: g.repair}
 		if f.dbf != nil {
-			properties, lost, deleted, err := f.dbf.next()
+			members, lost, deleted, err := f.dbf.next()
 			switch {
 			case errors.Is(err, io.EOF):
 				return fmt.Errorf(".dbf: ends after %d rows, and there are more shapes; the two do not belong together", f.dbf.count)
@@ -309,7 +309,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 			case deleted:
 				continue
 			}
-			out.Properties, out.Lost = properties, lost
+			out.Members, out.Lost = members, lost
 		}
 		bad := error(nil)
 		if g.reason != "" {
