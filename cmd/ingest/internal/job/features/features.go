@@ -150,16 +150,15 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 		return []dataset.Source{src}, err
 	}
 	for _, path := range l.Paths {
-		copied := path == f.OnDisk && path != f.Path
-		if copied && f.Path != stdinName {
-			path = f.Path
+		if path == f.OnDisk && f.Path != stdinName {
+			path = f.Path // and not its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		if copied {
-			src.Name, src.File = filepath.Base(f.Path), filepath.Base(f.Path)
+		if f.Path == stdinName {
+			src.Name, src.File = stdinName, stdinName
 		}
 		sources = append(sources, f.in.Complete(src))
 	}

@@ -85,14 +85,6 @@ func (j *pointsJob) open(paths []string) (err error) {
 	return j.look()
 }
 
-// close removes the copies.
-func (j *pointsJob) close() error {
-	if j.input == nil {
-		return nil
-	}
-	return j.input.Close()
-}
-
 // readFile hands over the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
 	before := j.tally.Taken()

@@ -88,7 +88,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	defer func() { j.tally.Report(j.rep) }()
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		j.dir = filepath.Dir(b.Dir())
-		defer func() { err = errors.Join(err, j.close()) }()
+		defer func() { err = errors.Join(err, j.input.Close()) }()
 		if err := j.open(paths); err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ type pointsJob struct {
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
 	j.near = func(*points.Point) string { return "" }
-	j.empty = source.NewWords(of.Empty...)
+	j.empty, j.input = source.NewWords(of.Empty...), &features.Files{}
 	if of.Empty != nil {
 		j.of.Columns.Empty = j.empty
 	}
