@@ -385,7 +385,7 @@ var rules = []rule{
 			"cmd/ingest/internal/job/places", "cmd/ingest/internal/job/points", "cmd/ingest/internal/job/stations", "cmd/ingest/internal/job/timezones",
 		},
 		ours: []string{
-			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
+			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/features", "cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
 			"cmd/ingest/internal/liveclient", "cmd/internal/catalogue", "cmd/internal/iso3166", "internal/extsort", "internal/jsontext", "internal/repeats",
 			"feature", "quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
 		},
@@ -396,6 +396,11 @@ var rules = []rule{
 		of:   []string{"cmd/ingest/internal/job/zonefinder"},
 		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/internal/catalogue", "feature", "places", "places/zones", "tiles"},
 		why:  "several jobs ask it for time zones, so it reads what is published and knows none of them",
+	},
+	{
+		of:   []string{"cmd/ingest/internal/job/features"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/source", "cmd/ingest/internal/source/format"},
+		why:  "several jobs read files of features by it, so it knows none of them, and no format but by the table",
 	},
 	{
 		of:   []string{"cmd/ingest/internal/job/renew"},
