@@ -154,4 +154,4 @@ func TestFormOfTheCallers(t *testing.T) {
 	}
 }
 
-var csvForm = web.NewForm(31, "text/csv")
+var csvForm = web.NewForm(web.Media{Name: "toy", Type: "text/csv"})

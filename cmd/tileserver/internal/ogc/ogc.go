@@ -382,4 +382,4 @@ func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feat
 }
 
 // formSchema is a JSON schema.
-var formSchema = web.NewForm(12, "application/schema+json")
+var formSchema = web.NewForm(web.Media{Name: "schema", Type: ogcapi.TypeSchema})

@@ -130,7 +130,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		s.headers(h, a, res.large, res.etag)
 		return sendEmpty(c, a)
 	}
-	h["Content-Type"] = contentTypes[a.Form]
+	h["Content-Type"] = forms[a.Form].header
 	h["Content-Length"] = res.length
 	if res.encoding != nil {
 		h["Content-Encoding"] = res.encoding
