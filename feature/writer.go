@@ -21,6 +21,8 @@ type Writer struct {
 	Numbers bool
 	// Near has the distance as distance_m, in metres to the decimetre.
 	Near bool
+	// SkipGeometry leaves out geometries, and the positions of objects.
+	SkipGeometry bool
 	// Bounds says that features which are not points have their bounds as bbox.
 	Bounds bool
 	// Fields are the properties that are written, of nested ones; nil is all.
@@ -51,14 +53,19 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 		if w.Bounds && f.Bounds != (quadkey.Box{}) {
 			dst = append(AppendBounds(dst, [4]float64{f.Bounds.West, f.Bounds.South, f.Bounds.East, f.Bounds.North}), ',')
 		}
-		if dst, err = f.AppendGeometry(append(dst, `"geometry":`...), w.Position); err != nil {
+		dst = append(dst, `"geometry":`...)
+		if w.SkipGeometry {
+			dst = append(dst, "null"...)
+		} else if dst, err = f.AppendGeometry(dst, w.Position); err != nil {
 			return dst, err
 		}
 		dst = append(dst, ',')
 	} else if dst = append(dst, '{'); w.Nested {
-		dst = jsontext.AppendString(append(dst, `"id":`...), f.ID)
-		dst = strconv.AppendFloat(append(dst, `,"lat":`...), f.Lat, 'f', -1, 64)
-		dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+		dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
+		if !w.SkipGeometry {
+			dst = strconv.AppendFloat(append(dst, `"lat":`...), f.Lat, 'f', -1, 64)
+			dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+		}
 	}
 	if w.Nested {
 		return w.nested(append(dst, members...), f), nil

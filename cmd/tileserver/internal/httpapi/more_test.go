@@ -126,7 +126,7 @@ func TestFormOfTheCallers(t *testing.T) {
 	forms := listing.Forms
 	t.Cleanup(func() { listing.Forms = forms })
 	listing.Forms = append(slices.Clone(forms), &listing.Form{
-		Name: "csv", Form: csvForm, Whole: true, Doc: "csv is all of them, in lines.",
+		Name: "toy", Form: toyForm, Whole: true, Doc: "a line each",
 		Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
 		Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
 			return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
@@ -143,15 +143,15 @@ func TestFormOfTheCallers(t *testing.T) {
 		if strings.Contains(path, "?") {
 			join = "&"
 		}
-		res := w.Get(path + join + "format=csv")
+		res := w.Get(path + join + "format=toy")
 		text := servertest.Body(t, res)
-		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv" || !strings.Contains(text, want) || strings.Count(text, "\n") < 3 {
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/toy" || !strings.Contains(text, want) || strings.Count(text, "\n") < 3 {
 			t.Errorf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
 		}
 	}
-	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/csv"`) < 8 {
+	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/toy"`) < 8 {
 		t.Error("the form is not described")
 	}
 }
 
-var csvForm = web.NewForm(web.Media{Name: "toy", Type: "text/csv"})
+var toyForm = web.NewForm(web.Media{Name: "toy", Type: "text/toy"})

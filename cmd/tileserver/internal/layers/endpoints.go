@@ -51,22 +51,6 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
-// formats declares the parameter of the forms of a list: forms of pages or, for an area, all
-// forms.
-func formats(all bool) *endpoint.Value[string] {
-	var names []string
-	doc := "Form of the answer; without it the Accept header decides."
-	for _, f := range listing.Forms {
-		if f.Whole && !all {
-			continue
-		}
-		if names = append(names, f.Name); f.Doc != "" {
-			doc += " " + f.Doc
-		}
-	}
-	return endpoint.Word("format", doc, names...)
-}
-
 // Endpoints are those of the room.
 func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
@@ -79,21 +63,6 @@ func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 		}
 	}
 	return all
-}
-
-// answers describes a list in the forms that it has.
-func (l *list) answers(all bool) endpoint.Content {
-	c := endpoint.Content{}
-	for _, f := range listing.Forms {
-		if f.Whole && !all {
-			continue
-		}
-		c[f.Form.Type()] = nil
-		if f.Content != nil {
-			c[f.Form.Type()] = f.Content(&l.Set)
-		}
-	}
-	return c
 }
 
 // endpoint returns what the endpoints of a list have in common. end is the rest of the
@@ -138,7 +107,7 @@ func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpo
 func (l *list) nearby() endpoint.Endpoint {
 	e := l.endpoint("/nearby", "Nearby", 0, true)
 	e.Summary, e.Doc, e.Handle = "The nearest "+l.Words.Things, l.Words.Nearby, l.getNearby
-	e.Answers, e.Problems = l.answers(false), append(e.Problems, "cursor-expired", "search-too-wide")
+	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
 	first := []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Radius}
 	if l.Open {
 		first = append(first, minRadiusParam)
@@ -146,7 +115,7 @@ func (l *list) nearby() endpoint.Endpoint {
 	if e.Cost = endpoint.Light; l.Open || l.Dear != nil {
 		e.Cost = endpoint.Mixed
 	}
-	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.room.pageFormat})
+	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.room.pageForm})
 	return e
 }
 
@@ -194,12 +163,12 @@ func (l *list) regionPath() string {
 
 // area declares the list of an area.
 func (l *list) area(e *endpoint.Endpoint, of ...endpoint.Param) {
-	e.Answers, e.Problems = l.answers(true), append(e.Problems, "cursor-expired", "search-too-wide")
+	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
 	behind := []endpoint.Param{endpoint.Cursor}
 	if l.Open {
 		behind = append(behind, sortParam)
 	}
-	l.filtered(e, true, append(of, listing.Limit), append(behind, l.room.anyFormat))
+	l.filtered(e, true, append(of, listing.Limit), append(behind, l.room.areaForm))
 }
 
 func (l *list) count() endpoint.Endpoint {

@@ -50,8 +50,10 @@ type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
 	form    *listing.Form
-	writer  feature.Writer
-	show    func(ctx context.Context, l feature.Layer, f *feature.Feature) error
+	// byAccept says that no parameter names the form.
+	byAccept bool
+	writer   feature.Writer
+	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 }
 
 // begin takes the layers that a path names, and makes their filters. The caller releases the
