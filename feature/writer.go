@@ -19,6 +19,8 @@ type Writer struct {
 	Nested, Versions bool
 	// Numbers says that ids of GeoJSON are written as numbers if the layer has numbers.
 	Numbers bool
+	// NoIDs says that features of GeoJSON have no id.
+	NoIDs bool
 	// Near has the distance as distance_m, in metres to the decimetre.
 	Near bool
 	// SkipGeometry leaves out geometries, and the positions of objects.
@@ -44,7 +46,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		switch {
-		case f.Members > 0: // a cluster is nobody
+		case f.Members > 0, f.ID == "", w.NoIDs: // a cluster is nobody
 		case w.Numbers && f.Number != 0:
 			dst = append(strconv.AppendUint(append(dst, `"id":`...), f.Number, 10), ',')
 		default:

@@ -67,7 +67,7 @@ func beginTable(dst []byte, l *List) []byte {
 			continue
 		case !l.Open && slices.Contains(own, name) && (name == "id" || !l.Shapes):
 			continue // it is what the list knows of the feature
-		case slices.Contains(ownColumns, name), strings.HasPrefix(name, feature.PropertyPrefix):
+		case (l.Open || l.Shapes) && (slices.Contains(ownColumns, name) || strings.HasPrefix(name, feature.PropertyPrefix)):
 			name = feature.PropertyPrefix + name
 		}
 		if f.Name == "name" {
@@ -86,8 +86,8 @@ func beginTable(dst []byte, l *List) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// ownColumns are the names of all columns that are no properties. A property of such a name has
-// feature.PropertyPrefix before it, as in filters, in every table.
+// ownColumns are the names of all columns that are no properties. A property that somebody else
+// has called so has feature.PropertyPrefix before it, as in filters, in every table.
 var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires"}
 
 // appendRow writes a feature.

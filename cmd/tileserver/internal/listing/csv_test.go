@@ -26,9 +26,13 @@ func written(t testing.TB, form string, l List, next string, all ...feature.Feat
 		l.Set = &Set{Name: "things"}
 	}
 	dst := l.Begin(nil)
+	of := ""
+	if l.Several {
+		of = "shops"
+	}
 	for i := range all {
 		var err error
-		if dst, err = l.Append(dst, &all[i], "shops"); err != nil {
+		if dst, err = l.Append(dst, &all[i], of); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +72,7 @@ func TestTables(t *testing.T) {
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
-		{"layer that knows ids", List{Schema: schema}, []feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)}, "id,name,a,p.p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n"},
+		{"layer that knows ids", List{Schema: schema}, []feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)}, "id,name,a,p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n"},
 		{"some fields", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"name":"N","a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
 		{"several collections", List{Schema: schema[2:3], Several: true}, []feature.Feature{of("1", `{}`)}, "id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n"},
 		{"no geometry", List{Shapes: true, Writer: feature.Writer{SkipGeometry: true}}, []feature.Feature{area}, "id\r\nr\r\n"},

@@ -12,6 +12,7 @@ import (
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -30,11 +31,12 @@ type Room struct {
 	*web.Kit
 	Config
 	kept *web.Kept[searchKey]
+	form *endpoint.Value[string] // of a search
 }
 
 // New returns the room. It keeps finished searches in up to CacheBytes of memory.
 func New(k *web.Kit, cfg Config) *Room {
-	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
+	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes), form: listing.FormParam(false)}
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its

@@ -55,7 +55,7 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
 		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
-		p := listing.Begin(append(out.Body, ','), web.FormJSON, "regions")
+		p := listing.Begin(append(out.Body, ','), "regions")
 		if snapParam.Given(q) {
 			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
@@ -93,7 +93,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 		}
 		p.Body = append(dst, '}')
 	}
-	none := listing.Begin(append(p.Body, ']', ','), web.FormJSON, "none")
+	none := listing.Begin(append(p.Body, ']', ','), "none")
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind != tiles.MatchNone {

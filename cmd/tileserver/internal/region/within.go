@@ -69,7 +69,7 @@ func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, types []str
 		return dst, err
 	}
 	dst = feature.AppendBounds(append(dst, '{'), [4]float64{box.West, box.South, box.East, box.North})
-	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
+	p := listing.Begin(append(dst, ','), "regions")
 	next, err := feature.Page(ctx, of, q, limit, func(f *feature.Feature) error {
 		p.Next()
 		p.Body = listing.AppendRegion(p.Body, &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
