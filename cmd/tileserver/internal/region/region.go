@@ -23,11 +23,12 @@ import (
 type Room struct {
 	*web.Kit
 	boundaries *dataset.Live[ask.Boundaries]
+	form       *endpoint.Value[string] // of a list
 }
 
 // New returns the room.
 func New(k *web.Kit, boundaries *dataset.Live[ask.Boundaries]) *Room {
-	return &Room{k, boundaries}
+	return &Room{k, boundaries, listing.FormParam(false)}
 }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
