@@ -27,7 +27,7 @@ type Writer struct {
 	SkipGeometry bool
 	// Bounds says that features which are not points have their bounds as bbox.
 	Bounds bool
-	// Fields are the properties that are written, of nested ones; nil is all.
+	// Fields are the properties that are written; nil is all.
 	Fields []string
 	// Position writes positions of GeoJSON; nil is AppendPosition.
 	Position func(dst []byte, p quadkey.Position) []byte
@@ -76,7 +76,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 		dst = append(dst, `"properties":{`...)
 	}
 	start := len(dst)
-	dst = f.Properties.AppendMembers(dst)
+	dst = w.appendMembers(dst, f)
 	if w.Near {
 		if len(dst) > start {
 			dst = append(dst, ',')
@@ -100,13 +100,15 @@ func (w *Writer) nested(dst []byte, f *Feature) []byte {
 			dst = append(f.Expires.UTC().AppendFormat(append(dst, `"expires":"`...), time.RFC3339Nano), `",`...)
 		}
 	}
-	dst = append(dst, `"properties":{`...)
+	return append(w.appendMembers(append(dst, `"properties":{`...), f), '}')
+}
+
+// appendMembers appends the properties that are written.
+func (w *Writer) appendMembers(dst []byte, f *Feature) []byte {
 	if w.Fields == nil {
-		dst = f.Properties.AppendMembers(dst)
-	} else {
-		dst = f.Properties.appendSome(dst, w.Fields)
+		return f.Properties.AppendMembers(dst)
 	}
-	return append(dst, '}')
+	return f.Properties.appendSome(dst, w.Fields)
 }
 
 // AppendDistance appends the member of a distance in metres, to the decimetre.

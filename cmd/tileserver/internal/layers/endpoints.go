@@ -13,9 +13,8 @@ import (
 
 // Parameters of this room alone.
 var (
-	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
-	fieldsParam    = endpoint.New("fields", "Properties of the answer; all of them if absent.",
-		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxFields}, readFields).Like([]string{"name"})
+	minRadiusParam  = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
+	fieldsParam     = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
 	pastParam       = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
 	filtersParam    = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
 	sortParam       = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
@@ -93,7 +92,7 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {
-		e.Params = append(e.Params, l.Shown...)
+		e.Params = append(append(e.Params, l.Shown...), listing.Properties, listing.SkipGeometry)
 	}
 	e.Params = append(append(e.Params, l.Params...), behind...)
 	if l.Open {
@@ -187,8 +186,8 @@ func (l *list) one() endpoint.Endpoint {
 	const end = "/{id}"
 	e := l.endpoint(end, "Point", 4, false)
 	e.Summary, e.Handle, e.Cost = "A point", l.getOne, endpoint.Light
-	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields` or `at` is given."
-	e.Params = append(e.Params, oneParam, fieldsParam, pastParam)
+	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields`, `properties`, `skipGeometry` or `at` is given."
+	e.Params = append(e.Params, oneParam, fieldsParam, listing.Properties, listing.SkipGeometry, pastParam)
 	e.Answers, e.Problems = endpoint.Content{"application/geo+json": l.One}, append(e.Problems, l.NoFeature)
 	return e
 }

@@ -6,29 +6,27 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/feature"
 )
 
-// readFields reads the properties that are wanted.
-func readFields(q *endpoint.Params, name string) []string {
-	names := feature.SplitValues(q.Text(name, endpoint.MaxListText))
-	switch {
-	case len(names) > maxFields:
-		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
-	case len(names) == 1 && names[0] == "":
-		q.Refuse("fields", "List at least one entry in fields, or leave it out.")
-	}
-	return names
-}
-
-// readOpen checks the fields, and makes filters of all other parameters.
-func (q *question) readOpen(p *endpoint.Params) error {
+// checkFields refuses fields that no layer has.
+func (q *question) checkFields(p *endpoint.Params) error {
 	for _, name := range q.writer.Fields {
 		known := func(a asked) bool { _, ok := a.About.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
-			return endpoint.Refuse(endpoint.ErrParameter, "fields", "There is no property "+endpoint.Printable(name)+": "+q.properties())
+			parameter := listing.Properties.Name
+			if !listing.Properties.Given(p) {
+				parameter = fieldsParam.Name
+			}
+			return endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no property "+endpoint.Printable(name)+": "+q.properties())
 		}
 	}
+	return nil
+}
+
+// readOpen makes filters of all parameters that are not declared.
+func (q *question) readOpen(p *endpoint.Params) error {
 	if !p.Of().Filters {
 		return nil
 	}

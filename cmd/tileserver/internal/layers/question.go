@@ -22,8 +22,6 @@ import (
 const (
 	// maxLayers bounds the layers of one question.
 	maxLayers = 10
-	// maxFields bounds the properties that may be chosen.
-	maxFields = 64
 )
 
 // asked is a layer that a question is for.
@@ -89,8 +87,11 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 // readWriter reads how features are written.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
 	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
-	if l.Open {
-		w.Fields = fieldsParam.Of(p)
+	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
+	if l.Open && fieldsParam.Given(p) {
+		if w.Fields = fieldsParam.Of(p); listing.Properties.Given(p) {
+			p.Refuse(fieldsParam.Name, "Give either fields or properties, which are the same.")
+		}
 	}
 	return w
 }
@@ -170,6 +171,9 @@ func (q *question) read(p *endpoint.Params) error {
 		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
 			return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
 		}
+	}
+	if err := q.checkFields(p); err != nil {
+		return err
 	}
 	if q.Open {
 		return q.readOpen(p)

@@ -65,7 +65,7 @@ func beginTable(dst []byte, l *List) []byte {
 		switch {
 		case l.Writer.Fields != nil && !slices.Contains(l.Writer.Fields, name):
 			continue
-		case !l.Open && slices.Contains(own, name) && (name == "id" || !l.Shapes):
+		case !l.Open && (name == "id" || !l.Shapes && (name == "lat" || name == "lon" || slices.Contains(own, name))):
 			continue // it is what the list knows of the feature
 		case (l.Open || l.Shapes) && (slices.Contains(ownColumns, name) || strings.HasPrefix(name, feature.PropertyPrefix)):
 			name = feature.PropertyPrefix + name

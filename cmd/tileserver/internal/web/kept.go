@@ -20,6 +20,8 @@ type Finished struct {
 	encoding []string // Content-Encoding, nil for identity
 	length   []string // Content-Length
 	etag     []string
+	// Link is the value of the header Link, nil for none; see NextLink.
+	Link []string
 }
 
 // Bytes is what keeping the response takes.
@@ -132,6 +134,9 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	}
 	h["Content-Type"] = forms[a.Form].header
 	h["Content-Length"] = res.length
+	if res.Link != nil {
+		h["Link"] = res.Link
+	}
 	if res.encoding != nil {
 		h["Content-Encoding"] = res.encoding
 	}
