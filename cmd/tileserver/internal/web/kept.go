@@ -119,7 +119,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		a.dated = s.dated(a, from)
 	}
 	h := c.Response().Header()
-	if k.Foreign {
+	if k.Foreign || forms[a.Form].Plain {
 		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {
