@@ -61,7 +61,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 		}
 		shown := endpoint.Printable(o.Name)
 		if _, known := schema.Find(term.Name); term.Name == "" || known {
-			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
+			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
 		if meant := query.Nearest(o.Name); meant != "" {
@@ -74,11 +74,6 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 	var err error
 	a.filter, err = feature.ParseFilter(schema, terms)
 	return err
-}
-
-// reason returns the text of an error without the text of its kind.
-func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
 }
 
 // namesInRefusal is the number of properties that a refusal lists.
@@ -113,7 +108,7 @@ func (q *question) sort(text string) (by feature.Sort, err error) {
 		return by, nil
 	}
 	if by, err = q.layer().About.Schema.ParseSort(text); err != nil {
-		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
+		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 	}
 	return by, err
 }

@@ -196,24 +196,16 @@ func (q *question) explain(err error) error {
 			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
 		}
 	}
+	past, unsupported := feature.DetailOf(err, feature.ErrQuery), feature.DetailOf(err, errors.ErrUnsupported)
 	switch {
-	case !q.at.IsZero() && errors.Is(err, feature.ErrQuery):
-		return endpoint.Refuse(endpoint.ErrParameter, "at", sentence(err, feature.ErrQuery))
-	case feature.IsUnsupported(err):
-		return endpoint.Refuse(endpoint.ErrParameter, "", sentence(err, errors.ErrUnsupported))
+	case !q.at.IsZero() && past != "":
+		return endpoint.Refuse(endpoint.ErrParameter, "at", endpoint.Sentence(past))
+	case unsupported != "":
+		return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(unsupported))
 	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
 		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}
 	return err
-}
-
-// sentence returns the text of an error without the text of its kind, as words for the client.
-func sentence(err, kind error) string {
-	_, text, found := strings.Cut(err.Error(), kind.Error()+": ")
-	if !found || text == "" {
-		text = err.Error()
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // reply answers with what fill writes.
