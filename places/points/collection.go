@@ -73,8 +73,8 @@ func CheckName(name string) error {
 		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 	}
 	if !ok {
-		return fmt.Errorf("%w: %.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
-			ErrName, name, MaxName)
+		return feature.Faultf(ErrName, "%.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
+			name, MaxName)
 	}
 	return nil
 }

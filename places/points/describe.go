@@ -3,7 +3,6 @@ package points
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -67,7 +66,7 @@ func (k *commit) describe(o *Outcome, change func(m *Meta) error) (others map[st
 // succeed checks a description that is to replace another one.
 func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
-		return fmt.Errorf("%w: a collection keeps its name: make another one, and write the points there", ErrPoint)
+		return feature.Faultf(ErrPoint, "a collection keeps its name: make another one, and write the points there")
 	}
 	if err := checkMeta(&m.Meta); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 		}
 	}
 	if all > feature.MaxFields {
-		return fmt.Errorf("%w: %d properties together with those that points have had: declare fewer that are new, %d are the most", feature.ErrType, all, feature.MaxFields)
+		return feature.Faultf(feature.ErrType, "%d properties together with those that points have had: declare fewer that are new, %d are the most", all, feature.MaxFields)
 	}
 	switch {
 	case m.History == 0:

@@ -374,14 +374,14 @@ const (
 func checkMeta(m *Meta) error {
 	for _, text := range []string{m.Title, m.Attribution, m.Licence} {
 		if len(text) > maxTitle {
-			return fmt.Errorf("%w: a text of the description has %d bytes: give at most %d", ErrPoint, len(text), maxTitle)
+			return feature.Faultf(ErrPoint, "a text of the description has %d bytes: give at most %d", len(text), maxTitle)
 		}
 	}
 	if m.Events == 0 {
 		m.Events = DefaultEvents
 	}
 	if m.History < 0 || m.History > maxHistory || m.Events < Duration(time.Second) || m.Events > maxHistory {
-		return fmt.Errorf("%w: history and events: give a time such as 24h, at most %v", ErrPoint, time.Duration(maxHistory))
+		return feature.Faultf(ErrPoint, "history and events: give a time such as 24h, at most %v", time.Duration(maxHistory))
 	}
 	var err error
 	m.Schema, err = feature.NewSchema(m.Schema)
