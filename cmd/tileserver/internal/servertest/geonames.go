@@ -5,7 +5,7 @@ import (
 )
 
 // Geonames sends a request in GeoNames' manner and decodes the answer.
-func (g *Globe) Geonames(path string) map[string]any {
+func (g *Server) Geonames(path string) map[string]any {
 	g.T.Helper()
 	res := g.Get(path)
 	text := Body(g.T, res)
@@ -20,7 +20,7 @@ func (g *Globe) Geonames(path string) map[string]any {
 }
 
 // WantGeonames checks that the answer is an error object with the value.
-func (g *Globe) WantGeonames(path string, value int) string {
+func (g *Server) WantGeonames(path string, value int) string {
 	g.T.Helper()
 	status, ok := g.Geonames(path)["status"].(map[string]any)
 	if !ok || status["value"] != float64(value) || status["message"] == "" {
