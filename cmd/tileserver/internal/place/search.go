@@ -140,13 +140,18 @@ func complete(ctx context.Context, dst []byte, finder ask.Places, airport *found
 	if airport == nil {
 		return out, nil
 	}
+	return insert(dst, stored, airport, q.Limit)
+}
+
+// insert appends a stored answer with an airport among its places.
+func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error) {
 	var list struct {
 		Places []json.RawMessage `json:"places"`
 	}
 	if json.Unmarshal(stored, &list) != nil {
 		return dst, errStored
 	}
-	l := beginList(dst, listing.JSON, nil, airport, q.Limit)
+	l := beginList(dst, listing.JSON, nil, airport, limit)
 	for _, item := range list.Places {
 		var p struct {
 			Population int64 `json:"population"`

@@ -1,14 +1,12 @@
 package place
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"quadrille/ask"
 	"quadrille/places/airports"
 	"quadrille/places/search"
 )
@@ -51,21 +49,11 @@ func TestInsert(t *testing.T) {
 		}
 		want := slices.Insert(slices.Clone(list), at, json.RawMessage(one))
 		want = want[:min(limit, len(want))]
-		got, err := complete(t.Context(), nil, stored{answer: encode(list)}, &airport, search.Query{Text: "pdx", Limit: limit})
+		got, err := insert(nil, []byte(encode(list)), &airport, limit)
 		if err != nil || string(got) != encode(want) {
 			rt.Fatalf("%s, %v, want %s", got, err, encode(want))
 		}
 	})
-}
-
-// stored are places with one stored answer.
-type stored struct {
-	ask.Places
-	answer string
-}
-
-func (s stored) Complete(_ context.Context, _ string, dst []byte) ([]byte, bool, error) {
-	return append(dst, s.answer...), true, nil
 }
 
 func TestIsAirportCode(t *testing.T) {
