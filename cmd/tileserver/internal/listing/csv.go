@@ -206,11 +206,11 @@ func quoted(dst []byte, from int) []byte {
 
 // appendWKT appends a geometry of GeoJSON as well-known text, nothing for null.
 func appendWKT(dst, geometry []byte) []byte {
-	kind, rest, _ := bytes.Cut(geometry, []byte(`"type":"`))
-	if kind, rest, _ = bytes.Cut(rest, []byte{'"'}); len(kind) == 0 {
+	_, kind, _ := bytes.Cut(geometry, []byte(`"type":"`))
+	_, rest, _ := bytes.Cut(geometry, []byte(`"coordinates":`))
+	if kind, _, _ = bytes.Cut(kind, []byte{'"'}); len(kind) == 0 {
 		return dst
 	}
-	_, rest, _ = bytes.Cut(geometry, []byte(`"coordinates":`))
 	for _, c := range kind {
 		if 'a' <= c && c <= 'z' {
 			c -= 'a' - 'A'

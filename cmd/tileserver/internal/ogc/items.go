@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -500,7 +501,7 @@ func (k pageKey) Extra() int { return len(k.address) }
 func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool, fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error)) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: form, ByAccept: byAccept}
+	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK} // lines of no features
 	if form == web.FormGeoJSON {
 		a.Base = base // the body has links
 	}
