@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 var (
 	next  = regexp.MustCompile(`(?s).*"next":"([^"]*)"`)
 	since = regexp.MustCompile(`"since":"[^"]*"`)
-	taken = regexp.MustCompile(`"bytes":[0-9]+`)            // on the disk, which depends on its blocks
-	mark  = regexp.MustCompile(`(/g/[0-9.]+)-[0-9a-f]{8}/`) // which any change of rows changes
+	taken = regexp.MustCompile(`"bytes":[0-9]+`)                 // on the disk, which depends on its blocks
+	mark  = regexp.MustCompile(`(/g/[a-z0-9_.-]+)-[0-9a-f]{8}/`) // which any change of rows changes
 )
 
 // Dump writes a response as text that is easy to compare.
