@@ -45,8 +45,8 @@ type Live[T any] struct {
 	cur      atomic.Pointer[Handle[T]]
 	status   atomic.Pointer[Status]
 	watchers watchers
-	closed atomic.Bool
-	done   chan struct{} // closed by Close, ends Run
+	closed   atomic.Bool
+	done     chan struct{} // closed by Close, ends Run
 
 	mu       sync.Mutex // held by Poll and Close
 	failed   entry      // the generation that did not open
