@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -18,7 +19,7 @@ import (
 type Collection interface {
 	feature.Counter
 	feature.Tiler
-	Meta() *points.Meta
+	Meta() *live.Meta
 }
 
 // Collections are the collections of points that can be asked: those that ingest has
@@ -27,7 +28,7 @@ type Collection interface {
 type Collections struct {
 	// Live takes writes. It is nil if there are no live collections, and is set before the
 	// first use.
-	Live *points.Live
+	Live *live.Store
 
 	mu        sync.RWMutex
 	published map[string]*dataset.Live[Collection]
@@ -126,7 +127,7 @@ func OfPrivate(err error) bool {
 	if err == nil {
 		return false // d would be allocated
 	}
-	d := (*points.DamagedError)(nil)
+	d := (*live.DamagedError)(nil)
 	return errors.As(err, &d) && d.Private
 }
 
@@ -135,7 +136,7 @@ type PinnedCollection struct {
 	Pinned[Collection]
 	// Live is the collection if it takes writes, and else nil. Answers of such a
 	// collection hold for this moment only and may not be kept.
-	Live *points.LiveCollection
+	Live *live.Collection
 }
 
 // Get returns the collection, or why there is none.
@@ -155,7 +156,7 @@ func (p *PinnedCollection) From() []uint64 {
 	return []uint64{p.ID}
 }
 
-// Pin takes a collection. The error matches points.ErrNoCollection if there is
+// Pin takes a collection. The error matches live.ErrNoCollection if there is
 // no such collection.
 func (c *Collections) Pin(name string) PinnedCollection {
 	if c != nil && c.Live != nil {
@@ -163,14 +164,14 @@ func (c *Collections) Pin(name string) PinnedCollection {
 		if err == nil {
 			return PinnedCollection{Live: l}
 		}
-		if !errors.Is(err, points.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
+		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
 			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}
 	if live := c.Published(name); live != nil {
 		return PinnedCollection{Pinned: Pin(live)}
 	}
-	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", points.ErrNoCollection, name), ID: IDMissing}}
+	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
 }
 
 var _ Collection = (*points.Collection)(nil)

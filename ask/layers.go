@@ -11,7 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Names of the layers that are one data set. All other layers are types of regions,
@@ -115,7 +115,7 @@ func (s *Sets) Layer(name string) (Layer, error) {
 // SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
 // a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
-	if err := points.CheckName(name); err != nil {
+	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
 	}
 	kind := LayerKind{
@@ -236,7 +236,7 @@ func takePoints(s *Sets, name string) (Layer, error) {
 	of, err := p.Get()
 	if err != nil {
 		p.Release()
-		if errors.Is(err, points.ErrNoCollection) {
+		if errors.Is(err, live.ErrNoCollection) {
 			err = fmt.Errorf("%w: %w", ErrNoLayer, err)
 		}
 		return Layer{}, err

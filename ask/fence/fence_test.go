@@ -9,7 +9,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/internal/must"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -99,7 +99,7 @@ func TestEnds(t *testing.T) {
 		{north, south, "leave state:north leave box enter state:south "},
 		{north, north, ""},
 	} {
-		move := &points.Event{From: c.from, To: c.to}
+		move := &live.Event{From: c.from, To: c.to}
 		events, err := set.AppendCrossings(t.Context(), nil, move, boundaries)
 		got := ""
 		for _, e := range events {

@@ -48,7 +48,7 @@ func rowsAfter(t *testing.T, meta Meta) string {
 	ctx, random := context.Background(), rand.New(rand.NewPCG(3, 4))
 	redraws := func(now, next uint64) {
 		t.Helper()
-		edition := func(n uint64) Edition { return Edition{n, n} }
+		edition := func(n uint64) Edition { return Edition{Number: n, Identity: n} }
 		for done := false; !done; {
 			done = must.Get(r.c.Redraw(ctx, edition(now), edition(next), between(now, next))).In(t)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // asked is a collection that is held to be described. Release its pin.
@@ -17,7 +17,7 @@ type asked struct {
 	name string
 	pin  ask.PinnedCollection
 	from ask.Collection
-	meta *points.Meta
+	meta *live.Meta
 }
 
 // dropped reports whether a live collection is gone.
@@ -34,7 +34,7 @@ func (s *Room) hold(c echo.Context, name string) (a asked, from []uint64, err er
 	}
 	if a.meta = a.from.Meta(); !s.mayRead(c, name, a.meta) {
 		a.pin.Release()
-		return a, nil, fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+		return a, nil, fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
 	if from = a.pin.From(); a.meta.Private { // the key decides what is shown of private ones
 		from = nil
@@ -49,8 +49,8 @@ func (s *Room) unread(c echo.Context, name string, err error) error {
 	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
 		return err
 	}
-	if !s.mayRead(c, name, &points.Meta{Private: true}) {
-		return fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+	if !s.mayRead(c, name, &live.Meta{Private: true}) {
+		return fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 )
 
@@ -284,8 +284,8 @@ func TestEventsOnce(t *testing.T) {
 	go func() {
 		var err error
 		for i := 1; i <= n && err == nil; i++ {
-			var o [1]points.Outcome
-			if err = l.Write(context.Background(), []points.Write{{Kind: points.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
+			var o [1]live.Outcome
+			if err = l.Write(context.Background(), []live.Write{{Kind: live.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
 				err = o[0].Err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/fence"
 	"quadrille/cellstore/dataset"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // Redraws has live collections tell when published boundaries redraw borders around their points,
 // until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
-func Redraws(ctx context.Context, live *points.Live, boundaries *dataset.Live[ask.Boundaries], log *slog.Logger) {
+func Redraws(ctx context.Context, store *live.Store, boundaries *dataset.Live[ask.Boundaries], log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// The generation by which all points are judged is held: when another one takes its place, it is needed for
@@ -33,12 +33,12 @@ func Redraws(ctx context.Context, live *points.Live, boundaries *dataset.Live[as
 	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
 		serving, failed := ask.Pin(boundaries), false
-		for todo := live.Collections(); len(todo) > 0 && ctx.Err() == nil; {
-			todo = slices.DeleteFunc(todo, func(c *points.LiveCollection) bool {
+		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
+			todo = slices.DeleteFunc(todo, func(c *live.Collection) bool {
 				step, cancel := context.WithTimeout(ctx, redrawStep)
 				defer cancel()
 				done, err := fence.Redraw(step, c, boundaries)
-				if err == nil || errors.Is(err, points.ErrClosed) || ctx.Err() != nil {
+				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}
 				failed = failed || !errors.Is(err, fence.ErrUntold)
