@@ -74,7 +74,7 @@ func (r *request) fail(err error) {
 
 // prepare checks a write.
 func (c *Collection) prepare(w *Write) (r ready) {
-	if r.at, r.err = c.store.kind.Place(w); r.err == nil && w.Kind == Put {
+	if r.at.Lat, r.at.Lon, r.err = c.store.kind.Place(w); r.err == nil && w.Kind == Put {
 		if r.properties, r.err = feature.AppendProperties(nil, w.Properties); r.err == nil {
 			r.types = c.Declared()
 			r.properties, r.err = typed(r.types, r.properties)

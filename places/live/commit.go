@@ -103,9 +103,7 @@ func (k *step) apply() error {
 			}
 		}
 		clear(s.Rows)
-		if k.rows = s.Rows[:0]; cap(k.rows) > 8*keptFeatures {
-			k.rows = nil
-		}
+		k.rows = s.Rows[:0]
 		return err
 	}
 	err := c.make(k.changes, write)
@@ -203,6 +201,8 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 		case <-c.failed:
 			return true
 		case <-expiry.C:
+			c.step.rows = nil
+			c.step.trim()
 			if s, is := c.index.(Sweeper); is {
 				s.Sweep()
 			}

@@ -49,14 +49,11 @@ type found struct {
 // begin forgets the changes, and prepares for those of another step.
 func (d *decision) begin() {
 	clear(d.changes)
-	if clear(d.known); d.known == nil || len(d.changes) > keptFeatures {
+	if clear(d.known); d.known == nil {
 		d.known = map[string]found{}
 	}
 	for _, f := range d.slab[:d.used] {
 		*f = feature.Feature{}
-	}
-	if len(d.slab) > keptFeatures {
-		d.slab, d.changes, d.arena = nil, nil, nil
 	}
 	d.changes, d.used, d.bytes, d.arena = d.changes[:0], 0, 0, d.arena[:0]
 	if d.ahead(d.floor) {
@@ -65,8 +62,10 @@ func (d *decision) begin() {
 	}
 }
 
-// keptFeatures bounds the memory that is kept for other steps.
-const keptFeatures = 512
+// trim gives back the memory of steps, between two of them.
+func (d *decision) trim() {
+	d.slab, d.changes, d.arena, d.known, d.used = nil, nil, nil, nil, 0
+}
 
 // ahead reports whether a time, in milliseconds, can only be that of a clock that was wrong.
 func (d *decision) ahead(at int64) bool { return at > d.limit }

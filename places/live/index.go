@@ -6,7 +6,6 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
-	"quadrille/quadkey"
 )
 
 // Index answers questions from the features of one collection: it is a cache of the log. Any number
@@ -46,8 +45,8 @@ type Historian interface {
 	Prune(ctx context.Context, before int64) (much bool, err error)
 }
 
-// Sweeper is an Index that has to forget what answers saw that have ended. Sweep is called by the
-// goroutine that calls Apply, now and then.
+// Sweeper is an Index that has something to forget, such as what answers saw that have ended. Sweep
+// is called by the goroutine that calls Apply, every second.
 type Sweeper interface {
 	Sweep()
 }
@@ -79,9 +78,9 @@ type Kind struct {
 	// it is one.
 	Families func(m *Meta) []cellstore.Family
 	Past     string
-	// Place checks the id and the place of a write, and returns where the feature is kept. It may be
-	// called by many goroutines.
-	Place func(w *Write) (quadkey.Position, error)
+	// Place checks the id and the place of a write, and returns where the feature is kept, in
+	// degrees. It may be called by many goroutines.
+	Place func(w *Write) (lat, lon float64, err error)
 	// Info describes a collection as a layer.
 	Info func(m *Meta) *feature.Info
 	// Open opens the index of a collection.

@@ -31,14 +31,14 @@ func liveFamilies(m *live.Meta) []cellstore.Family {
 }
 
 // place checks a write, and returns the position that is stored.
-func place(w *live.Write) (at quadkey.Position, err error) {
+func place(w *live.Write) (lat, lon float64, err error) {
 	if err = CheckID(w.ID); err != nil || w.Kind != live.Put && !w.Move {
-		return at, err
+		return 0, 0, err
 	}
 	if err = CheckPosition(w.Lat, w.Lon); err == nil {
 		err = quadkey.CheckCoordinate(w.Lon, w.Lat)
 	}
-	return quadkey.Position{Lat: toDegrees(toUnits(w.Lat)), Lon: toDegrees(toUnits(w.Lon))}, err
+	return toDegrees(toUnits(w.Lat)), toDegrees(toUnits(w.Lon)), err
 }
 
 // Index is a collection of points that changes.
@@ -103,7 +103,10 @@ func (x *Index) On(table cellstore.Table) live.Index {
 func (x *Index) Close() error { return x.views.close() }
 
 // Sweep implements live.Sweeper.
-func (x *Index) Sweep() { x.views.sweep() }
+func (x *Index) Sweep() {
+	x.rows, x.ops, x.memory, x.arrived, x.moved = nil, nil, nil, nil, nil
+	x.views.sweep()
+}
 
 // At implements live.Index.
 func (x *Index) At() uint64 { return x.at }
@@ -174,15 +177,9 @@ func (x *Index) Together(changes []live.Change, write func(rows []cellstore.Muta
 func (x *Index) forget() {
 	clear(x.rows)
 	clear(x.ops)
-	if len(x.rows) > keptRows {
-		x.rows, x.ops, x.memory, x.arrived, x.moved = nil, nil, nil, nil, nil
-	}
 	x.rows, x.ops, x.memory, x.arrived, x.moved = x.rows[:0], x.ops[:0], x.memory[:0], x.arrived[:0], x.moved[:0]
 	x.left = nil // the views have it
 }
-
-// keptRows bounds the memory that is kept for other steps.
-const keptRows = 2048
 
 // write writes a step, and tells the tree what it has changed. It returns the tiles of full
 // leaves.
