@@ -158,18 +158,15 @@ func (k *step) learn(by int64) {
 // run changes the collection.
 func (c *Collection) run() {
 	defer close(c.ended)
-	// A table that is opened while the disk is full has taken no write yet.
-	known := c.refusing() != nil
 	e := NewExpirer(c.store.clock)
 	for {
-		if !known && !c.session(e) {
+		if c.refusing() == nil && !c.session(e) {
 			c.answer()
 			return
 		}
-		if !c.mend(known) {
+		if !c.mend() {
 			return
 		}
-		known = false
 	}
 }
 

@@ -191,18 +191,12 @@ const (
 )
 
 // mend opens the table again: first at once, so that only what is on the disk is shown,
-// and then until the table takes writes. known says that the state is that on the disk.
-// mend returns false when the collection is closed.
-func (c *Collection) mend(known bool) bool {
+// and then until the table takes writes. It returns false when the collection is closed.
+func (c *Collection) mend() bool {
 	defer c.answer()
-	pause := c.store.pause
-	refusing := c.refusing()
-	c.report(refusing)
-	if known && refusing != nil && !c.wait(pause) {
-		return false
-	}
+	c.report(c.refusing())
 	for {
-		err := c.reopen(known)
+		err := c.reopen()
 		select {
 		case <-c.quit:
 			return false
@@ -217,8 +211,8 @@ func (c *Collection) mend(known bool) bool {
 		if err == nil {
 			return true
 		}
-		known = c.now.Load().err == nil
-		if pause = c.store.pause; errors.Is(err, ErrDamaged) {
+		pause := c.store.pause
+		if errors.Is(err, ErrDamaged) {
 			pause *= damagedPauses
 		}
 		if !c.wait(pause) {
@@ -261,7 +255,7 @@ func (c *Collection) report(err error) {
 
 // reopen makes the state on the disk that of the collection. The error is the reason why
 // it takes no writes.
-func (c *Collection) reopen(known bool) error {
+func (c *Collection) reopen() error {
 	select {
 	case c.store.mending <- struct{}{}:
 		defer func() { <-c.store.mending }()
@@ -271,25 +265,22 @@ func (c *Collection) reopen(known bool) error {
 	ctx := context.Background()
 	was := c.now.Load()
 	was.leaving.Store(true)
-	if !known && was.index != nil {
-		_ = was.index.Close() // nothing of it may be shown any more
-	}
 	var refused error
 	if r := c.store.recoverer; r != nil {
 		refused = r.Recover(ctx, c.table)
 	}
 	table, err := c.store.cells.Table(ctx, c.table)
-	if known && err == nil && table == was.rows {
+	if err == nil {
+		err = c.reload(ctx, table)
+	}
+	if c.now.Load() == was && err == nil {
 		was.leaving.Store(false)
 		return refused
 	}
-	if err == nil {
-		err = c.reload(ctx, table, known)
+	if was.index != nil {
+		_ = was.index.Close() // the store has closed its table
 	}
 	if err != nil {
-		if known {
-			_ = was.index.Close() // the store has closed its table
-		}
 		told := &DamagedError{c.Meta().Name, c.Meta().Private, err}
 		c.show(nil, told)
 		if errors.Is(told, ErrDamaged) {
@@ -300,16 +291,17 @@ func (c *Collection) reopen(known bool) error {
 	return refused
 }
 
-// reload takes the state of a table that was opened again. One that is known already is
-// only served from the new table.
-func (c *Collection) reload(ctx context.Context, table cellstore.Table, known bool) error {
-	if index, is := c.index.(Tabled); known && is {
-		log := c.store.logOf(table)
-		if end, err := log.End(ctx); err == nil && end == c.end {
-			c.stored.rows, c.stored.log, c.stored.index = table, log, index.On(table)
+// reload takes the state of a table that was opened again. Where the log ends as before, nothing has
+// been lost, and the state is only served from the new table.
+func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
+	log := c.store.logOf(table)
+	end, err := log.End(ctx)
+	if index, is := c.index.(Tabled); is && err == nil && end == c.end && c.now.Load().err == nil {
+		if table != c.rows {
+			c.rows, c.log, c.index = table, log, index.On(table)
 			c.show(c.stored, nil)
-			return index.Close()
 		}
+		return nil
 	}
 	m, err := readDescription(ctx, table, c.store.kind)
 	if err != nil {
