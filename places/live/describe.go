@@ -96,7 +96,7 @@ func (k *step) ready(was, next *description) error {
 	}
 	index, is := c.index.(Historian)
 	if !is {
-		return feature.Unsupported("a history of this collection")
+		return errNoHistory
 	}
 	if err := c.store.forget(ctx, c.rows, &both); err != nil {
 		return c.refused(err)
@@ -114,6 +114,9 @@ func (k *step) ready(was, next *description) error {
 	c.prune()
 	return nil
 }
+
+// errNoHistory refuses a history where the index keeps none.
+var errNoHistory = fmt.Errorf("%w: collections of this kind keep no history: leave it out", ErrInvalid)
 
 // forget removes what is left of the past of a collection without a history, so that a
 // later collection does not find it.

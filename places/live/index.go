@@ -91,6 +91,14 @@ type Kind struct {
 	Log func(table cellstore.Table) Log
 }
 
+// OpenLog opens the log in a table.
+func (k *Kind) OpenLog(table cellstore.Table) Log {
+	if k.Log != nil {
+		return k.Log(table)
+	}
+	return NewTableLog(table, k.Whole)
+}
+
 // Table returns the name of the table of a collection.
 func (k *Kind) Table(name string) string { return k.Prefix + name }
 

@@ -294,7 +294,7 @@ func (c *Collection) reopen() error {
 // reload takes the state of a table that was opened again. Where the log ends as before, nothing has
 // been lost, and the state is only served from the new table.
 func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
-	log := c.store.logOf(table)
+	log := c.store.kind.OpenLog(table)
 	end, err := log.End(ctx)
 	if index, is := c.index.(Tabled); is && err == nil && end == c.end && c.now.Load().err == nil {
 		if table != c.rows {

@@ -17,7 +17,7 @@ func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string
 		return nil, wrap(err)
 	}
 	if _, err = readDescription(ctx, table, k); err == nil {
-		_, err = NewTableLog(table, k.Whole).End(ctx)
+		_, err = k.OpenLog(table).End(ctx)
 	}
 	return table, err
 }

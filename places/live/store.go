@@ -130,14 +130,6 @@ func (o Options) Open(ctx context.Context, store cellstore.Store, kind *Kind) (*
 	return s, nil
 }
 
-// logOf opens the log in a table.
-func (s *Store) logOf(table cellstore.Table) Log {
-	if s.kind.Log != nil {
-		return s.kind.Log(table)
-	}
-	return NewTableLog(table, s.kind.Whole)
-}
-
 // Names lists the live collections that a store has tables of, whatever state they are
 // in.
 func (k *Kind) Names(ctx context.Context, store cellstore.Store) (names []string, err error) {
@@ -270,6 +262,9 @@ func (s *Store) Create(ctx context.Context, meta Meta) (*Collection, error) {
 	}
 	if err := checkMeta(&meta); err != nil {
 		return nil, err
+	}
+	if meta.History > 0 && s.kind.Past == "" {
+		return nil, errNoHistory
 	}
 	select {
 	case s.creating <- struct{}{}:

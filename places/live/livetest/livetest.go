@@ -80,6 +80,7 @@ func (r *rig) open() {
 	r.Helper()
 	r.store = must.Get(r.disk.Open()).In(r)
 	kind := *r.kind
+	kind.Log = func(table cellstore.Table) live.Log { return &cutLog{r.kind.OpenLog(table), r.cut} }
 	kind.Open = func(ctx context.Context, o *live.Opening) (live.Index, error) {
 		index, err := r.kind.Open(ctx, o)
 		if _, is := index.(live.Tabled); !is && err == nil {
@@ -87,7 +88,7 @@ func (r *rig) open() {
 		}
 		return index, err
 	}
-	r.all = must.Get(live.Options{Pause: time.Millisecond}.Open(r.Context(), &cutStore{r.store, r.cut}, &kind)).In(r)
+	r.all = must.Get(live.Options{Pause: time.Millisecond}.Open(r.Context(), r.store, &kind)).In(r)
 	r.c = r.all.Collection(name)
 }
 
@@ -285,7 +286,7 @@ func indexFails(r *rig) {
 // twoWriters has another program append to the log. That is told at once, and does no harm.
 func twoWriters(r *rig) {
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
-	other := live.NewTableLog(must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r), r.kind.Whole)
+	other := r.kind.OpenLog(must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r))
 	end := must.Get(other.End(r.Context())).In(r)
 	end.Step++
 	must.Do(r, other.Append(r.Context(), &live.Step{End: end}))
@@ -434,32 +435,29 @@ func (c *cut) step(index bool) error {
 	return nil
 }
 
-type cutStore struct {
-	cellstore.Store
+// cutLog fails before and after what it is asked to write.
+type cutLog struct {
+	live.Log
 	cut *cut
 }
 
-func (s *cutStore) Table(ctx context.Context, name string) (cellstore.Table, error) {
-	t, err := s.Store.Table(ctx, name)
-	return &cutTable{t, s.cut}, err
+func (l *cutLog) Append(ctx context.Context, s *live.Step) error {
+	return l.around(func() error { return l.Log.Append(ctx, s) })
 }
 
-type cutTable struct {
-	cellstore.Table
-	cut *cut
+func (l *cutLog) Sync(ctx context.Context) error {
+	return l.around(func() error { return l.Log.Sync(ctx) })
 }
 
-func (t *cutTable) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
-	if err := t.cut.step(false); err != nil {
-		return err
+func (l *cutLog) around(write func() error) error {
+	err := l.cut.step(false)
+	if err == nil {
+		err = write()
 	}
-	if err := t.Table.Apply(ctx, mutations...); err != nil {
-		return err
+	if err == nil {
+		err = l.cut.step(false)
 	}
-	if err := t.cut.step(false); err != nil {
-		return fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, err)
-	}
-	return nil
+	return err
 }
 
 type cutIndex struct {
