@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"quadrille/cellstore/dataset"
@@ -32,23 +31,56 @@ type Collections struct {
 
 	mu        sync.RWMutex
 	published map[string]*dataset.Live[Collection]
+	watchers  []func()
 }
 
 // Follow adds a published collection.
 func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
+	live.Watch(c.changed)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.published == nil {
 		c.published = map[string]*dataset.Live[Collection]{}
 	}
 	c.published[name] = live
+	c.mu.Unlock()
+	c.changed()
 }
 
 // Unfollow forgets a published collection. From then on it does not exist.
 func (c *Collections) Unfollow(name string) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	delete(c.published, name)
+	c.mu.Unlock()
+	c.changed()
+}
+
+// watch has fn called after each change of what is published.
+func (c *Collections) watch(fn func()) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchers = append(c.watchers, fn)
+}
+
+func (c *Collections) changed() {
+	c.mu.RLock()
+	all := c.watchers
+	c.mu.RUnlock()
+	for _, fn := range all {
+		fn()
+	}
+}
+
+// all returns a copy of the collections that ingest has published.
+func (c *Collections) all() map[string]*dataset.Live[Collection] {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return maps.Clone(c.published)
 }
 
 // Published returns a collection that ingest has published, nil if there is none.
@@ -102,25 +134,6 @@ func isPrivate(m *dataset.Manifest) bool {
 	return m == nil || json.Unmarshal(m.Meta, &meta) != nil || meta.Private
 }
 
-// Names lists the collections.
-func (c *Collections) Names() (names []string) {
-	if c == nil {
-		return nil
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for name := range c.published {
-		names = append(names, name)
-	}
-	if c.Live != nil {
-		for _, l := range c.Live.Collections() {
-			names = append(names, l.Meta().Name)
-		}
-	}
-	slices.SortFunc(names, strings.Compare)
-	return slices.Compact(names)
-}
-
 // OfPrivate reports whether an error is the failure of a collection that is known to be
 // private. Callers who may not read the collection get the answer that it does not exist.
 func OfPrivate(err error) bool {
@@ -131,7 +144,13 @@ func OfPrivate(err error) bool {
 	return errors.As(err, &d) && d.Private
 }
 
-// PinnedCollection is a collection held for a question. Release it.
+// publishedCollection is a published collection of a moment.
+type publishedCollection struct {
+	Pinned[Collection]
+	layer func() *Layer
+}
+
+// PinnedCollection is a collection of a view, or the reason why there is none.
 type PinnedCollection struct {
 	Pinned[Collection]
 	// Live is the collection if it takes writes, and else nil. Answers of such a
@@ -156,10 +175,10 @@ func (p *PinnedCollection) From() []uint64 {
 	return []uint64{p.ID}
 }
 
-// Pin takes a collection. The error matches live.ErrNoCollection if there is
+// Collection returns a collection of points. Its error matches live.ErrNoCollection if there is
 // no such collection.
-func (c *Collections) Pin(name string) PinnedCollection {
-	if c != nil && c.Live != nil {
+func (m *Moment) Collection(name string) PinnedCollection {
+	if c := m.views.Collections; c != nil && c.Live != nil {
 		l, err := c.Live.Find(name)
 		if err == nil {
 			return PinnedCollection{Live: l}
@@ -168,10 +187,22 @@ func (c *Collections) Pin(name string) PinnedCollection {
 			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}
-	if live := c.Published(name); live != nil {
-		return PinnedCollection{Pinned: Pin(live)}
+	if c := m.collections[name]; c != nil {
+		return PinnedCollection{Pinned: c.Pinned}
 	}
 	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
+}
+
+// CollectionNames lists the collections.
+func (m *Moment) CollectionNames() []string {
+	names := slices.Collect(maps.Keys(m.collections))
+	if c := m.views.Collections; c != nil && c.Live != nil {
+		for _, l := range c.Live.Collections() {
+			names = append(names, l.Meta().Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 var _ Collection = (*points.Collection)(nil)

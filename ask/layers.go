@@ -27,19 +27,22 @@ const (
 // ErrNoLayer: there is no layer of that name.
 var ErrNoLayer = errors.New("no such layer")
 
-// Layer is a layer held for a question. Release it.
+// Layer is a layer of a view, or the reason why it cannot be read.
 type Layer struct {
-	feature.Layer
+	feature.Layer // nil with Err
 	// About describes the layer, with its name among all layers and the attribution
 	// of its generation.
 	About feature.Info
 	// IDs are the generations on which answers depend. It is nil if answers hold for this
 	// moment only and may not be kept.
 	IDs []uint64
+	// Manifest is that of the generation. It is nil without one.
+	Manifest *dataset.Manifest
 	// Written says that the layer takes writes. Its features then have versions.
 	Written bool
+	// Err matches ErrMissing if the layer is not published, and ErrFailed if it cannot be read.
+	Err     error
 	dropped func() bool
-	release func()
 }
 
 // Dropped reports whether the layer has been removed since it was taken. That can happen to
@@ -47,70 +50,32 @@ type Layer struct {
 func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
 // Count implements feature.Counter.
-func (l Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
+func (l *Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	return feature.Count(ctx, l.Layer, q)
 }
 
-// Release gives the layer back. It is called once.
-func (l *Layer) Release() { l.release() }
-
-// LayerKind is where layers come from.
-type LayerKind struct {
-	// names are those that all may see.
-	names func(s *Sets) []string
-	// take holds the layer of a name. It returns ErrNoLayer for names of other kinds.
-	take func(s *Sets, name string) (Layer, error)
-	// tiled holds the one layer of the kind: of a given generation, or of the newest one for
-	// nil. The field is nil for a kind without tiles, or with many layers.
-	tiled func(s *Sets, generation *uint64, t *Tiled)
-	name  string // of that layer
-}
-
-// layerKinds are in the order in which layers are listed. Sets.More and the collections of
-// points come after them. A layer that is added here is in every interface.
-var layerKinds = []LayerKind{
-	{names: regionNames, take: takeRegions},
-	SingleLayer(PlacesLayer, func(s *Sets) *dataset.Live[Places] { return s.Places }),
-	SingleLayer(AirportsLayer, func(s *Sets) *dataset.Live[Airports] { return s.Airports }),
-	SingleLayer(StationsLayer, func(s *Sets) *dataset.Live[Stations] { return s.Stations }),
-}
-
-// kinds are all kinds, the last one that of the collections of points.
-func (s *Sets) kinds() []LayerKind {
-	return slices.Concat(layerKinds, s.More, []LayerKind{{names: pointNames, take: takePoints}})
-}
-
-// MoreNames lists the layers of Sets.More, published or not.
-func (s *Sets) MoreNames() (names []string) {
-	for _, kind := range s.More {
-		if kind.name != "" {
-			names = append(names, kind.name)
-		}
+// Tiler returns the layer as what makes its tiles, or why it cannot be read. It must be one of
+// those that Moment.Tiled and Moment.TiledCollection return.
+func (l *Layer) Tiler() (feature.Tiler, error) {
+	if l.Err != nil {
+		return nil, l.Err
 	}
-	return names
+	return l.Layer.(feature.Tiler), nil
 }
 
-// LayerNames lists the layers that are published and that all may see.
-func (s *Sets) LayerNames() (names []string) {
-	for _, kind := range s.kinds() {
-		names = append(names, kind.names(s)...)
+// ID is the generation for keys and tags.
+func (l *Layer) ID() uint64 {
+	switch {
+	case len(l.IDs) > 0:
+		return l.IDs[0]
+	case l.Err != nil && !errors.Is(l.Err, ErrMissing):
+		return IDFailed
 	}
-	return names
+	return IDMissing
 }
 
-// Layer takes the layer of a name. The error matches ErrNoLayer if no layer has the name,
-// ErrMissing if the layer is not published, and ErrFailed if it cannot be read. The
-// caller checks who may read a private layer.
-func (s *Sets) Layer(name string) (Layer, error) {
-	// Boundaries come last, whatever they call their types.
-	for _, kind := range slices.Backward(s.kinds()) {
-		l, err := kind.take(s, name)
-		if err == nil || !errors.Is(err, ErrNoLayer) {
-			return l, err
-		}
-	}
-	return Layer{}, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
-}
+// LayerKind is a data set that is one layer.
+type LayerKind struct{ described }
 
 // SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
 // a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
@@ -118,64 +83,41 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
 	}
-	kind := LayerKind{
-		name: name,
-		names: func(s *Sets) []string {
-			p := Pin(set(s))
-			defer p.Release()
-			if errors.Is(p.Err, ErrMissing) || p.Handle != nil && p.Handle.Value().Info().Private {
-				return nil
-			}
-			return []string{name}
-		},
-		take: func(s *Sets, wanted string) (Layer, error) {
-			if wanted != name {
-				return Layer{}, ErrNoLayer
-			}
-			return pinLayer(set(s), name, func(of T) (feature.Layer, error) { return of, nil })
-		},
-	}
-	if reflect.TypeFor[T]().Implements(reflect.TypeFor[feature.Tiler]()) {
-		kind.tiled = func(s *Sets, generation *uint64, t *Tiled) {
-			var p Pinned[T]
-			if generation == nil {
-				p = Pin(set(s))
-			} else {
-				p = PinGeneration(set(s), *generation)
-			}
-			t.Name, t.Err, t.ID = name, p.Err, p.ID
-			switch {
-			case p.Handle == nil:
-			case p.Handle.Value().Info().Private:
-				p.Release()
-				t.Err, t.ID = ErrMissing, IDMissing
-			default:
-				t.held = heldLayer[T]{p.Handle}
-			}
+	return LayerKind{describeLayer(name, set, func(m *Moment) *Pinned[T] {
+		if m.more[name] == nil {
+			m.more[name] = new(Pinned[T])
 		}
-	}
-	return kind
+		return m.more[name].(*Pinned[T])
+	})}
 }
 
-// pinLayer holds a generation for a layer of it.
-func pinLayer[T any](live *dataset.Live[T], name string, layer func(T) (feature.Layer, error)) (l Layer, err error) {
-	p := Pin(live)
+// describeLayer describes a data set that is a layer of its name.
+func describeLayer[T feature.Layer](name string, live func(*Sets) *dataset.Live[T], in func(*Moment) *Pinned[T]) described {
+	d := describe(name, live, in)
+	d.tiled = reflect.TypeFor[T]().Implements(reflect.TypeFor[feature.Tiler]())
+	d.layer = func(m *Moment) *Layer {
+		p := in(m)
+		return layerOf(p, name, func(of T) (feature.Layer, error) { return of, nil })
+	}
+	return d
+}
+
+// layerOf makes a layer of what is pinned.
+func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, error)) *Layer {
+	l := &Layer{About: feature.Info{Name: name}}
 	of, err := p.Get()
 	if err == nil {
 		l.Layer, err = layer(of)
 	}
-	if err != nil {
-		p.Release()
-		return Layer{}, err
+	if l.Err = err; err != nil {
+		return l
 	}
-	l.About, l.IDs, l.release = *l.Info(), []uint64{p.ID}, p.Release
+	l.About, l.IDs, l.Manifest = *l.Info(), []uint64{p.ID}, p.Manifest()
 	if l.About.Name = name; l.About.Live {
 		l.IDs = nil
 	}
-	if p.Handle != nil {
-		l.About.Attribution = cmp.Or(l.About.Attribution, attribution(p.Handle.Manifest()))
-	}
-	return l, nil
+	l.About.Attribution = cmp.Or(l.About.Attribution, attribution(l.Manifest))
+	return l
 }
 
 // attribution joins the attributions of the sources of a generation.
@@ -192,68 +134,166 @@ func attribution(m *dataset.Manifest) string {
 	return strings.Join(all, " · ")
 }
 
-func regionNames(s *Sets) (names []string) {
-	p := Pin(s.Boundaries)
-	defer p.Release()
-	if b, err := p.Get(); err == nil {
+// layerList are the layers of a moment without collections of points: the types of regions, and
+// then the data sets that are one layer each, published or not.
+type layerList struct {
+	all    []*Layer
+	makers []func() *Layer // of all
+	types  int             // of regions, which come first
+	byName map[string]int  // the types of regions give way to all others
+	tiled  []int           // of the single ones, in all
+}
+
+func (m *Moment) list() layerList {
+	list := layerList{byName: map[string]int{}}
+	add := func(name string, maker func() *Layer) {
+		list.byName[name] = len(list.all)
+		list.all, list.makers = append(list.all, maker()), append(list.makers, maker)
+	}
+	if b, err := m.Boundaries.Get(); err == nil {
 		for _, t := range b.Types() {
-			names = append(names, t.Name)
-		}
-	}
-	return names
-}
-
-func takeRegions(s *Sets, name string) (Layer, error) {
-	if strings.HasPrefix(name, PointsPrefix) {
-		return Layer{}, ErrNoLayer
-	}
-	return pinLayer(s.Boundaries, name, func(b Boundaries) (feature.Layer, error) {
-		if !HasType(b, name) {
-			return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
-		}
-		return b.Layer(name)
-	})
-}
-
-func pointNames(s *Sets) (names []string) {
-	for _, name := range s.Collections.Names() {
-		if l, err := takePoints(s, PointsPrefix+name); err == nil {
-			if !l.About.Private {
-				names = append(names, PointsPrefix+name)
+			if !strings.HasPrefix(t.Name, PointsPrefix) {
+				add(t.Name, func() *Layer {
+					return layerOf(&m.Boundaries, t.Name, func(b Boundaries) (feature.Layer, error) { return b.Layer(t.Name) })
+				})
 			}
-			l.Release()
+		}
+	}
+	list.types = len(list.all)
+	for _, d := range m.views.datasets() {
+		if d.layer != nil {
+			add(d.name, func() *Layer { return d.layer(m) })
+		}
+		if d.tiled {
+			list.tiled = append(list.tiled, len(list.all)-1)
+		}
+	}
+	return list
+}
+
+// at returns a layer of the list. What is said of one that changes is as it is now.
+func (l *layerList) at(i int) *Layer {
+	if of := l.all[i]; of.Err != nil || !of.About.Live {
+		return of
+	}
+	return l.makers[i]()
+}
+
+// MoreNames lists the layers of Sets.More, published or not.
+func (s *Sets) MoreNames() (names []string) {
+	for _, kind := range s.More {
+		names = append(names, kind.name)
+	}
+	return names
+}
+
+// TiledNames lists the layers that are one data set each and have tiles, published or not.
+func (s *Sets) TiledNames() (names []string) {
+	for _, d := range s.datasets() {
+		if d.tiled {
+			names = append(names, d.name)
 		}
 	}
 	return names
 }
 
-func takePoints(s *Sets, name string) (Layer, error) {
-	collection, ok := strings.CutPrefix(name, PointsPrefix)
-	if !ok {
-		return Layer{}, ErrNoLayer
-	}
-	p := s.Collections.Pin(collection)
-	of, err := p.Get()
-	if err != nil {
-		p.Release()
-		if errors.Is(err, live.ErrNoCollection) {
-			err = fmt.Errorf("%w: %w", ErrNoLayer, err)
+// AppendTiled appends the layers of TiledNames, in their order. A private one counts as not published.
+func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
+	list := m.layers()
+	for _, i := range list.tiled {
+		l := list.at(i)
+		if l.Err == nil && l.About.Private {
+			l = &Layer{About: feature.Info{Name: l.About.Name}, Err: ErrMissing}
 		}
-		return Layer{}, err
+		dst = append(dst, l)
 	}
-	l := Layer{Layer: of, About: *of.Info(), IDs: p.From(), release: p.Release}
-	if l.About.Name = name; l.About.Live {
-		l.IDs = nil
+	return dst
+}
+
+// LayerNames lists the layers that are published and that all may see.
+func (m *Moment) LayerNames() (names []string) {
+	list := m.layers()
+	for i := range list.all {
+		if l := list.at(i); !errors.Is(l.Err, ErrMissing) && !l.About.Private {
+			names = append(names, l.About.Name)
+		}
+	}
+	for _, name := range m.CollectionNames() {
+		if l, err := m.pointsLayer(name); err == nil && !l.About.Private {
+			names = append(names, l.About.Name)
+		}
+	}
+	return names
+}
+
+// Layer returns the layer of a name. The error matches ErrNoLayer if no layer has the name,
+// ErrMissing if the layer is not published, and ErrFailed if it cannot be read. The
+// caller checks who may read a private layer, and changes none.
+func (m *Moment) Layer(name string) (*Layer, error) {
+	if collection, ok := strings.CutPrefix(name, PointsPrefix); ok {
+		return m.pointsLayer(collection)
+	}
+	list := m.layers()
+	if i, ok := list.byName[name]; ok {
+		l := list.at(i)
+		return l, l.Err
+	}
+	if m.Boundaries.Err != nil { // it may be a type of regions
+		return nil, m.Boundaries.Err
+	}
+	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
+}
+
+func (m *Moment) pointsLayer(collection string) (*Layer, error) {
+	p := m.Collection(collection)
+	if c := m.collections[collection]; c != nil && p.Live == nil && p.Handle != nil {
+		if l := c.layer(); !l.About.Live {
+			return l, nil
+		}
+	}
+	l := pointsLayer(&p, collection)
+	if l.Err != nil {
+		return nil, l.Err
 	}
 	if l.Written = p.Live != nil; l.Written {
-		l.dropped = func() bool { return s.Collections.Live.Collection(collection) != p.Live }
+		live := m.views.Collections.Live
+		l.dropped = func() bool { return live.Collection(collection) != p.Live }
 	}
-	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
-	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
 	return l, nil
 }
 
-// IsAbsent reports whether an error of Layer says that there is no such layer, and not that it
+// pointsLayer makes a layer of a collection.
+func pointsLayer(p *PinnedCollection, collection string) *Layer {
+	of, err := p.Get()
+	if err != nil {
+		if errors.Is(err, live.ErrNoCollection) {
+			err = fmt.Errorf("%w: %w", ErrNoLayer, err)
+		}
+		return &Layer{Err: err}
+	}
+	l := &Layer{Layer: of, About: *of.Info(), IDs: p.From(), Manifest: p.Manifest()}
+	if l.About.Name = PointsPrefix + collection; l.About.Live {
+		l.IDs = nil
+	}
+	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
+	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
+	return l
+}
+
+// TiledCollection returns a collection that all may see. The error matches ErrNoLayer if there is
+// none, or it is private.
+func (m *Moment) TiledCollection(name string) (*Layer, error) {
+	l, err := m.pointsLayer(name)
+	if err == nil && !l.About.Private {
+		return l, nil
+	}
+	if errors.Is(err, ErrFailed) && !OfPrivate(err) {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, PointsPrefix+name)
+}
+
+// IsAbsent reports whether an error of Moment.Layer says that there is no such layer, and not that it
 // cannot be read. A layer that is known to be private is absent for those who may not read it.
 func IsAbsent(err error) bool {
 	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)

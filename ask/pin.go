@@ -50,8 +50,9 @@ type Pinned[T any] struct {
 	ID     uint64 // of the generation, for keys and tags
 }
 
-// Pin takes the live generation of a data set. It does not fail, because only
-// the question knows whether it needs the data set; use Get. Whoever pins releases.
+// Pin takes the live generation of one data set, for work that holds it from question to question.
+// Questions take a View. It does not fail, because only the caller knows whether it needs the data set; use
+// Get. Whoever pins releases.
 func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if live == nil {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
@@ -67,7 +68,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 }
 
 // PinGeneration takes a generation of a data set, whether in service or not. Number 0 stands
-// for none.
+// for none. Whoever pins releases.
 func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	switch {
 	case generation == 0:
@@ -90,6 +91,14 @@ func (p *Pinned[T]) Release() {
 	if p.Handle != nil {
 		p.Handle.Release()
 	}
+}
+
+// Manifest describes the generation. It is nil without one, shared, and not to be changed.
+func (p *Pinned[T]) Manifest() *dataset.Manifest {
+	if p.Handle == nil {
+		return nil
+	}
+	return p.Handle.Manifest()
 }
 
 // Get returns the reader of the generation, or why there is none.

@@ -67,6 +67,8 @@ type Info struct {
 	// Live layers change at any time. Layers with a History can answer as of an instant.
 	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
+	// Can says what the layer can be asked.
+	Can Can
 	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
 	// Marks of the layer's own order always mean something: it is an order of ids or
 	// positions.

@@ -44,7 +44,8 @@ var schema = feature.Schema{
 func (m *Meta) info() feature.Info {
 	return feature.Info{
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
-		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true,
+		Can: feature.Can{Near: true, Area: true, Importance: true}, Fingerprint: m.Fingerprint,
 	}
 }
 
@@ -67,7 +68,7 @@ func (p *place) showAs(f *feature.Feature) {
 // Get implements feature.Layer.
 func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
 	if !at.IsZero() {
-		return near.Check(&feature.Query{At: at})
+		return f.about.Check(&feature.Query{At: at})
 	}
 	n, err := strconv.ParseUint(id, 10, 32)
 	if err != nil || strconv.FormatUint(n, 10) != id {
@@ -104,7 +105,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // search with other filters that few places pass looks at most at MaxExamined places. A search
 // for the most important then yields those that it has found so far before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	if err := near.Check(q); err != nil {
+	if err := near.Check(&f.about, q); err != nil {
 		return feature.Fail(err)
 	}
 	switch {

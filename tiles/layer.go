@@ -86,8 +86,8 @@ func (l *layer) Info() *feature.Info { return l.rt.about }
 
 // Get implements feature.Layer.
 func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
-	if !at.IsZero() {
-		return noPast()
+	if err := l.rt.about.Check(&feature.Query{At: at}); err != nil {
+		return err
 	}
 	if !layout.IDPattern.MatchString(id) { // the key could be too long for the store
 		return fmt.Errorf("%w: %.40q is no id of one", ErrNotFound, id)
@@ -99,23 +99,13 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 	return l.read(f, id, row, &[]byte{}, true)
 }
 
-func noPast() error {
-	return feature.Unsupported("regions as they were in the past: ask for them as they are now")
-}
-
 // Features implements feature.Layer.
 func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	box, boxed := q.In.(feature.Box)
-	switch {
-	case q.Near != nil:
-		return feature.Fail(feature.Unsupported("the nearest regions as a list: ask for those in a box"))
-	case q.Order != feature.Order{}:
-		return feature.Fail(feature.Unsupported("regions in another order than that of their ids: leave the order out"))
-	case !q.At.IsZero():
-		return feature.Fail(noPast())
-	case q.In != nil && !boxed:
-		return feature.Fail(feature.Unsupported("the regions in %.40s: ask for those in a box", q.In))
-	case len(q.After) > 0 && !layout.IDPattern.Match(q.After):
+	if err := l.rt.about.Check(q); err != nil {
+		return feature.Fail(err)
+	}
+	if len(q.After) > 0 && !layout.IDPattern.Match(q.After) {
 		return feature.Fail(feature.BadCursor("it is not one of regions"))
 	}
 	if err := quadkey.Box(box).Check(); boxed && err != nil {

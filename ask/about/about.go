@@ -1,10 +1,11 @@
 // Package about tells everything about one point: the regions that hold it, its time zone and
 // what clocks show there, and the nearest place, airport and weather station.
 //
-//	v := localtime.Pin(&sets)
+//	v := views.Take(time.Now())
 //	defer v.Release()
+//	local := localtime.In(v)
 //	var a about.Answer
-//	err := a.Ask(ctx, &v, about.Query{Lat: 47.37, Lon: 8.54, At: time.Now()})
+//	err := a.Ask(ctx, &local, about.Query{Lat: 47.37, Lon: 8.54, At: v.At})
 //
 // Positions are degrees and distances metres.
 package about
@@ -179,7 +180,7 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 		}
 		a.nearby = hits
 	}
-	h, _ := v.View() // the zones of the map and of places are known by now
+	h, _ := hierarchy.Of(v.View) // the zones of the map and of places are known by now
 	if hits, _, err = h.Nearest(ctx, *near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
 	"quadrille/internal/must"
@@ -27,9 +26,10 @@ func TestAsk(t *testing.T) {
 	var a Answer
 	do := func(sets ask.Sets, q Query) error {
 		t.Helper()
-		v := localtime.Pin(&hierarchy.Sets{Sets: sets})
+		v := ask.NewViews(sets).Take(at)
 		defer v.Release()
-		return a.Ask(t.Context(), &v, q)
+		local := localtime.In(v)
+		return a.Ask(t.Context(), &local, q)
 	}
 	must.Do(t, do(all, Query{Lat: 47.37, Lon: 8.54, At: at, Types: []string{"state"}, Lang: "de"}))
 	if len(a.Regions) != 1 || a.Regions[0].ID != "ch-zh" || a.Place == nil || a.Airport == nil || a.Station == nil || len(a.Missing) > 0 {

@@ -9,7 +9,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/about"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
 	"quadrille/internal/smallworld"
@@ -31,16 +30,17 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sets := hierarchy.Sets{Sets: ask.Published(catalog.Generations)}
+	sets := ask.Published(catalog.Generations)
 	defer sets.Close()
 	if err := sets.Poll(ctx); err != nil {
 		log.Fatal(err)
 	}
-	view := localtime.Pin(&sets)
-	defer view.Release()
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	view := ask.NewViews(sets).Take(at) // one view for each question
+	defer view.Release()
+	local := localtime.In(view)
 	var a about.Answer // its memory is used again by the next Ask
-	if err := a.Ask(ctx, &view, about.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
+	if err := a.Ask(ctx, &local, about.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
 		log.Fatal(err)
 	}
 	for _, r := range a.Regions {

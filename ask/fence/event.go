@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/places/live"
 )
 
@@ -87,9 +86,9 @@ type Reader struct {
 	by    judge
 }
 
-// Follow begins after an event. Boundaries may be nil without fences of regions.
-func (f *Set) Follow(live *live.Collection, after ID, boundaries *dataset.Live[ask.Boundaries]) *Reader {
-	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{boundaries: boundaries}}
+// Follow begins after an event. views may be nil without fences of regions.
+func (f *Set) Follow(live *live.Collection, after ID, views *ask.Views) *Reader {
+	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{views: views}}
 }
 
 // Changed returns a channel that is closed when Append should be called again. After Done

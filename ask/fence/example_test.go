@@ -33,7 +33,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	boundaries := dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{})})
 
 	set, err := fence.New(fence.Fences{
 		Enter:   []fence.Region{{Type: "country"}}, // any
@@ -43,11 +43,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := set.Check(ctx, boundaries); err != nil {
+	if err := set.Check(ctx, views); err != nil {
 		log.Fatal(err)
 	}
 	lugano, como := [2]float64{8.96, 46.01}, [2]float64{9.08, 45.81} // longitude, latitude
-	crossed, err := set.AppendCrossings(ctx, nil, &live.Event{ID: "van-1", From: &lugano, To: &como}, boundaries)
+	crossed, err := set.AppendCrossings(ctx, nil, &live.Event{ID: "van-1", From: &lugano, To: &como}, views)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places/live"
 	"quadrille/places/points"
@@ -99,13 +99,13 @@ func (e *UnknownError) Error() string {
 func (e *UnknownError) Unwrap() error { return e.Err }
 
 // Check looks for the regions of a set. The error is an *UnknownError if one does not exist.
-func (f *Set) Check(ctx context.Context, boundaries *dataset.Live[ask.Boundaries]) error {
+func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 	if len(f.types) == 0 {
 		return nil
 	}
-	p := ask.Pin(boundaries)
-	defer p.Release()
-	b, err := p.Get()
+	v := views.Take(time.Time{})
+	defer v.Release()
+	b, err := v.Boundaries.Get()
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
 // it leaves first. A region is crossed if it holds one end of the move and not the other, each by
 // the generation of the boundaries that the move names. One that is not kept any more is replaced by
-// the next one that is. boundaries are only asked if there are fences of regions; errors are theirs.
-func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
-	return f.appendCrossings(ctx, dst, move, &judge{boundaries: boundaries})
+// the next one that is. Boundaries are only asked if there are fences of regions; errors are theirs.
+func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
+	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
 
 // appendCrossings is AppendCrossings for a reader that knows which generations are gone.

@@ -44,7 +44,7 @@ func BenchmarkFence(b *testing.B) {
 }
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
-	boundaries := dataset.Fixed[ask.Boundaries](r, dataset.Manifest{})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[ask.Boundaries](r, dataset.Manifest{})})
 	states := []Region{{Type: "state"}}
 	f, err := New(Fences{Enter: states, Leave: states})
 	if err != nil {
@@ -65,7 +65,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	crossed, asked := 0, 0
 	var dst []Event
 	for i := 0; b.Loop(); i++ {
-		if dst, err = f.AppendCrossings(b.Context(), dst[:0], &moves[i%len(moves)], boundaries); err != nil {
+		if dst, err = f.AppendCrossings(b.Context(), dst[:0], &moves[i%len(moves)], views); err != nil {
 			b.Fatal(err)
 		}
 		crossed += len(dst)

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
 	check := func(f Fences, boundaries *dataset.Live[ask.Boundaries]) error {
 		set := must.Get(New(f)).In(t)
-		return set.Check(t.Context(), boundaries)
+		return set.Check(t.Context(), ask.NewViews(ask.Sets{Boundaries: boundaries}))
 	}
 	if err := errors.Join(check(Fences{}, nil), check(Fences{Enter: []Region{{"state", ""}, {"state", "north"}}}, boundaries)); err != nil {
 		t.Error(err)
@@ -86,7 +86,7 @@ func TestEnds(t *testing.T) {
 		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "NORTH"}},
 		Boxes: []Box{{Name: "box", Box: quadkey.Box{West: 0, South: 0, East: 2, North: 2}}},
 	})).In(t)
-	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})})
 	north, south := &[2]float64{1, 1}, &[2]float64{1, -1}
 	for _, c := range []struct {
 		from, to *[2]float64
@@ -100,7 +100,7 @@ func TestEnds(t *testing.T) {
 		{north, north, ""},
 	} {
 		move := &live.Event{From: c.from, To: c.to}
-		events, err := set.AppendCrossings(t.Context(), nil, move, boundaries)
+		events, err := set.AppendCrossings(t.Context(), nil, move, views)
 		got := ""
 		for _, e := range events {
 			if got += e.Type + " " + e.Fence + " "; e.Event != move {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/cellstore"
@@ -14,7 +15,7 @@ import (
 
 // judge tells which regions hold positions, by several generations of boundaries. It belongs to one goroutine.
 type judge struct {
-	boundaries *dataset.Live[ask.Boundaries]
+	views *ask.Views
 	// instead has the generations that cannot be read, each with the one that stands for it.
 	instead map[uint64]uint64
 }
@@ -27,14 +28,7 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 		for n, is := j.instead[generation]; is; n, is = j.instead[generation] {
 			generation = n
 		}
-		p := ask.Pin(j.boundaries)
-		serving := editionOf(&p).Number
-		if generation != 0 && generation != serving {
-			p.Release()
-			p = ask.PinGeneration(j.boundaries, generation)
-		}
-		found, err := regionsAt(ctx, &p, at, types)
-		p.Release()
+		found, serving, err := j.look(ctx, generation, at, types)
 		if generation == 0 || generation == serving || !gone(err) {
 			return found, err
 		}
@@ -50,6 +44,22 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 		}
 		j.instead[generation] = next
 	}
+}
+
+// look is regions for a generation that is not replaced. It also returns the number of the one in
+// service.
+func (j *judge) look(ctx context.Context, generation uint64, at *[2]float64, types []string) (found []tiles.Region, serving uint64, err error) {
+	v := j.views.Take(time.Time{})
+	defer v.Release()
+	serving = editionOf(&v.Boundaries).Number
+	if generation == 0 || generation == serving {
+		found, err = regionsAt(ctx, &v.Boundaries, at, types)
+		return found, serving, err
+	}
+	p := ask.PinGeneration(j.views.Boundaries, generation)
+	defer p.Release()
+	found, err = regionsAt(ctx, &p, at, types)
+	return found, serving, err
 }
 
 // keptAtMost is how many generations before the one in service are looked for.

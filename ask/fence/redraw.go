@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
@@ -22,15 +23,12 @@ var ErrUntold = errors.New("borders that were redrawn could not be told")
 // events: they leave and enter. Without boundaries in service there is nothing to do. An error that matches
 // ErrUntold says that the points are judged by the boundaries in service, without events. After any other
 // error the next call repeats the step. Redraw may be called beside any other calls.
-func Redraw(ctx context.Context, c *live.Collection, boundaries *dataset.Live[ask.Boundaries]) (done bool, err error) {
-	p := ask.Pin(boundaries)
-	defer p.Release()
-	current := editionOf(&p)
-	switch {
-	case errors.Is(p.Err, ask.ErrMissing):
-		return true, nil
-	case p.Err != nil:
-		return false, p.Err
+func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done bool, err error) {
+	v := views.Take(time.Time{})
+	defer v.Release()
+	current := editionOf(&v.Boundaries)
+	if _, published, err := v.Boundaries.Have(); !published {
+		return err == nil, err
 	}
 	now, next := c.Editions()
 	to := current
@@ -42,7 +40,7 @@ func Redraw(ctx context.Context, c *live.Collection, boundaries *dataset.Live[as
 	case next != live.Edition{}: // to the end first
 		to = next
 	}
-	r := redrawing{boundaries: boundaries, editions: [2]live.Edition{now, to}, serving: current}
+	r := redrawing{views: views, editions: [2]live.Edition{now, to}, serving: current}
 	defer r.release()
 	done, err = c.Redraw(ctx, now, to, r.differs)
 	if why := err; errors.Is(why, errGone) {
@@ -68,10 +66,10 @@ var errGone = errors.New("generation cannot be read any more")
 // redrawing compares two generations. They are opened for the first point: most collections are small,
 // and the older generation may not be open.
 type redrawing struct {
-	boundaries *dataset.Live[ask.Boundaries]
-	editions   [2]live.Edition
-	serving    live.Edition
-	ends       [2]ask.Pinned[ask.Boundaries]
+	views    *ask.Views
+	editions [2]live.Edition
+	serving  live.Edition
+	ends     [2]ask.Pinned[ask.Boundaries]
 }
 
 // differs reports whether other regions hold a position.
@@ -97,7 +95,7 @@ func (r *redrawing) open(i int) {
 	if p.Handle != nil {
 		return
 	}
-	if *p = ask.PinGeneration(r.boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
+	if *p = ask.PinGeneration(r.views.Boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
 		p.Release()
 		*p = ask.Pinned[ask.Boundaries]{Err: dataset.ErrPruned} // another one has the number now
 	}

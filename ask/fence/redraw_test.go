@@ -68,6 +68,7 @@ type rig struct {
 	t          *testing.T
 	catalog    *dataset.Catalog
 	boundaries *dataset.Live[ask.Boundaries]
+	views      *ask.Views
 	live       *live.Collection
 	set        fence.Set
 	last       fence.ID
@@ -103,6 +104,7 @@ func (r *rig) openBoundaries() {
 		return s, err
 	})
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
+	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries})
 }
 
 // publish publishes boundaries, and takes them into service.
@@ -125,7 +127,7 @@ func (r *rig) put(id string, lon float64) {
 func (r *rig) redraw() {
 	r.t.Helper()
 	for done := false; !done; {
-		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.boundaries)).In(r.t)
+		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.views)).In(r.t)
 	}
 }
 
@@ -133,7 +135,7 @@ func (r *rig) redraw() {
 func (r *rig) told() string {
 	r.t.Helper()
 	var all []string
-	from := r.set.Follow(r.live, r.last, r.boundaries)
+	from := r.set.Follow(r.live, r.last, r.views)
 	for range 3 {
 		for _, e := range must.Get(from.Append(r.t.Context(), nil)).In(r.t) {
 			all = append(all, e.Type+" "+e.Fence+" "+e.Event.ID)
@@ -177,7 +179,7 @@ func TestRedraw(t *testing.T) {
 	r.want("later moves", "leave zone:inner a")
 
 	// All moves tells of moves alone.
-	all := new(fence.Set).Follow(r.live, fence.ID{}, r.boundaries)
+	all := new(fence.Set).Follow(r.live, fence.ID{}, r.views)
 	moves := 0
 	for range 3 {
 		events := must.Get(all.Append(t.Context(), nil)).In(t)
@@ -241,7 +243,7 @@ func TestRedrawTwice(t *testing.T) {
 		r.put(fmt.Sprint("p", i), 15)
 	}
 	r.publish(strip{East: 20})
-	if done := must.Get(fence.Redraw(t.Context(), r.live, r.boundaries)).In(t); done {
+	if done := must.Get(fence.Redraw(t.Context(), r.live, r.views)).In(t); done {
 		t.Fatal("all points fit into one step")
 	}
 	r.publish(strip{East: 12})
@@ -267,7 +269,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.catalog = nil
 	r.openBoundaries()
 	r.publish(strip{East: 11})
-	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, fence.ErrUntold) {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views); !errors.Is(err, fence.ErrUntold) {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -280,7 +282,7 @@ func TestRedrawDamaged(t *testing.T) {
 	r.redraw()
 	r.put("a", 66)
 	r.publish(strip{East: 70})
-	_, err := fence.Redraw(t.Context(), r.live, r.boundaries)
+	_, err := fence.Redraw(t.Context(), r.live, r.views)
 	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
 		t.Fatal(err)
 	}
@@ -292,7 +294,7 @@ func TestRedrawDamaged(t *testing.T) {
 	}
 	other := must.Get(r.boundaries.AcquireGeneration(3)).In(t) // beside 1, which the reader asked for
 	defer other.Release()
-	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); !errors.Is(err, dataset.ErrOlderBusy) {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views); !errors.Is(err, dataset.ErrOlderBusy) {
 		t.Fatal(err)
 	}
 	if now, next := r.live.Editions(); now.Number != 2 || next.Number != 0 {
@@ -310,7 +312,7 @@ func TestRedrawUntold(t *testing.T) {
 		r.publish(strip{East: 20})
 	}
 	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
-	_, err := fence.Redraw(t.Context(), r.live, r.boundaries)
+	_, err := fence.Redraw(t.Context(), r.live, r.views)
 	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
 		t.Fatal(err)
 	}
@@ -320,7 +322,7 @@ func TestRedrawUntold(t *testing.T) {
 
 	r.publish(strip{East: 13, Broken: true})
 	r.put("b", 66)
-	if _, err := fence.Redraw(t.Context(), r.live, r.boundaries); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
 		t.Fatal(err)
 	}
 	r.put("b", 1)

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
 	"quadrille/feature"
 	"quadrille/internal/must"
@@ -27,10 +27,10 @@ func BenchmarkReverse(b *testing.B) {
 	sets := ask.Published(c.Generations)
 	must.Do(b, sets.Poll(b.Context()))
 	b.Cleanup(func() { _ = sets.Close() })
-	s := Sources{Sets: &hierarchy.Sets{Sets: sets}}
-	session := s.Begin()
-	b.Cleanup(session.Release)
-	finder := must.Get(session.Places.Get()).In(b)
+	v := ask.NewViews(sets).Take(time.Now())
+	b.Cleanup(v.Release)
+	session := &Session{View: v, NoAddresses: true}
+	finder := must.Get(v.Places.Get()).In(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
 	for i := range points {
@@ -51,7 +51,7 @@ func BenchmarkReverse(b *testing.B) {
 	})
 	b.Run("regions alone", func(b *testing.B) {
 		b.ReportAllocs()
-		regions := must.Get(session.Boundaries.Get()).In(b)
+		regions := must.Get(v.Boundaries.Get()).In(b)
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
 			if _, err := regions.At(b.Context(), p[0], p[1]); err != nil {

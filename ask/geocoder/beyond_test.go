@@ -39,8 +39,7 @@ func TestBeyond(t *testing.T) {
 // What is asked for within countries or a box is no continent, but a town that is called like one.
 func TestBeyondWithin(t *testing.T) {
 	town := []places.Place{{ID: 1, Name: "Asia", Country: "US", Lat: 40, Lon: -100, Population: 900}}
-	s := serveFrom(t, openStore, town, nil, boundarySet, placesSet, nameSet).Begin()
-	defer s.Release()
+	s := serveFrom(t, openStore, town, nil, boundarySet, placesSet, nameSet)
 	for want, queries := range map[int][]Query{
 		0: {{Text: "Asia"}, {Text: "Asia", Countries: []string{"PE"}}},
 		1: {{Text: "Asia", Countries: []string{"US"}}, {Text: "Asia", Box: &quadkey.Box{South: 39, West: -101, North: 41, East: -99}}},

@@ -18,8 +18,7 @@ import (
 func TestMisspelledWithCode(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	towns, regions := crowd(6_000)
-	s := serveFrom(t, openStore, towns, regions, boundarySet, placesSet, nameSet).Begin()
-	t.Cleanup(s.Release)
+	s := serveFrom(t, openStore, towns, regions, boundarySet, placesSet, nameSet)
 	finds := func(text, id string) bool {
 		found := must.Get(s.Search(t.Context(), Query{Text: text})).In(t)
 		return slices.ContainsFunc(found, func(r Result) bool { return r.Kind == Place && r.ID == id })
@@ -54,8 +53,7 @@ func TestTypedRegion(t *testing.T) {
 		[]names.Feature{{
 			Kind: names.Region, Type: "state", ID: "us-ri", Name: "Rhode Island", Country: "US", Level: 1,
 			Names: []search.Name{{Text: "RI", Lang: search.Code}},
-		}}, boundarySet, placesSet, nameSet).Begin()
-	t.Cleanup(s.Release)
+		}}, boundarySet, placesSet, nameSet)
 	portland, maine := "Portland, Oregon, United States of America", "Portland, Maine, United States of America"
 	texas, rice, lyons := "Paris, Texas, United States of America", "Rice, Oregon, United States of America", "Lyons, Kansas, United States of America"
 	for text, want := range map[string][]string{
@@ -105,8 +103,7 @@ func TestTypedRegion(t *testing.T) {
 // The beginning of a country counts in the languages of the query too. In letters that few languages
 // have it counts in any.
 func TestTypedInLanguages(t *testing.T) {
-	s := serve(t, boundarySet, placesSet, nameSet).Begin()
-	t.Cleanup(s.Release)
+	s := serve(t, boundarySet, placesSet, nameSet)
 	for _, c := range []struct {
 		text, lang string
 		found      bool

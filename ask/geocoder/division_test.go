@@ -30,8 +30,7 @@ func TestDivisionsWithoutOutline(t *testing.T) {
 			Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}},
 			Names:   []search.Name{{Text: "NRW"}, {Text: "Nordrhein-Westfalen", Lang: "de", Preferred: true}}},
 		{Kind: names.Region, Type: "country", ID: "gf", Name: "French Guiana", Country: "GF", Lat: 4.9, Lon: -52.3},
-	}, boundarySet, placesSet, nameSet).Begin()
-	t.Cleanup(s.Release)
+	}, boundarySet, placesSet, nameSet)
 	for _, c := range []struct{ text, lang, want string }{
 		{"nrw", "", "region North Rhine-Westphalia, Germany"},
 		{"köln nrw", "", "place Köln, North Rhine-Westphalia, Germany"},

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/ask/geocoder"
-	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
 	"quadrille/internal/smallworld"
 )
@@ -29,15 +29,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sets := hierarchy.Sets{Sets: ask.Published(catalog.Generations)}
+	sets := ask.Published(catalog.Generations)
 	defer sets.Close()
 	if err := sets.Poll(ctx); err != nil { // and again, or Run of each set, to follow what is published
 		log.Fatal(err)
 	}
-	sources := geocoder.Sources{Sets: &sets, Addresses: sets.Addresses}
-
-	session := sources.Begin() // for each question, or a few
-	defer session.Release()
+	view := ask.NewViews(sets).Take(time.Now()) // one view for each question, or a few
+	defer view.Release()
+	session := geocoder.Session{View: view}
 	for _, text := range []string{"Zurich", "lugano, schweiz", "ticino", "46°00'N 8°57'E"} {
 		results, err := session.Search(ctx, geocoder.Query{Text: text, Limit: 1})
 		if err != nil {

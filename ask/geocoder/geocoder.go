@@ -18,7 +18,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
-	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -41,13 +40,6 @@ var ReverseKinds = []names.Kind{Place, names.Region}
 
 // indexed are the kinds that the index of names has.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
-
-// Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an IP
-// address.
-type Sources struct {
-	Sets      *hierarchy.Sets
-	Addresses *dataset.Live[ask.Addresses]
-}
 
 // Query is what a search asks for. Only Text is required.
 type Query struct {
@@ -123,23 +115,21 @@ const (
 	largeCity = 1_000_000
 )
 
-// Session asks one state of the data sets. Several goroutines may use it until it is released.
+// Session asks the data sets of a view. Several goroutines may use it until the view is released.
 type Session struct {
-	hierarchy.Pins
-	addresses ask.Pinned[ask.Addresses]
+	View ask.View
+	// NoAddresses has no text taken for an IP address.
+	NoAddresses bool
 }
 
-// Begin pins what is published. The caller releases the session.
-func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), ask.Pin(s.Addresses)} }
-
-// Release ends the session.
-func (s *Session) Release() {
-	s.Pins.Release()
-	s.addresses.Release()
+// IDs are the generations from which answers are made.
+func (s *Session) IDs() []uint64 {
+	ids := hierarchy.IDs(s.View)
+	if s.NoAddresses {
+		return ids
+	}
+	return append(ids, s.View.Addresses.ID)
 }
-
-// IDs are the generations of Pins and of the addresses.
-func (s *Session) IDs() []uint64 { return append(s.Pins.IDs(), s.addresses.ID) }
 
 // finding is one search.
 type finding struct {
@@ -165,14 +155,16 @@ type finding struct {
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	f = &finding{ctx: ctx, s: s, q: q, budget: search.Budget{Seeks: maxSeeks, Names: maxNames}}
-	if f.view, err = s.View(); err != nil {
+	if f.view, err = hierarchy.Of(s.View); err != nil {
 		return nil, err
 	}
 	f.places, f.names, f.regions = f.view.Places, f.view.Names, f.view.Boundaries
-	f.addresses, _, f.noAddresses = s.addresses.Have()
+	if !s.NoAddresses {
+		f.addresses, _, f.noAddresses = s.View.Addresses.Have()
+	}
 	f.countries = f.view.Wide(q.Countries)
 	if f.places == nil && f.names == nil {
-		_, err = s.Places.Get()
+		_, err = s.View.Places.Get()
 		return nil, err
 	}
 	return f, nil

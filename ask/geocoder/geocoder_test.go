@@ -14,7 +14,6 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
@@ -129,13 +128,13 @@ func regionNames() (list []names.Feature) {
 	return list
 }
 
-// serve publishes the data sets named and returns the sources that read them.
-func serve(t *testing.T, sets ...set) *Sources {
+// serve publishes the data sets named and returns a session of them.
+func serve(t *testing.T, sets ...set) *Session {
 	return serveFrom(t, openStore, towns, airportsOf, sets...)
 }
 
 // serveFrom is serve of other stores, places and names.
-func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Sources {
+func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Session {
 	t.Helper()
 	c := must.Get(dataset.Open(t.TempDir(), open)).In(t)
 	publishSets(t, c, towns, more, sets...)
@@ -191,12 +190,14 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 }
 
 // follow opens what is published.
-func follow(t *testing.T, c *dataset.Catalog) *Sources {
+func follow(t *testing.T, c *dataset.Catalog) *Session {
 	t.Helper()
 	s := ask.Published(c.Generations)
 	must.Do(t, s.Poll(t.Context()))
 	must.Close(t, &s)
-	return &Sources{Sets: &hierarchy.Sets{Sets: s}, Addresses: s.Addresses}
+	v := ask.NewViews(s).Take(time.Now())
+	t.Cleanup(v.Release)
+	return &Session{View: v}
 }
 
 // wholeWorld is where the first test that asks for it publishes all data sets for the others.
@@ -222,8 +223,7 @@ func whole(t *testing.T) *Session {
 		publishSets(t, c, towns, airportsOf, boundarySet, placesSet, nameSet, addressSet)
 		wholeWorld.published = true
 	}
-	s := follow(t, c).Begin()
-	t.Cleanup(s.Release)
+	s := follow(t, c)
 	return s
 }
 
@@ -355,8 +355,7 @@ func TestSearchWithin(t *testing.T) {
 
 // What is not published is left out, and with nothing to search the error says so.
 func TestWithoutData(t *testing.T) {
-	s := serve(t, placesSet).Begin()
-	defer s.Release()
+	s := serve(t, placesSet)
 	got, err := s.Search(t.Context(), Query{Text: "portland oregon"})
 	if err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
@@ -364,8 +363,7 @@ func TestWithoutData(t *testing.T) {
 	if got, err = s.Search(t.Context(), Query{Text: "portland"}); err != nil || len(got) != 2 || got[0].Label != "Portland, United States" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	none := serve(t).Begin()
-	defer none.Release()
+	none := serve(t)
 	if _, err := none.Search(t.Context(), Query{Text: "portland"}); !errors.Is(err, ask.ErrMissing) {
 		t.Error(err)
 	}

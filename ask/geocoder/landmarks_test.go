@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
 	"quadrille/internal/must"
 	"quadrille/places/names"
@@ -30,8 +30,9 @@ func TestLandmarks(t *testing.T) {
 	sets := ask.Published(c.Generations)
 	must.Do(t, sets.Poll(t.Context()))
 	t.Cleanup(func() { _ = sets.Close() })
-	s := (&Sources{Sets: &hierarchy.Sets{Sets: sets}}).Begin()
-	t.Cleanup(s.Release)
+	v := ask.NewViews(sets).Take(time.Now())
+	t.Cleanup(v.Release)
+	s := &Session{View: v, NoAddresses: true}
 	file := must.Get(os.Open("testdata/landmarks.csv")).In(t)
 	defer func() { _ = file.Close() }()
 	r := csv.NewReader(file)

@@ -26,8 +26,7 @@ func TestPlaceLinks(t *testing.T) {
 		}, places.BuildOptions{})
 		return meta, err
 	})
-	s := follow(t, c).Begin()
-	defer s.Release()
+	s := follow(t, c)
 	for id, want := range map[uint32]string{1: "Q12 en:Town (AA) fr=Ville", 2: "  "} {
 		wikidata, wikipedia, err := s.PlaceLinks(t.Context(), id)
 		must.Do(t, err)

@@ -175,14 +175,14 @@ func (s *Session) Built() (newest time.Time) {
 			newest = built
 		}
 	}
-	if s.Places.Handle != nil {
-		note(s.Places.Handle.Manifest().Built)
+	if s.View.Places.Handle != nil {
+		note(s.View.Places.Manifest().Built)
 	}
-	if s.Names.Handle != nil {
-		note(s.Names.Handle.Manifest().Built)
+	if s.View.Names.Handle != nil {
+		note(s.View.Names.Manifest().Built)
 	}
-	if s.Boundaries.Handle != nil {
-		note(s.Boundaries.Handle.Manifest().Built)
+	if s.View.Boundaries.Handle != nil {
+		note(s.View.Boundaries.Manifest().Built)
 	}
 	return newest
 }

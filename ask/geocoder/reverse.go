@@ -142,7 +142,7 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 // CountryName returns the name of a country in the first of languages in which it is
 // known, and "" if it is known in none. Without languages it returns the usual name.
 func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
-	reader, ok, err := s.Places.Have()
+	reader, ok, err := s.View.Places.Have()
 	if err != nil || !ok || code == "" {
 		return "", err
 	}

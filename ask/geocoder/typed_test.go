@@ -74,8 +74,7 @@ func keyboards(t *testing.T) *Session {
 		{Kind: names.Region, Type: "state", ID: "de-by", Name: "Bayern", Country: "DE", Names: []search.Name{{Text: "巴伐利亚"}}, Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}}},
 		{Kind: names.Region, Type: "country", ID: "us", Name: "United States of America", Country: "US", Population: 330e6, Names: []search.Name{{Text: "U.S.A."}, {Text: "USA", Lang: search.Code}, {Text: "US", Lang: search.Code}}},
 	}
-	s := serveFrom(t, openStore, towns, more, boundarySet, placesSet, nameSet).Begin()
-	t.Cleanup(s.Release)
+	s := serveFrom(t, openStore, towns, more, boundarySet, placesSet, nameSet)
 	return s
 }
 

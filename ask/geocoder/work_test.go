@@ -99,9 +99,7 @@ func TestWorkIsBounded(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var c counter
 	towns, regions := crowd(6_000)
-	sources := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
-	s := sources.Begin()
-	t.Cleanup(s.Release)
+	s := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
 	name := func(i int) string { return towns[i].Name }
 	texts := []string{
 		"a", "b", "ba", "s", "\u4e2d", "\u0e2b", strings.Repeat("a ", 100), strings.Repeat("ba ", 60), strings.Repeat("ba,", 60), strings.Repeat("b c d ", 30),

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
 	"quadrille/internal/smallworld"
@@ -30,16 +29,17 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sets := hierarchy.Sets{Sets: ask.Published(catalog.Generations)}
+	sets := ask.Published(catalog.Generations)
 	defer sets.Close()
 	if err := sets.Poll(ctx); err != nil {
 		log.Fatal(err)
 	}
-	view := localtime.Pin(&sets)
-	defer view.Release()
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	view := ask.NewViews(sets).Take(at) // one view for each question
+	defer view.Release()
+	local := localtime.In(view)
 	for _, p := range [][2]float64{{47.37, 8.54}, {45.81, 9.08}, {30, -40}} {
-		zone, err := view.Zone(ctx, p[0], p[1], at)
+		zone, err := local.Zone(ctx, p[0], p[1], at)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -50,16 +50,15 @@ const (
 	antarctica = "AQ"
 )
 
-// View is a generation of each data set for a question about local time, or about one
-// point. It remembers what it found last, so each goroutine needs a copy of its own.
+// View is a view for questions about local time, or about points. It remembers what it found
+// last, so each goroutine needs one of its own.
 type View struct {
-	hierarchy.Pins
-	Airports  ask.Pinned[ask.Airports]
-	TimeZones ask.Pinned[ask.TimeZones]
-	Stations  ask.Pinned[ask.Stations]
-
+	ask.View
 	near nearest
 }
+
+// In is the local time of a view.
+func In(v ask.View) View { return View{View: v} }
 
 // nearest are the populated places nearest to a point, of any country and at any
 // distance, with their memory.
@@ -76,22 +75,9 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
 
-// Pin takes a generation of each data set. Whoever calls it releases the view.
-func Pin(s *hierarchy.Sets) View {
-	return View{Pins: s.Pin(), Airports: ask.Pin(s.Airports), TimeZones: ask.Pin(s.TimeZones), Stations: ask.Pin(s.Stations)}
-}
-
-// Release gives the generations back.
-func (v *View) Release() {
-	v.Pins.Release()
-	v.Airports.Release()
-	v.TimeZones.Release()
-	v.Stations.Release()
-}
-
-// IDs are the generations of Pins and of the other data sets.
+// IDs are the generations from which answers are made.
 func (v *View) IDs() []uint64 {
-	return append(v.Pins.IDs(), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
+	return append(hierarchy.IDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
 
 // How a part of an answer about a point was found.
@@ -185,7 +171,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		return z, nil
 	}
 	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
-	if q.hierarchy, err = v.View(); err != nil {
+	if q.hierarchy, err = hierarchy.Of(v.View); err != nil {
 		return z, err
 	}
 	if !countries {

@@ -42,8 +42,9 @@ type Live[T any] struct {
 	dataset string
 	bind    func(*Generation) (T, error)
 
-	cur    atomic.Pointer[Handle[T]]
-	status atomic.Pointer[Status]
+	cur      atomic.Pointer[Handle[T]]
+	status   atomic.Pointer[Status]
+	watchers watchers
 	closed atomic.Bool
 	done   chan struct{} // closed by Close, ends Run
 
@@ -402,7 +403,11 @@ func (l *Live[T]) report(published uint64, err error) {
 	l.status.Store(s)
 	same := old.Published == s.Published && old.Serving == s.Serving &&
 		sameError(old.Err, err) && sameError(old.Damage, s.Damage)
-	if !same && l.Notify != nil {
+	if same {
+		return
+	}
+	l.watchers.changed()
+	if l.Notify != nil {
 		l.Notify(*s)
 	}
 }
@@ -418,10 +423,12 @@ func (l *Live[T]) Close() error {
 	l.mu.Lock()
 	if l.closed.CompareAndSwap(false, true) {
 		close(l.done)
-		if h := l.cur.Swap(nil); h != nil {
+		h := l.cur.Swap(nil)
+		l.status.Store(&Status{Dataset: l.dataset})
+		l.watchers.changed()
+		if h != nil {
 			h.Release()
 		}
-		l.status.Store(&Status{Dataset: l.dataset})
 		l.older.close()
 	}
 	l.mu.Unlock()

@@ -283,7 +283,7 @@ func TestTwoServers(t *testing.T) {
 	{
 		_, b := get(t, http.DefaultClient, two+"/tiles/country.json")
 		var doc struct{ Tiles []string }
-		if err := json.Unmarshal([]byte(b), &doc); err != nil || len(doc.Tiles) != 1 || !strings.Contains(doc.Tiles[0], "/g/1.0.0-") {
+		if err := json.Unmarshal([]byte(b), &doc); err != nil || len(doc.Tiles) != 1 || !strings.Contains(doc.Tiles[0], "/g/boundaries.1-") {
 			t.Fatalf("%s: %v", b, err)
 		}
 		pinned = strings.NewReplacer("{z}", "5", "{x}", "16", "{y}", "11", two, "").Replace(doc.Tiles[0])

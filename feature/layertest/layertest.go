@@ -40,7 +40,8 @@ type Options struct {
 const maxLate = 4096
 
 // Test judges a layer whose features do not change meanwhile. It should have a thousand
-// features or fewer. Test passes over what a layer does not support at all.
+// features or fewer. Test passes over what a layer says it
+// cannot be asked, once that is so.
 func Test(t TB, l feature.Layer, o Options) {
 	t.Helper()
 	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20)}
@@ -390,7 +391,12 @@ func (j *judge) query(q feature.Query) {
 		q.Limit = maxRanked
 	}
 	got, err := j.list(q)
-	if errors.Is(err, errors.ErrUnsupported) {
+	if cannot := errors.Is(j.about.Check(&q), errors.ErrUnsupported); cannot || errors.Is(err, errors.ErrUnsupported) {
+		if !cannot {
+			j.Errorf("%s: the layer says that it can be asked this, and answers %v: change its Info.Can or the layer", what, err)
+		} else if !errors.Is(err, errors.ErrUnsupported) {
+			j.Errorf("%s: the layer says that it cannot be asked this, and answers with %d features and the error %v: change its Info.Can or the layer", what, len(got), err)
+		}
 		return
 	}
 	if err != nil {

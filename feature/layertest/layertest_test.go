@@ -236,7 +236,7 @@ func TestFaultsOfOneFilter(t *testing.T) {
 	}{
 		"none":         {shops(40), kind, ""},
 		"index":        {wrong, kind, "features with the index"},
-		"answer":       {broken, kind, "no past"},
+		"answer":       {broken, kind, "only what is now is kept"},
 		"no such term": {shops(40), feature.Term{Name: "nothing"}, "nothing"},
 	} {
 		found := stopped{&findings{T: t}}

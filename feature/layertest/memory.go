@@ -23,7 +23,11 @@ type Memory struct {
 }
 
 // Info implements feature.Layer.
-func (m *Memory) Info() *feature.Info { return &m.About }
+func (m *Memory) Info() *feature.Info {
+	about := m.About
+	about.Can = feature.Can{Near: true, Area: true, NearArea: true}
+	return &about
+}
 
 // Get implements feature.Layer.
 func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Feature) error {
@@ -37,8 +41,8 @@ func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Featu
 
 // Features implements feature.Layer.
 func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	if q.Order != (feature.Order{}) || !q.At.IsZero() {
-		return feature.Fail(feature.Unsupported("a slice has one order and no past"))
+	if err := m.Info().Check(q); err != nil {
+		return feature.Fail(err)
 	}
 	var after [16]byte
 	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {

@@ -28,6 +28,7 @@ func info(m *live.Meta, changes bool) *feature.Info {
 	in := &feature.Info{
 		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
 		Points: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.History > 0,
+		Can: feature.Can{Near: true, Area: true, Sort: true},
 	}
 	if in.Live {
 		in.Count = -1

@@ -36,7 +36,8 @@ var schema = feature.Schema{
 func (m *Meta) info() feature.Info {
 	return feature.Info{
 		Name: "stations", Title: "Weather stations", Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true,
+		Can: feature.Can{Near: true, Area: true}, Fingerprint: m.Fingerprint,
 	}
 }
 
@@ -45,7 +46,7 @@ func (f *Finder) Info() *feature.Info { return &f.about }
 
 // Get implements feature.Layer. Ids are the eleven characters of ID.
 func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
-	if err := near.Check(&feature.Query{At: at}); err != nil {
+	if err := f.about.Check(&feature.Query{At: at}); err != nil {
 		return err
 	}
 	var key ID
@@ -76,10 +77,7 @@ const MaxExamined = 100_000
 // in it any number of stations can be listed. The nearest are at most places.MaxLimit + 1. Terms
 // on country, and on begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	if q.Order.Importance {
-		return feature.Fail(feature.Unsupported("stations have no importance: leave the order out"))
-	}
-	if err := near.Check(q); err != nil {
+	if err := near.Check(&f.about, q); err != nil {
 		return feature.Fail(err)
 	}
 	flt, rest, possible := filterOf(q.Filter)

@@ -7,20 +7,12 @@ import (
 	"quadrille/feature"
 )
 
-// Check checks what a query of a layer may combine: no layer of this kind has a history, or
-// the order of a property.
-func Check(q *feature.Query) error {
-	ranked := q.Near != nil || q.Order.Importance
-	switch {
-	case !q.At.IsZero():
-		return feature.Unsupported("an instant: only what is now is kept, so leave it out")
-	case q.Near != nil && q.Order != feature.Order{}:
-		return feature.BadQuery("the nearest come by their distance: leave the order out")
-	case q.Near != nil && q.In != nil:
-		return feature.Unsupported("the nearest of an area: ask for the nearest, or for those in the area")
-	case q.Order.Field.Name != "":
-		return feature.Unsupported("an order by %.40q: leave the order out", q.Order.Field.Name)
-	case ranked && (q.Limit < 1 || q.Limit > MaxLimit+1):
+// Check checks a query of a layer, whose ranked answers are short.
+func Check(of *feature.Info, q *feature.Query) error {
+	if err := of.Check(q); err != nil {
+		return err
+	}
+	if ranked := q.Near != nil || q.Order != (feature.Order{}); ranked && (q.Limit < 1 || q.Limit > MaxLimit+1) {
 		return feature.BadQuery("limit %d: give 1 to %d", q.Limit, MaxLimit)
 	}
 	return nil

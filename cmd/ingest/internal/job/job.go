@@ -107,17 +107,18 @@ type Input struct {
 	Credit
 }
 
-// Open opens the file, or the member of an archive that matches, and dates it.
-func (in Input) Open(match func(name string) bool) (*source.File, error) {
+// Open opens the file, or the member of an archive that matches, and dates it. A file that cannot
+// hold what is wanted is refused.
+func (in Input) Open(match func(name string) bool, want source.Want) (*source.File, error) {
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case !in.Released.IsZero():
+	if err := f.Refuse(want); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !in.Released.IsZero() {
 		f.Modified = in.Released
-	case !f.Packed.IsZero():
-		f.Modified = f.Packed
 	}
 	return f, nil
 }

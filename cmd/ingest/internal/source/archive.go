@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
+	"time"
 )
 
 // Archive is an opened zip file, for formats that are several files. Nothing
@@ -16,36 +16,42 @@ import (
 // real file of its compressed size could hold, so that neither a member's name
 // nor what it claims to unpack to can do harm.
 type Archive struct {
-	Path    string
-	Size    int64       // bytes on disk
-	Members []*zip.File // regular files with plain names, in the archive's order
+	Path     string
+	Size     int64       // bytes on disk
+	Modified time.Time   // of the archive, UTC
+	Members  []*zip.File // regular files with plain names, in the archive's order
 
 	raw io.Closer // nil: the caller closes it
 }
 
+// IsArchive reports whether a file begins as zip archives do.
+func IsArchive(name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var head [4]byte
+	n, err := io.ReadFull(f, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	magic := string(head[:n])
+	return magic == "PK\x03\x04" || magic == "PK\x05\x06", nil
+}
+
 // OpenArchive opens a zip file and reads its directory.
-func OpenArchive(name string) (_ *Archive, err error) {
-	raw, err := os.Open(name)
+func OpenArchive(name string) (*Archive, error) {
+	raw, info, err := OpenRegular(name)
 	if err != nil {
 		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = raw.Close() // only read
-		}
-	}()
-	info, err := raw.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file; name the file itself", name)
 	}
 	a, err := newArchive(name, raw, info.Size())
 	if err != nil {
+		_ = raw.Close() // only read
 		return nil, err
 	}
-	a.raw = raw
+	a.raw, a.Modified = raw, info.ModTime().UTC()
 	return a, nil
 }
 
@@ -59,11 +65,10 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		return nil, fmt.Errorf("%s: zip archive of %d members; unpack it and name a file inside", name, len(z.File))
 	}
 	a := &Archive{Path: name, Size: size}
-	openDocument := slices.ContainsFunc(z.File, func(m *zip.File) bool { return m.Name == "META-INF/manifest.xml" })
+	if err := refuseMembers(name, z.File); err != nil {
+		return nil, err
+	}
 	for _, m := range z.File {
-		if is := workbooks[m.Name]; is != "" && (openDocument || m.Name != contentXML) {
-			return nil, fmt.Errorf("%s: is %s; save its sheet as CSV and name that file", name, is)
-		}
 		// Macintosh archives hold a shadow of each file under these names.
 		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
 			continue
@@ -73,16 +78,6 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		}
 	}
 	return a, nil
-}
-
-// contentXML is the member with the text of an OpenDocument, beside its manifest. Other
-// archives may have one of this name, too.
-const contentXML = "content.xml"
-
-// workbooks are kinds of files that are zip archives and none of data, by a member.
-var workbooks = map[string]string{
-	"xl/workbook.xml": "an Excel workbook", "xl/workbook.bin": "an Excel workbook",
-	contentXML: "an OpenDocument spreadsheet or text", "Index/Document.iwa": "a Numbers document",
 }
 
 // plainName reports whether a name is a relative path without tricks. No

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"sync/atomic"
 	"time"
@@ -36,9 +37,9 @@ var ErrTooLarge = errors.New("unpacks to too many bytes")
 type File struct {
 	Path     string
 	Size     int64     // bytes on disk
-	Modified time.Time // of the file, UTC
-	// Packed is the time of the last change of the member that is read from a zip
-	// archive, by its publisher's clock. It is zero for other files.
+	Modified time.Time // of the file or, if it knows it, of the member that is read from a zip archive, UTC
+	// Packed is the time of the last change of that member, by its publisher's clock. It is zero
+	// for other files.
 	Packed time.Time
 	// Marked says that the text begins with the byte order mark of UTF-8.
 	Marked bool
@@ -54,6 +55,22 @@ type File struct {
 	zip   io.Closer
 }
 
+// OpenRegular opens a file that is no folder, pipe or device.
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	raw, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := raw.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file; name the file itself", path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, raw.Close())
+	}
+	return raw, info, nil
+}
+
 // Open opens a plain or gzip-compressed file. Its first bytes tell which, not
 // its name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
@@ -61,24 +78,16 @@ func Open(path string) (*File, error) { return OpenMember(path, nil) }
 // OpenMember is Open for zip archives too: it reads the one member whose name
 // match accepts. With a nil match an archive is refused.
 func OpenMember(path string, match func(name string) bool) (_ *File, err error) {
-	raw, err := os.Open(path)
+	raw, info, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Path: path, GDAL: path, raw: raw, sum: sha256.New()}
+	f := &File{Path: path, Size: info.Size(), Modified: info.ModTime().UTC(), GDAL: path, raw: raw, sum: sha256.New()}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // only read
 		}
 	}()
-	info, err := raw.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file; name the file itself", path)
-	}
-	f.Size, f.Modified = info.Size(), info.ModTime().UTC()
 	f.left = max(ratioFloor, f.Size*maxRatio)
 
 	counted := bufio.NewReaderSize((*rawReader)(f), 256<<10)
@@ -99,7 +108,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 			return nil, err
 		}
 	default:
-		if err := packed(path, magic); err != nil {
+		if err := refusePacked(path, magic); err != nil {
 			return nil, err
 		}
 		f.plain = true
@@ -110,34 +119,6 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	f.Marked = bom.Begins(f.text)
 	bom.Skip(f.text)
 	return f, nil
-}
-
-// packers are what files are compressed by and nothing here unpacks: by how such files begin, with
-// what unpacks them.
-var packers = []struct{ begin, name, command string }{
-	{"\x28\xb5\x2f\xfd", "zstd", "zstd -d"},
-	{"BZh?1AY&SY", "bzip2", "bunzip2 -k"}, // with a digit for the question mark
-	{"\xfd7zXZ\x00", "xz", "unxz -k"},
-	{"\x04\x22\x4d\x18", "lz4", "lz4 -d"},
-	{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x"},
-	{"Rar!\x1a\x07", "RAR", "unrar x"},
-}
-
-// packed refuses a file that begins as one does that must be unpacked first.
-func packed(path string, begin []byte) error {
-	for _, p := range packers {
-		if len(begin) < len(p.begin) {
-			continue
-		}
-		same := true
-		for i := range len(p.begin) {
-			same = same && (begin[i] == p.begin[i] || p.begin[i] == '?')
-		}
-		if same {
-			return fmt.Errorf("%s: is compressed by %s, which is not read; unpack it by %s FILE, and name what comes out", path, p.name, p.command)
-		}
-	}
-	return nil
 }
 
 func (f *File) openZip(match func(string) bool) (io.Reader, error) {
@@ -170,7 +151,10 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.zip, f.Packed, f.GDAL = r, found.Modified.UTC(), "/vsizip/"+f.Path+"/"+found.Name
+	f.zip, f.GDAL = r, "/vsizip/"+f.Path+"/"+found.Name
+	if f.Packed = found.Modified.UTC(); !found.Modified.IsZero() {
+		f.Modified = f.Packed
+	}
 	return r, nil
 }
 

@@ -12,14 +12,16 @@ import (
 // of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
-// Want is the kind of geometry that a job takes from a file that may have several. A file
-// with none of that kind is refused at once.
+// Want is what a job takes from a file that may have several kinds. A file with none of that
+// kind is refused at once.
 type Want string
 
-// The geometries that a job takes.
+// What jobs take.
 const (
-	WantPolygons Want = "polygons"
-	WantPoints   Want = "points"
+	WantPolygons  Want = "polygons" // or lines
+	WantPoints    Want = "points"
+	WantAddresses Want = "addresses" // of IP
+	WantRows      Want = "rows"      // of tables of a publisher
 )
 
 // Reasons for which a feature is refused, shared by the readers of

@@ -19,17 +19,15 @@ import (
 type Feature struct {
 	// ID is the feature's own id as text, or "" when the file gives none.
 	ID string
-	// Properties are string, int64, float64 or bool, or else json.RawMessage: a list, an
-	// object, or a whole number beyond int64. They have the names the file uses. Nulls are
-	// left out.
-	Properties map[string]any
-	// Members are the properties of a file that is JSON, which has no Properties until
-	// somebody decodes them. They have the order of the file, and are valid until the
-	// next feature is asked for.
+	// Members are the properties, under the names and in the order of the file. They are valid
+	// until the next feature is asked for.
 	Members []Member
+	// Properties are nil until somebody decodes Members: string, int64, float64 or bool, or else
+	// json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left out.
+	Properties map[string]any
 	// Lost are the properties that are left out for another reason.
 	Lost Lost
-	// Expires is as in Point.
+	// Expires is the time at which a point removes itself: JSON as the file spells it, or empty.
 	Expires []byte
 	// Geometry has longitude and latitude in degrees, as in the file; nil if the file
 	// has none. [Polygons] and [Position] tell what can be used of it.
@@ -60,25 +58,6 @@ func (l *Lost) Add(name, why string) {
 		l.First = name + ": " + why
 	}
 	l.Count++
-}
-
-// Point is one row of a table of points, or is made of a feature with the geometry of a
-// point. It is not a Feature, since a table writes Properties at once and has nothing that
-// tells them apart.
-type Point struct {
-	// ID is the point's own id as text, or "" when the file gives none.
-	ID string
-	// Lat and Lon are finite, and otherwise as the file has them.
-	Lat, Lon float64
-	// Properties is a JSON object as the file spells it, or is empty.
-	Properties []byte
-	// Lost is as in Feature.
-	Lost Lost
-	// Expires is the time at which the point removes itself: JSON as the file spells it, or
-	// empty.
-	Expires []byte
-	// Line is as in Feature.
-	Line int
 }
 
 // Repairs of the readers; a feature's Repair may name several.

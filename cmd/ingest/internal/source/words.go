@@ -13,9 +13,16 @@ type Words struct {
 	longest       int
 }
 
-// EmptyWords are those that databases, statisticians and spreadsheets write. A table of text has
-// no other way to say so; files that have one, such as GeoJSON, mean what they write.
-var EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
+// The words that sources write for an empty or unknown value.
+var (
+	// EmptyWords are those of databases, statisticians and spreadsheets. A table of text has no
+	// other way to say so; files that have one, such as GeoJSON, mean what they write.
+	EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
+	// UnknownWords are those of lists of addresses, with the codes of no country.
+	UnknownWords = NewWords("-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`)
+	// UnknownCodes are those of Natural Earth.
+	UnknownCodes = NewWords("-", "-1", "-99", "-099", "-9999")
+)
 
 // NewWords makes a list of words.
 func NewWords(words ...string) *Words {

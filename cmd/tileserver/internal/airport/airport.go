@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/timezone"
@@ -23,11 +22,10 @@ import (
 // Room answers with airports: by code, near a point and within an area.
 type Room struct {
 	*web.Kit
-	*hierarchy.Sets
 }
 
 // New returns the room.
-func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{k, sets} }
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // Kinds are the problems that codes of airports have.
 var Kinds = []web.Kind{
@@ -51,8 +49,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.Pin(s.Sets)
-	defer v.Release()
+	v := localtime.In(q.View)
 	finder, err := v.Airports.Get()
 	if err != nil {
 		return err
@@ -69,7 +66,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 		}
 		out.Body = append(out.Body, record.JSON...)
 		if local {
-			at := s.Clock()
+			at := q.View.At
 			o, err := v.Offset(ctx, record.TimeZone, at)
 			if err != nil {
 				return err
@@ -147,8 +144,7 @@ func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.Pin(s.Sets)
-	defer v.Release()
+	v := localtime.In(q.View)
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {

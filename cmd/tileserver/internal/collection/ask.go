@@ -12,7 +12,7 @@ import (
 	"quadrille/places/live"
 )
 
-// asked is a collection that is held to be described. Release its pin.
+// asked is a collection that is to be described.
 type asked struct {
 	name string
 	pin  ask.PinnedCollection
@@ -20,20 +20,27 @@ type asked struct {
 	meta *live.Meta
 }
 
-// dropped reports whether a live collection is gone.
-func (a *asked) dropped(s *Room) bool {
-	return a.pin.Live != nil && s.Collections.Live.Collection(a.name) != a.pin.Live
+// live are the live collections, nil if there are none.
+func (s *Room) live() *live.Store {
+	if s.Views.Collections == nil {
+		return nil
+	}
+	return s.Views.Collections.Live
 }
 
-// hold takes a collection. A private one does not exist for those who may not read it.
+// dropped reports whether a live collection is gone.
+func (a *asked) dropped(s *Room) bool {
+	return a.pin.Live != nil && s.live().Collection(a.name) != a.pin.Live
+}
+
+// hold returns a collection. A private one does not exist for those who may not read it.
 // from are the generations on which answers depend, nil if answers may not be kept.
-func (s *Room) hold(c echo.Context, name string) (a asked, from []uint64, err error) {
-	a = asked{name: name, pin: s.Collections.Pin(name)}
+func (s *Room) hold(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
+	a = asked{name: name, pin: v.Collection(name)}
 	if a.from, err = a.pin.Get(); err != nil {
 		return a, nil, s.unread(c, name, err)
 	}
 	if a.meta = a.from.Meta(); !s.mayRead(c, name, a.meta) {
-		a.pin.Release()
 		return a, nil, fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
 	if from = a.pin.From(); a.meta.Private { // the key decides what is shown of private ones

@@ -13,8 +13,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
@@ -24,8 +22,6 @@ import (
 
 // Config says what the room of collections serves.
 type Config struct {
-	Collections *ask.Collections
-	Boundaries  *dataset.Live[ask.Boundaries]
 	// MayRead reports whether the sender of a request may read a private collection. If
 	// MayRead is nil, nobody may.
 	MayRead func(c echo.Context, name string) bool
@@ -105,20 +101,15 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 }
 
 // getCollections answers GET /points: the collections there are.
-func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	from := []uint64{}
-	if s.Collections != nil && s.Collections.Live != nil {
+	if s.live() != nil {
 		from = nil // another one may begin at any time
 	}
 	var all []asked
-	defer func() {
-		for i := range all {
-			all[i].pin.Release()
-		}
-	}()
 	// A collection that cannot be read, or has been removed, must not hide the others.
-	for _, name := range s.Collections.Names() {
-		a, ids, err := s.hold(c, name)
+	for _, name := range q.View.CollectionNames() {
+		a, ids, err := s.hold(c, q.View, name)
 		if err != nil {
 			continue
 		}
@@ -150,11 +141,11 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 // addTroubled says of the live collections in a list what is wrong with them, and adds those
 // that cannot be read: whoever looks for one must not believe that it is gone.
 func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
-	if s.Collections == nil || s.Collections.Live == nil {
+	if s.live() == nil {
 		return
 	}
 	byName := func(d Collection, name string) int { return strings.Compare(d.Name, name) }
-	for _, t := range s.Collections.Live.Troubles() {
+	for _, t := range s.live().Troubles() {
 		if !s.mayRead(c, t.Name, &live.Meta{Private: t.Private}) {
 			continue
 		}
@@ -168,16 +159,15 @@ func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
 }
 
 // getCollection answers GET /points/{collection}: the description of one.
-func (s *Room) getCollection(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 	name, err := collectionOf(c)
 	if err != nil {
 		return err
 	}
-	a, from, err := s.hold(c, name)
+	a, from, err := s.hold(c, q.View, name)
 	if err != nil {
 		return err
 	}
-	defer a.pin.Release()
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		d, err := a.describe(ctx)
 		if err != nil {

@@ -52,7 +52,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	if err := follow.CheckRegions(r.Context(), &e.fences, s.Boundaries); err != nil {
+	if err := follow.CheckRegions(r.Context(), &e.fences, s.Views); err != nil {
 		return err
 	}
 	if err := e.begin(last != ""); err != nil {
@@ -63,8 +63,9 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 
 // toFollow returns a collection if the sender of the request may read its events.
 func (s *Room) toFollow(c echo.Context, name string) (*live.Collection, error) {
-	pin := s.Collections.Pin(name)
-	defer pin.Release()
+	v := s.Views.Take(s.Clock())
+	defer v.Release()
+	pin := v.Collection(name)
 	from, err := pin.Get()
 	if err != nil {
 		return nil, s.unread(c, name, err)
@@ -117,7 +118,7 @@ func (e *eventStream) run() error {
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
-	from := follow.Begin(&e.fences, e.live, e.last, e.s.Boundaries, e.s.Processors)
+	from := follow.Begin(&e.fences, e.live, e.last, e.s.Views, e.s.Processors)
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {

@@ -63,7 +63,7 @@ type emptyStore struct{ cellstore.Store }
 func (emptyStore) Close() error { return nil }
 
 // withHalves publishes the boundaries of halves.
-func withHalves(t *testing.T, asked chan int) func(*web.Config, *Config) {
+func withHalves(t *testing.T, asked chan int) func(*web.Config, *ask.Sets, *Config) {
 	t.Helper()
 	catalog, err := dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })
 	if err != nil {
@@ -85,7 +85,7 @@ func withHalves(t *testing.T, asked chan int) func(*web.Config, *Config) {
 			t.Error(err)
 		}
 	})
-	return func(_ *web.Config, c *Config) { c.Boundaries = live }
+	return func(_ *web.Config, s *ask.Sets, _ *Config) { s.Boundaries = live }
 }
 
 // event is a server-sent event.
@@ -259,7 +259,7 @@ func TestEventsRefuse(t *testing.T) {
 // A server that is about to stop ends its streams.
 func TestEventsDrain(t *testing.T) {
 	draining := make(chan struct{})
-	s := newService(t, func(_ *web.Config, c *Config) { c.Draining = draining })
+	s := newService(t, func(_ *web.Config, _ *ask.Sets, c *Config) { c.Draining = draining })
 	s.make("taxis", "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
@@ -316,7 +316,7 @@ func TestEventsOfRevokedKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		var later atomic.Pointer[quota.Keys]
-		s := newService(t, func(c *web.Config, _ *Config) {
+		s := newService(t, func(c *web.Config, _ *ask.Sets, _ *Config) {
 			first := c.Guard.Keys
 			c.Guard.Keys = func() *quota.Keys {
 				if keys := later.Load(); keys != nil {

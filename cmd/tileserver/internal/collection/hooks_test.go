@@ -16,7 +16,7 @@ import (
 func withHooks(t *testing.T, private bool) *service {
 	t.Helper()
 	s := newService(t, withHalves(t, nil))
-	hooks := webhook.Start(t.Context(), webhook.Config{Live: s.live, Boundaries: s.room.Boundaries, Private: private})
+	hooks := webhook.Start(t.Context(), webhook.Config{Live: s.live, Views: s.room.Views, Private: private})
 	t.Cleanup(hooks.Close)
 	s.room.Hooks = hooks
 	return s

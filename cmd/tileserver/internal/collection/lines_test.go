@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/places/live"
@@ -123,7 +124,9 @@ func TestManyLines(t *testing.T) {
 
 // A batch that is too long, or whose body is damaged, keeps what it has written.
 func TestLinesEnd(t *testing.T) {
-	s := newService(t, func(_ *web.Config, c *Config) { c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute} })
+	s := newService(t, func(_ *web.Config, _ *ask.Sets, c *Config) {
+		c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute}
+	})
 	l := s.make("shops", "")
 	text := func(id string) string { return pointFeature(id, 1, 2, "{}") + "\n" }
 	got := answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+text("b")+text("c")+text("d")).Body.String())

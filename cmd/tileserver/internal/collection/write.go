@@ -116,7 +116,7 @@ var ownPaths = []string{"nearby", "within", "count", "events", "hooks"}
 
 // mayWrite refuses a sender who may not write a collection.
 func (s *Room) mayWrite(c echo.Context, name string) error {
-	if s.Collections == nil || s.Collections.Live == nil {
+	if s.live() == nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return errReadOnly
 	}
@@ -131,11 +131,11 @@ func (s *Room) toWrite(c echo.Context, name string) (*live.Collection, error) {
 	if err := s.mayWrite(c, name); err != nil {
 		return nil, err
 	}
-	l, err := s.Collections.Live.Find(name)
+	l, err := s.live().Find(name)
 	if !errors.Is(err, live.ErrNoCollection) {
 		return l, err
 	}
-	if s.Collections.Published(name) != nil {
+	if s.Views.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
 	}
@@ -248,14 +248,14 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	status := http.StatusCreated
-	made, err := s.Collections.Live.Create(ctx, m)
+	made, err := s.live().Create(ctx, m)
 	if err == nil {
 		// Else its first moves would be judged by borders that come later. What fails is tried again.
-		_, _ = fence.Redraw(ctx, made, s.Boundaries)
+		_, _ = fence.Redraw(ctx, made, s.Views)
 	}
 	if errors.Is(err, live.ErrExists) {
 		status, err = http.StatusOK, nil
-		if l := s.Collections.Live.Collection(m.Name); l == nil || !isAs(l, &m) {
+		if l := s.live().Collection(m.Name); l == nil || !isAs(l, &m) {
 			err = errDiffers
 		}
 	}
@@ -361,7 +361,7 @@ func (s *Room) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 	if _, err := s.toWrite(c, path[0]); err != nil {
 		return err
 	}
-	if err := s.Collections.Live.Drop(context.WithoutCancel(c.Request().Context()), path[0]); err != nil {
+	if err := s.live().Drop(context.WithoutCancel(c.Request().Context()), path[0]); err != nil {
 		return refusal(err)
 	}
 	return s.sendNothing(c)

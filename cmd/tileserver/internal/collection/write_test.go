@@ -42,12 +42,12 @@ type service struct {
 }
 
 // newService serves the live collections of a directory. change adapts the configuration.
-func newService(t testing.TB, change func(*web.Config, *Config)) *service {
+func newService(t testing.TB, change func(*web.Config, *ask.Sets, *Config)) *service {
 	t.Helper()
 	return newServiceOn(t, t.TempDir(), nil, change)
 }
 
-func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change func(*web.Config, *Config)) *service {
+func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change func(*web.Config, *ask.Sets, *Config)) *service {
 	t.Helper()
 	store, err := pebblestore.Open(dir, opts)
 	if err != nil {
@@ -83,18 +83,19 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
 		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
 	}
+	sets := ask.Sets{Collections: &ask.Collections{Live: live}}
 	room := Config{
-		Collections: &ask.Collections{Live: live},
-		Batch:       web.BatchLimits{Lines: 100_000, Bytes: 64 << 20, Timeout: 60e9},
+		Batch: web.BatchLimits{Lines: 100_000, Bytes: 64 << 20, Timeout: 60e9},
 	}
 	if change != nil {
-		change(&cfg, &room)
+		change(&cfg, &sets, &room)
 	}
+	cfg.Views = ask.NewViews(sets)
 	k := web.New(&cfg)
 	room.MayRead = k.ReadsCollection
 	s := &service{t: t, live: live, room: New(k, room)}
 	lists := layers.New(k, layers.Config{
-		Sets: ask.Sets{Collections: room.Collections, Boundaries: room.Boundaries}, Lists: []listing.Set{List}, MayRead: room.MayRead,
+		Lists: []listing.Set{List}, MayRead: room.MayRead,
 	})
 	s.handler = k.Handler(slices.Concat(s.room.Endpoints(), lists.Endpoints()))
 	return s
@@ -167,13 +168,13 @@ func TestWritesNeedAScope(t *testing.T) {
 }
 
 func TestWritesWithoutKeysOrLive(t *testing.T) {
-	s := newService(t, func(c *web.Config, _ *Config) { c.Guard = nil })
+	s := newService(t, func(c *web.Config, _ *ask.Sets, _ *Config) { c.Guard = nil })
 	w := s.send("", "PUT", "/points/shops", "")
 	s.want(w, 403, "scope-missing")
 	if !strings.Contains(w.Body.String(), "tileserver keys new NAME --keys FILE --scope write:shops") {
 		t.Errorf("the refusal does not say how to make a key: %s", w.Body)
 	}
-	s = newService(t, func(_ *web.Config, c *Config) { c.Collections = nil })
+	s = newService(t, func(_ *web.Config, s *ask.Sets, _ *Config) { s.Collections = nil })
 	for _, method := range []string{"PUT", "POST", "DELETE"} {
 		w = s.send(rootKey, method, "/points/shops", "")
 		s.want(w, 405, "read-only")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/internal/instant"
 	"quadrille/quadkey"
@@ -85,6 +86,9 @@ const (
 // used, by its name, instead of replacing it by a default. The first refusal stays in Err.
 // Names that are unknown or repeated have been refused before; see [Query].
 type Params struct {
+	// View is what the question sees. It is taken before the handler is called and released after it;
+	// an endpoint of the cost Followed has none.
+	View   ask.View
 	of     *Endpoint // whose declarations are asked for; nil is none
 	query  string    // not decoded yet, "" if it is
 	values url.Values
@@ -120,7 +124,7 @@ const maxPairs = 16
 
 // Line returns the parameters of a line, or of anything else that is not a query.
 func (p *Params) Line(values url.Values) Params {
-	return Params{of: p.of, values: values, Asked: p.Asked}
+	return Params{View: p.View, of: p.of, values: values, Asked: p.Asked}
 }
 
 // Of is the endpoint that is asked.

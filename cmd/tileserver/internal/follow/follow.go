@@ -8,10 +8,10 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/ask/fence"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
@@ -93,15 +93,15 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 }
 
 // CheckRegions refuses a set with regions that are not there.
-func CheckRegions(ctx context.Context, set *fence.Set, boundaries *dataset.Live[ask.Boundaries]) error {
-	err := set.Check(ctx, boundaries)
+func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
+	err := set.Check(ctx, views)
 	unknown := (*fence.UnknownError)(nil)
 	if !errors.As(err, &unknown) || !errors.Is(err, tiles.ErrUnknownType) {
 		return err
 	}
-	p := ask.Pin(boundaries)
-	defer p.Release()
-	b, err := p.Get()
+	v := views.Take(time.Time{})
+	defer v.Release()
+	b, err := v.Boundaries.Get()
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ type Reader struct {
 }
 
 // Begin reads the events of a set after a given one.
-func Begin(set *fence.Set, live *live.Collection, after fence.ID, boundaries *dataset.Live[ask.Boundaries], from *web.Processors) *Reader {
-	r := &Reader{set.Follow(live, after, boundaries), from}
+func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
+	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r
 }

@@ -9,7 +9,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/fence"
-	"quadrille/cellstore/dataset"
 	"quadrille/places/live"
 )
 
@@ -23,7 +22,7 @@ const (
 
 // Redraws has live collections tell when published boundaries redraw borders around their points,
 // until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
-func Redraws(ctx context.Context, store *live.Store, boundaries *dataset.Live[ask.Boundaries], log *slog.Logger) {
+func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// The generation by which all points are judged is held: when another one takes its place, it is needed for
@@ -32,12 +31,12 @@ func Redraws(ctx context.Context, store *live.Store, boundaries *dataset.Live[as
 	defer func() { held.Release() }()
 	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
-		serving, failed := ask.Pin(boundaries), false
+		serving, failed := ask.Pin(views.Boundaries), false
 		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
 			todo = slices.DeleteFunc(todo, func(c *live.Collection) bool {
 				step, cancel := context.WithTimeout(ctx, redrawStep)
 				defer cancel()
-				done, err := fence.Redraw(step, c, boundaries)
+				done, err := fence.Redraw(step, c, views)
 				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}

@@ -38,13 +38,14 @@ func (t *text) String() string {
 // once and not for each of them.
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.Fixed[ask.Boundaries](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
 	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
 	must.Close(t, store)
 	first := must.Get(store.Create(t.Context(), live.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var log text
 	var ended sync.WaitGroup
-	ended.Go(func() { Redraws(ctx, store, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	second := must.Get(store.Create(t.Context(), live.Meta{Name: "second"})).In(t)
 	for _, c := range []*live.Collection{first, second} {
 		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
@@ -58,7 +59,7 @@ func TestRedraws(t *testing.T) {
 	}
 	must.Do(t, boundaries.Close())
 	ctx, cancel = context.WithCancel(t.Context())
-	ended.Go(func() { Redraws(ctx, store, boundaries, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	for log.String() == "" {
 		time.Sleep(time.Millisecond)
 	}

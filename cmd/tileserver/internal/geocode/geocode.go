@@ -12,7 +12,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask/geocoder"
-	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -26,13 +25,12 @@ import (
 // Room answers searches and their reverse.
 type Room struct {
 	*web.Kit
-	geocoder.Sources
 	batch web.BatchLimits
 }
 
 // New returns the room. batch bounds the answers to many questions in one request.
-func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{Sets: sets, Addresses: sets.Addresses}}
+func New(k *web.Kit, batch web.BatchLimits) *Room {
+	return &Room{Kit: k, batch: batch}
 }
 
 const (
@@ -48,8 +46,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	session := s.Begin()
-	defer session.Release()
+	session := &geocoder.Session{View: q.View}
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = find(ctx, session, &query, form, out.Body)
 		return err
@@ -64,8 +61,7 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	session := s.Begin()
-	defer session.Release()
+	session := &geocoder.Session{View: q.View}
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
@@ -74,8 +70,7 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 
 // postSearches answers POST /geocode: a search in each line of its body.
 func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
-	session := s.Begin()
-	defer session.Release()
+	session := &geocoder.Session{View: p.View}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}
@@ -93,8 +88,7 @@ func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
 
 // postReverses answers POST /reverse: a point in each line of its body.
 func (s *Room) postReverses(c echo.Context, p *endpoint.Params) error {
-	session := s.Begin()
-	defer session.Release()
+	session := &geocoder.Session{View: p.View}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}

@@ -15,8 +15,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -27,7 +25,6 @@ import (
 // Room answers as the GeoIP2 web service does.
 type Room struct {
 	*web.Kit
-	addresses *dataset.Live[ask.Addresses]
 	// accounts returns the accounts that may ask. If it is nil, or returns nil,
 	// everybody may. It is called for every request.
 	accounts  func() *Accounts
@@ -35,8 +32,8 @@ type Room struct {
 }
 
 // New returns the room. accounts returns who may ask now; it is called for every request.
-func New(k *web.Kit, addresses *dataset.Live[ask.Addresses], accounts func() *Accounts) *Room {
-	return &Room{Kit: k, addresses: addresses, accounts: accounts}
+func New(k *web.Kit, accounts func() *Accounts) *Room {
+	return &Room{Kit: k, accounts: accounts}
 }
 
 // service is one of the services.
@@ -98,11 +95,11 @@ var (
 
 // answer makes the handler of a service.
 func (s *Room) answer(v *service) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error { return s.geoIP(c, v) }
+	return func(c echo.Context, q *endpoint.Params) error { return s.geoIP(c, q, v) }
 }
 
 // geoIP answers one request.
-func (s *Room) geoIP(c echo.Context, v *service) error {
+func (s *Room) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	r := c.Request()
 	cache := s.CacheControl
 	if s.accounts != nil {
@@ -126,13 +123,12 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	if v.fields == nil {
 		return s.fail(c, errPermission)
 	}
-	p := ask.Pin(s.addresses)
-	defer p.Release()
-	reader, err := p.Get()
+	from := &q.View.Addresses
+	reader, err := from.Get()
 	if err != nil {
 		return s.fail(c, err)
 	}
-	s.TraceFrom(r.Context(), p.ID)
+	s.TraceFrom(r.Context(), from.ID)
 	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
 	defer ipdatabase.Lookups.Put(l)
 	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
@@ -143,7 +139,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	b = append(b[:len(b)-1], `,"ip_address":"`...)
 	b = l.Res.Addr.AppendTo(b)
 	l.Out.Body = append(b, `"}}`...)
-	c.Response().Header()[ipdatabase.Header] = s.databases.Of(&p).Header
+	c.Response().Header()[ipdatabase.Header] = s.databases.Of(from).Header
 	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 

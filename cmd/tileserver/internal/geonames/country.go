@@ -14,7 +14,7 @@ import (
 
 // countryAt asks for the country of a point.
 func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (c hierarchy.PointCountry, err error) {
-	v, err := g.view.View()
+	v, err := hierarchy.Of(g.view.View)
 	if err != nil {
 		return c, err
 	}
@@ -97,7 +97,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 	if err != nil || level > 5 {
 		return refuse(badParameter, "invalid level; give 0 to 5")
 	}
-	v, err := g.view.View()
+	v, err := hierarchy.Of(g.view.View)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -33,10 +32,10 @@ import (
 // Room answers as the web services of GeoNames do.
 type Room struct {
 	*web.Kit
-	sets *hierarchy.Sets
 }
 
-func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{Kit: k, sets: sets} }
+// New returns the room.
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // Values of GeoNames' error objects that are used here.
 const (
@@ -105,7 +104,7 @@ type question struct {
 
 // geonames makes the handler of an endpoint.
 func (s *Room) geonames(e question) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error {
+	return func(c echo.Context, q *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
 		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
@@ -113,8 +112,7 @@ func (s *Room) geonames(e question) endpoint.Handler {
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
-		g.view = localtime.Pin(s.sets)
-		defer g.view.Release()
+		g.view = localtime.In(q.View)
 		from := append(g.view.IDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
 			s.TraceFrom(r.Context(), from...)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/feature"
@@ -62,7 +63,7 @@ func (g *request) search(ctx context.Context) error {
 		return err
 	}
 	if len(q.filter.Countries) > 0 {
-		v, err := g.view.View()
+		v, err := hierarchy.Of(g.view.View)
 		if err != nil {
 			return err
 		}

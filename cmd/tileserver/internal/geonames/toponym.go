@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/places"
 )
 
@@ -101,7 +102,7 @@ func (g *request) toponymMembers(ctx context.Context, finder ask.Places, t *topo
 	g.text("adminName1", t.Admin1Name)
 	iso, known := places.ISODivision(t.Country, t.Admin1)
 	if !known { // the map may tell
-		v, err := g.view.View()
+		v, err := hierarchy.Of(g.view.View)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -46,7 +45,6 @@ type rooted interface{ RootEndpoints() []endpoint.Endpoint }
 type Parts struct {
 	Kit    *web.Kit
 	Config *Config
-	Sets   *hierarchy.Sets
 	Batch  web.BatchLimits
 	// Lists are those of all faces.
 	Lists []listing.Set

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
@@ -26,8 +27,7 @@ func init() {
 		Name: "collection", At: 80, Kinds: collection.Kinds, List: &collection.List, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Room {
 			cfg := collection.Config{
-				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, MayRead: p.Kit.ReadsCollection,
-				Batch: p.Batch, Draining: p.Config.Draining,
+				MayRead: p.Kit.ReadsCollection, Batch: p.Batch, Draining: p.Config.Draining,
 			}
 			if s := flags[hooks](p.Config); s.sender != nil {
 				cfg.Hooks = s.sender
@@ -46,10 +46,11 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 		if c.Collections.Live == nil {
 			return
 		}
-		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Boundaries: c.Boundaries, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
+		views := ask.NewViews(c.Sets)
+		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Views: views, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
 		redraws, end := context.WithCancel(ctx)
 		var ended sync.WaitGroup
-		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Boundaries, in.Log) })
+		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, views, in.Log) })
 		in.Closes = append(in.Closes, func() error {
 			end()
 			s.sender.Close()

@@ -4,6 +4,6 @@ import "quadrille/cmd/tileserver/internal/ip"
 
 func init() {
 	register(Face{Name: "ip", At: 100, Kinds: ip.Kinds, New: func(p *Parts) Room {
-		return ip.New(p.Kit, ip.Config{Addresses: p.Sets.Addresses, Batch: p.Batch, StreamTimeout: p.Config.BatchTimeout})
+		return ip.New(p.Kit, ip.Config{Batch: p.Batch, StreamTimeout: p.Config.BatchTimeout})
 	}})
 }

@@ -16,7 +16,7 @@ func init() {
 				}
 			}
 			return ogc.New(p.Kit, ogc.Config{
-				Sets: p.Sets.Sets, Parts: parts, CacheBytes: p.Config.ResponseCacheBytes / 4,
+				Parts: parts, CacheBytes: p.Config.ResponseCacheBytes / 4,
 				Describe: func(server string) ([]byte, error) { return p.DescribeBelow("/ogc", server) },
 			})
 		},

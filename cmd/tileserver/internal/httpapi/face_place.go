@@ -4,6 +4,6 @@ import "quadrille/cmd/tileserver/internal/place"
 
 func init() {
 	register(Face{Name: "place", At: 50, List: &place.List, New: func(p *Parts) Room {
-		return place.New(p.Kit, place.Config{Sets: p.Sets, CacheBytes: p.Config.ResponseCacheBytes / 8})
+		return place.New(p.Kit, p.Config.ResponseCacheBytes/8)
 	}})
 }

@@ -7,7 +7,7 @@ func init() {
 		Name: "tile", At: 10, Kinds: tile.Kinds,
 		New: func(p *Parts) Room {
 			return tile.New(p.Kit, tile.Config{
-				Sets: p.Sets.Sets, EmptyTile: p.Config.EmptyTile, Glyphs: p.Config.Glyphs, PinTiles: p.Config.PinTiles,
+				EmptyTile: p.Config.EmptyTile, Glyphs: p.Config.Glyphs, PinTiles: p.Config.PinTiles,
 				CacheBytes: p.Config.tileBytes(), BaseMaps: p.Config.BaseMaps,
 			})
 		},

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -128,16 +127,17 @@ func Compose(cfg *Config, faces []Face) *Server {
 		}
 	}
 	http.Kinds = append(http.Kinds, ops.Kinds...)
+	http.Views = ask.NewViews(cfg.Sets)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	s := &Server{Kit: k, named: map[string]Room{}, ops: ops.New(k, ops.Config{
-		Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
+		BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 		Require: cfg.Require, NoData: cfg.NoData,
 		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 	})}
 	s.ops.Described = s.Endpoints
 	p := &Parts{
-		Kit: k, Config: cfg, Sets: &hierarchy.Sets{Sets: cfg.Sets}, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
+		Kit: k, Config: cfg, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
 		Batch: web.BatchLimits{
 			Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
 			Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),

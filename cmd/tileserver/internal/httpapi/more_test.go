@@ -68,7 +68,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 		t.Errorf("TileJSON: %+v", doc)
 	}
 	pinned := strings.NewReplacer("http://example.com", "", "{z}/{x}/{y}", "0/0/0").Replace(doc.Tiles[0])
-	if !strings.HasPrefix(pinned, "/g/0.0.0.7-") {
+	if !strings.HasPrefix(pinned, "/g/toys.7-") {
 		t.Errorf("pinned tiles: %s", pinned)
 	}
 

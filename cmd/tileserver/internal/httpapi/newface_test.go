@@ -54,16 +54,15 @@ func (s *countRoom) Endpoints() []endpoint.Endpoint {
 	}}
 }
 
-func (s *countRoom) get(c echo.Context, _ *endpoint.Params) error {
+func (s *countRoom) get(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
-	l, err := s.Sets.Layer(values[0])
+	l, err := q.View.Layer(values[0])
 	if err != nil {
 		return errUncounted
 	}
-	defer l.Release()
 	if l.About.Private {
 		return errUncounted
 	}

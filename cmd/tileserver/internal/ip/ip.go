@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -22,8 +21,7 @@ import (
 
 // Config says how addresses are located.
 type Config struct {
-	Addresses *dataset.Live[ask.Addresses]
-	Batch     web.BatchLimits
+	Batch web.BatchLimits
 	// StreamTimeout bounds how long a client may take over a list of networks. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
@@ -62,7 +60,7 @@ var Kinds = []web.Kind{
 // addressQuery is what every request about addresses begins with: the part of
 // the answer that is wanted, and the generation to read.
 type addressQuery struct {
-	ask.Pinned[ask.Addresses]
+	*ask.Pinned[ask.Addresses]
 	part   *ipPart // nil for all
 	reader ask.Addresses
 	now    *ipdatabase.Database
@@ -74,12 +72,11 @@ func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	if q.part, err = readPart(p); err != nil {
 		return q, err
 	}
-	q.Pinned = ask.Pin(s.Addresses)
+	q.Pinned = &p.View.Addresses
 	if q.reader, err = q.Get(); err != nil {
-		q.Release()
 		return q, err
 	}
-	q.now = s.databases.Of(&q.Pinned)
+	q.now = s.databases.Of(q.Pinned)
 	return q, nil
 }
 
@@ -121,7 +118,6 @@ func (s *Room) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, 
 	if err != nil {
 		return err
 	}
-	defer q.Release()
 	s.TraceFrom(r.Context(), q.ID)
 	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
 	defer ipdatabase.Lookups.Put(l)

@@ -23,7 +23,6 @@ func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer q.Release()
 	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Of().LineQuery(), members: url.Values{}}
 	defer b.Release()
 	b.Text = true

@@ -62,7 +62,7 @@ func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
 		return p.Err
 	}
 	h := s.beginHeaders(c)
-	s.locateHeaders(c, c.Request(), h)
+	s.locateHeaders(c, &p.View.Addresses, h)
 	status := http.StatusOK
 	if country := h["X-Geo-Country"][0]; country != "" && slices.Contains(denied, country) {
 		status = http.StatusForbidden
@@ -97,22 +97,21 @@ func (s *Room) beginHeaders(c echo.Context) http.Header {
 	return h
 }
 
-func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
+func (s *Room) locateHeaders(c echo.Context, from *ask.Pinned[ask.Addresses], h http.Header) {
+	r := c.Request()
 	addr := s.ClientAddr(r)
 	if !addr.IsValid() {
 		return
 	}
 	h["X-Geo-Ip"] = []string{addr.String()}
-	p := ask.Pin(s.Addresses)
-	defer p.Release()
-	reader, err := p.Get()
+	reader, err := from.Get()
 	if err != nil {
 		if !errors.Is(err, ask.ErrMissing) {
 			s.LogFailure(c, err)
 		}
 		return
 	}
-	h[ipdatabase.Header] = s.databases.Of(&p).Header
+	h[ipdatabase.Header] = s.databases.Of(from).Header
 	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
 	defer ipdatabase.Lookups.Put(l)
 	switch err := reader.Lookup(r.Context(), addr, &l.Res); {

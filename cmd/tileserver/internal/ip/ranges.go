@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
@@ -122,13 +121,12 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	pin := ask.Pin(s.Addresses)
-	defer pin.Release()
+	pin := &p.View.Addresses
 	reader, err := pin.Get()
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[ipdatabase.Header] = s.databases.Of(&pin).Header
+	c.Response().Header()[ipdatabase.Header] = s.databases.Of(pin).Header
 	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)

@@ -16,13 +16,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// area is the ground for which features are queried. Release it.
+// area is the ground for which features are queried.
 type area struct {
 	feature.Area
-	regions ask.Pinned[ask.Boundaries]
+	from uint64 // the generation that draws it, 0 if it is drawn by the question
 }
-
-func (a *area) release() { a.regions.Release() }
 
 // inTurns is an area that takes turns of a processor between its parts: a large region
 // without a feature in it has many.
@@ -38,19 +36,16 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 	})
 }
 
-// inRegion takes a region. parameter is the name of the parameter with its type.
-func (s *Room) inRegion(typ, id, parameter string) (area, error) {
-	a := area{regions: ask.Pin(s.Boundaries)}
-	b, err := a.regions.Get()
+// inRegion is the area of a region. parameter is the name of the parameter with its type.
+func inRegion(v ask.View, typ, id, parameter string) (area, error) {
+	b, err := v.Boundaries.Get()
 	if err != nil {
-		return a, err
+		return area{}, err
 	}
 	if problems.CheckTypes(b, []string{typ}) != nil {
-		a.release()
 		return area{}, problems.UnknownType(b, parameter)
 	}
-	a.Area = inTurns{b.Area(typ, id)}
-	return a, nil
+	return area{inTurns{b.Area(typ, id)}, v.Boundaries.ID}, nil
 }
 
 // inBox is the area of a box.
@@ -61,9 +56,9 @@ func inTile(t quadkey.Tile) area { return area{Area: feature.Tile(t)} }
 
 // dependOn adds the regions to the generations that answers depend on.
 func (q *question) dependOn(where *area) {
-	q.turns = where.regions.Handle != nil
+	q.turns = where.from != 0
 	if q.turns && q.from != nil {
-		q.from = append(q.from, where.regions.ID)
+		q.from = append(q.from, where.from)
 	}
 }
 
@@ -92,18 +87,16 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 		if !ok || typ == "" || id == "" {
 			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
 		}
-		in = func() (area, error) { return l.room.inRegion(typ, id, "region") }
+		in = func() (area, error) { return inRegion(p.View, typ, id, "region") }
 	}
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {
 		return err
 	}
-	defer q.release()
 	where, err := in()
 	if err != nil {
 		return err
 	}
-	defer where.release()
 	q.dependOn(&where)
 	q.turns = true // without an index, counting reads everything
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -19,7 +18,6 @@ import (
 
 // Config says what the room serves.
 type Config struct {
-	ask.Sets
 	// Lists are the layers that have paths of their own. The others of ask.Sets.More have
 	// paths by their names.
 	Lists []listing.Set
@@ -56,7 +54,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
-	for _, name := range cfg.MoreNames() {
+	for _, name := range k.Views.MoreNames() {
 		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
 			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}

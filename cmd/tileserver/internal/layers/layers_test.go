@@ -55,12 +55,10 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
 	t.Helper()
 	live := dataset.Fixed(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
-	cfg := web.Config{Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
+	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
-	room := New(k, Config{
-		Sets:          ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}},
-		StreamTimeout: 200 * time.Millisecond,
-	})
+	room := New(k, Config{StreamTimeout: 200 * time.Millisecond})
 	s := httptest.NewServer(k.Handler(room.Endpoints()))
 	t.Cleanup(s.Close)
 	return s
@@ -147,8 +145,9 @@ func (w *watched) Write(b []byte) (int, error) {
 func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
 	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
-	k := web.New(&web.Config{Kinds: slices.Concat(problems.Kinds, problems.Layers)})
-	room := New(k, Config{Sets: ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}})
+	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers)})
+	room := New(k, Config{})
 	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
 	k.Handler(room.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))
 	lines := strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
@@ -166,7 +165,8 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 func TestNamesOfLayers(t *testing.T) {
 	room := func(name string) *Room {
 		live := dataset.Fixed[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
-		return New(web.New(&web.Config{}), Config{Sets: ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}})
+		sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+		return New(web.New(&web.Config{Views: ask.NewViews(sets)}), Config{})
 	}
 	for _, name := range []string{"bus_stops", "a-b-1", "x"} {
 		if err := endpoint.Check(room(name).Endpoints(), func(string) bool { return true }); err != nil {

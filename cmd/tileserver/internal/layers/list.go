@@ -40,7 +40,6 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer q.release()
 	q.writer.Near = true
 	if cursor != "" && len(q.asked) > 1 {
 		return endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
@@ -172,7 +171,7 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	typ, id := values[len(values)-2], values[len(values)-1]
-	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return l.room.inRegion(typ, id, "type") })
+	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return inRegion(p.View, typ, id, "type") })
 }
 
 // getCluster answers GET …/cluster/{cluster}: the features in a cluster of a tile.
@@ -223,7 +222,6 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	if err != nil {
 		return err
 	}
-	defer q.release()
 	of := q.layer()
 	query := feature.Query{Filter: of.filter, Order: l.Order, At: q.at, Step: web.Step}
 	if sort != "" {
@@ -235,7 +233,6 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	if err != nil {
 		return q.explain(err)
 	}
-	defer where.release()
 	query.In = where.Area
 	q.dependOn(&where)
 	if q.form.Whole {

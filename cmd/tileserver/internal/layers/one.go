@@ -28,7 +28,6 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer q.release()
 	if q.layer().Written && !fieldsParam.Given(p) && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
@@ -88,7 +87,6 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer q.release()
 	tracker, ok := q.layer().Layer.Layer.(feature.Tracker)
 	if !ok || !q.layer().About.History {
 		return endpoint.Refuse(ask.ErrNoLayer, "", "Only live collections with a history have tracks; ask for the point itself.")

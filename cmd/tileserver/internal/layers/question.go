@@ -28,14 +28,15 @@ const (
 
 // asked is a layer that a question is for.
 type asked struct {
-	ask.Layer
+	*ask.Layer
 	name   string // of the path, or of the layer
 	filter feature.Filter
 }
 
-// question is what a request asks of layers, which are held for it.
+// question is what a request asks of layers.
 type question struct {
 	*list
+	view    ask.View
 	context echo.Context
 	asked   []asked
 	from    []uint64 // the generations that answers depend on; nil if answers may not be kept
@@ -57,7 +58,7 @@ type asking struct {
 // begin takes the layers that a path names, and makes their filters. The caller releases the
 // result.
 func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
-	q := &question{list: l, context: c, from: []uint64{}, asking: a}
+	q := &question{list: l, view: p.View, context: c, from: []uint64{}, asking: a}
 	var err error
 	if l.Filter != nil {
 		q.filtered, err = l.Filter(p)
@@ -70,7 +71,6 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 		err = q.read(p)
 	}
 	if err != nil {
-		q.release()
 		return nil, err
 	}
 	return q, nil
@@ -119,9 +119,9 @@ func (q *question) holdAll() error {
 	return nil
 }
 
-// hold takes a layer. A private one does not exist for those who may not read it.
+// hold adds a layer. A private one does not exist for those who may not read it.
 func (q *question) hold(layer, name string) error {
-	l, err := q.room.Layer(layer)
+	l, err := q.view.Layer(layer)
 	if err != nil {
 		return q.unread(layer, name, err)
 	}
@@ -153,13 +153,6 @@ func (q *question) unread(layer, name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
-}
-
-// release gives the layers back.
-func (q *question) release() {
-	for i := range q.asked {
-		q.asked[i].Release()
-	}
 }
 
 // read checks what can only be checked against the layers, and makes their filters.

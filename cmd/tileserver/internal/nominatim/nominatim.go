@@ -16,7 +16,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/geocoder"
-	"quadrille/ask/hierarchy"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
@@ -27,12 +26,10 @@ import (
 // Room answers as Nominatim does.
 type Room struct {
 	*web.Kit
-	geocoder.Sources
 }
 
-func New(k *web.Kit, sets *hierarchy.Sets) *Room {
-	return &Room{k, geocoder.Sources{Sets: sets}}
-}
+// New returns the room.
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // question describes what an endpoint answers. Its path may also end with .php.
 type question struct {
@@ -82,7 +79,7 @@ type request struct {
 
 // handle makes the handler of an endpoint.
 func (s *Room) handle(e *question) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error {
+	return func(c echo.Context, p *endpoint.Params) error {
 		r := c.Request()
 		q := &request{params: readParams(r), kit: s.Kit, question: e, format: e.format}
 		a := web.Answer{Coding: web.Accepted(r)}
@@ -97,8 +94,7 @@ func (s *Room) handle(e *question) endpoint.Handler {
 		} else {
 			q.langs = web.PreferredLanguages(q.get("accept-language"))
 		}
-		q.Session = s.Begin()
-		defer q.Release()
+		q.Session = &geocoder.Session{View: p.View, NoAddresses: true}
 		from := append(q.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 		if e.fresh {
 			s.TraceFrom(r.Context(), from...)

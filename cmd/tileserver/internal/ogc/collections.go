@@ -12,24 +12,24 @@ import (
 	"quadrille/feature"
 )
 
-// collection is a layer that is held for a request. Release it.
+// collection is a layer that is asked for.
 type collection struct {
-	ask.Layer
-	first, last string // the properties that say when a feature exists; "" if none do
+	*ask.Layer
+	view        ask.View // that it is of
+	first, last string   // the properties that say when a feature exists; "" if none do
 }
 
-// open takes a collection. If there is no such collection, the error lists those there are.
-func (s *Room) open(name string) (*collection, error) {
-	l, err := s.Layer(name)
+// open returns a collection. If there is no such collection, the error lists those there are.
+func open(v ask.View, name string) (*collection, error) {
+	l, err := v.Layer(name)
 	switch {
 	case err == nil && l.About.Private:
-		l.Release()
 		err = ask.ErrNoLayer
 	case err == nil:
-		return newCollection(l), nil
+		return newCollection(v, l), nil
 	}
 	if ask.IsAbsent(err) {
-		err = s.noCollection()
+		err = noCollection(v)
 	}
 	return nil, err
 }
@@ -42,8 +42,8 @@ func (c *collection) read(ctx context.Context, id string, f *feature.Feature) er
 	return web.IsAt(id, f.ID)
 }
 
-func newCollection(l ask.Layer) *collection {
-	c := &collection{Layer: l}
+func newCollection(v ask.View, l *ask.Layer) *collection {
+	c := &collection{Layer: l, view: v}
 	var times []string
 	for _, f := range l.About.Schema {
 		if f.Kind == feature.Time {
@@ -92,7 +92,7 @@ func (s *Room) links(base string, c *collection) []ogcapi.Link {
 	}
 	for _, p := range s.parts {
 		if p.Collection != nil {
-			all = append(all, p.Collection(base, c.About.Name)...)
+			all = append(all, p.Collection(c.view, base, c.About.Name)...)
 		}
 	}
 	return all

@@ -44,7 +44,7 @@ func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 
 // collectionOf is a fake as a collection.
 func collectionOf(l *fake) *collection {
-	return &collection{Layer: ask.Layer{Layer: l, About: l.about}}
+	return &collection{Layer: &ask.Layer{Layer: l, About: l.about}}
 }
 
 // endless has features that go on for ever.

@@ -240,11 +240,10 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	of, err := s.open(values[0])
+	of, err := open(q.View, values[0])
 	if err != nil {
 		return err
 	}
-	defer of.Release()
 	a, err := read(q, of)
 	if err != nil {
 		return err
@@ -343,11 +342,10 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	of, err := s.open(values[0])
+	of, err := open(q.View, values[0])
 	if err != nil {
 		return err
 	}
-	defer of.Release()
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err

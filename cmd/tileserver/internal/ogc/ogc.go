@@ -29,7 +29,6 @@ import (
 
 // Config says what the room serves.
 type Config struct {
-	ask.Sets
 	// Parts are what other rooms add.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
@@ -42,7 +41,6 @@ type Config struct {
 // Room answers for OGC API – Features.
 type Room struct {
 	*web.Kit
-	ask.Sets
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
@@ -51,7 +49,7 @@ type Room struct {
 // New returns the room.
 func New(k *web.Kit, cfg Config) *Room {
 	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
-	return &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
+	return &Room{Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
 }
 
 // conformance lists the conformance classes that this room meets.
@@ -210,16 +208,15 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	}
 	from := []uint64{}
 	all := []*Collection{}
-	for _, name := range s.LayerNames() {
-		l, err := s.Layer(name)
+	for _, name := range q.View.LayerNames() {
+		l, err := q.View.Layer(name)
 		if err != nil {
 			continue // removed meanwhile, or not readable now: that must not hide the others
 		}
 		if about := &l.About; !about.Private { // it may have become so since
-			all = append(all, s.describeCollection(base, newCollection(l)))
+			all = append(all, s.describeCollection(base, newCollection(q.View, l)))
 			from = append(append(from, l.IDs...), saidOf(about))
 		}
-		l.Release()
 	}
 	here := base + "/ogc/collections"
 	return ogcapi.Send(s.Kit, c, q, from, false, &ogcapi.Document{
@@ -285,17 +282,16 @@ func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func
 	if err != nil {
 		return err
 	}
-	of, err := s.open(values[0])
+	of, err := open(q.View, values[0])
 	if err != nil {
 		return err
 	}
-	defer of.Release()
 	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.
-func (s *Room) noCollection() error {
-	names := s.LayerNames()
+func noCollection(v ask.View) error {
+	names := v.LayerNames()
 	if len(names) > endpoint.MaxList {
 		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -108,5 +109,5 @@ type Part struct {
 	// Landing returns links for the landing page. Collection returns links for a
 	// collection, if the room has something of it. base is the server's address.
 	Landing    func(base string) []Link
-	Collection func(base, id string) []Link
+	Collection func(v ask.View, base, id string) []Link
 }

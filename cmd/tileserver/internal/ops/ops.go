@@ -32,8 +32,6 @@ import (
 
 // Config says what operators and browsers are shown.
 type Config struct {
-	// Sets are shown in /status, /readyz and /metrics.
-	ask.Sets
 	// BaseMaps are told of in /status.
 	BaseMaps under.Maps
 	// Version is reported by /status.
@@ -116,7 +114,7 @@ func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 	}
 	var waiting, damaged []string
 	missing, serving := slices.Clone(s.Require), false
-	for _, st := range s.AllStates() { // what is required may be private
+	for _, st := range s.Views.AllStates() { // what is required may be private
 		if st.Serving != nil {
 			serving = true
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == st.Dataset })
@@ -165,9 +163,9 @@ type Health struct {
 // troubles returns the troubles that the sender of a request may see.
 func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
-	all := problems.Troubles(s.Collections, private)
+	all := problems.Troubles(s.Views.Collections, private)
 	if !private {
-		all = append(all, problems.Unopened(s.Collections)...)
+		all = append(all, problems.Unopened(s.Views.Collections)...)
 	}
 	return append(all, s.usageTrouble()...)
 }
@@ -197,9 +195,9 @@ func ForOperator(h http.Handler) http.Handler {
 // states are the states of the data sets that the sender of a request may know about.
 func (s *Room) states(c echo.Context) []dataset.Status {
 	if isOperator(c) {
-		return s.AllStates()
+		return s.Views.AllStates()
 	}
-	return s.States()
+	return s.Views.States()
 }
 
 // Status is the answer of /status.
@@ -237,7 +235,7 @@ type typeStatus struct {
 
 // getStatus answers GET /status. The reason why a generation does not open is
 // only in the log, because it may name files, which concern nobody else.
-func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, BaseMaps: s.BaseMaps.All(), Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
@@ -250,7 +248,7 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 				d.Sources = append(d.Sources, source)
 			}
 			if st.Dataset == catalogue.Boundaries.Name {
-				d.Types = s.regionTypes()
+				d.Types = regionTypes(q.View)
 			}
 		}
 		doc.Datasets = append(doc.Datasets, d)
@@ -265,10 +263,8 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
 
-func (s *Room) regionTypes() []typeStatus {
-	p := ask.Pin(s.Boundaries)
-	defer p.Release()
-	b, err := p.Get()
+func regionTypes(v ask.View) []typeStatus {
+	b, err := v.Boundaries.Get()
 	if err != nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ var Described = []*prometheus.Desc{
 
 // collectDatasets tells the state of the data sets to Prometheus.
 func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
-	for _, st := range s.States() {
+	for _, st := range s.Views.States() {
 		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
 		web.Gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
 		web.Gauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
@@ -64,8 +64,8 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 			web.Gauge(ch, descTrouble, n, store, state)
 		}
 	}
-	if s.Collections != nil && s.Collections.Live != nil {
-		count("live", problems.Troubles(s.Collections, false))
+	if s.Views.Collections != nil && s.Views.Collections.Live != nil {
+		count("live", problems.Troubles(s.Views.Collections, false))
 	}
 	if s.Usage != nil {
 		count("usage", s.usageTrouble())

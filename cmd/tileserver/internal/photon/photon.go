@@ -14,8 +14,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/ask/geocoder"
-	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -26,24 +26,22 @@ import (
 // Room answers as Photon does.
 type Room struct {
 	*web.Kit
-	geocoder.Sources
 }
 
-func New(k *web.Kit, sets *hierarchy.Sets) *Room {
-	return &Room{k, geocoder.Sources{Sets: sets}}
-}
+// New returns the room.
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // RootEndpoints are the same endpoints at the root of the server, where Photon has them.
 func (s *Room) RootEndpoints() []endpoint.Endpoint { return endpoint.AtRoot(s.Endpoints(), "/photon") }
 
 // getSearch answers GET /api?q=.
-func (s *Room) getSearch(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getSearch(c echo.Context, params *endpoint.Params) error {
 	p := readParams(c.Request(), searchParameters)
 	q := p.search()
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	return s.answer(c, params.View, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
 		if q.nowhere {
 			return nil, nil
 		}
@@ -56,13 +54,13 @@ func (s *Room) getSearch(c echo.Context, _ *endpoint.Params) error {
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 	p := readParams(c.Request(), reverseParameters)
 	q := p.reverse()
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	return s.answer(c, params.View, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
 		if len(found) > 0 && found[0].Apart { // the regions tell better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
@@ -72,9 +70,8 @@ func (s *Room) getReverse(c echo.Context, _ *endpoint.Params) error {
 }
 
 // answer writes what find returns.
-func (s *Room) answer(c echo.Context, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error)) error {
-	session := s.Begin()
-	defer session.Release()
+func (s *Room) answer(c echo.Context, v ask.View, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error)) error {
+	session := &geocoder.Session{View: v, NoAddresses: true}
 	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
 	from := append(session.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 	err := s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {

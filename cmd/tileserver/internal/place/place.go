@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/timezone"
@@ -18,23 +17,15 @@ import (
 	"quadrille/places"
 )
 
-// Config says what the room of places serves. CacheBytes bounds the cache of
-// answers to searches; 0 keeps none.
-type Config struct {
-	*hierarchy.Sets
-	CacheBytes int64
-}
-
 // Room answers with places: near a point, within an area, by name and by id.
 type Room struct {
 	*web.Kit
-	Config
 	kept *web.Kept[searchKey]
 }
 
-// New returns the room. It keeps finished searches in up to CacheBytes of memory.
-func New(k *web.Kit, cfg Config) *Room {
-	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
+// New returns the room. It keeps finished searches in up to cacheBytes of memory, none with 0.
+func New(k *web.Kit, cacheBytes int64) *Room {
+	return &Room{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes)}
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its
@@ -48,13 +39,11 @@ func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := ask.Pin(s.Places)
-	defer p.Release()
-	finder, err := p.Get()
+	finder, err := q.View.Places.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Places.ID}, func(ctx context.Context, out *web.Scratch) error {
 		record, err := finder.Place(ctx, id)
 		name := ""
 		if err == nil && lang != "" {
@@ -90,8 +79,7 @@ func (s *Room) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.Pin(s.Sets)
-	defer v.Release()
+	v := localtime.In(q.View)
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {

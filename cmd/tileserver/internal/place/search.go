@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -38,7 +39,7 @@ const (
 func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && !web.PrefersGeoJSON(r) {
-		return s.sendCompletion(c, text)
+		return s.sendCompletion(c, q.View, text)
 	}
 	query := search.Query{Text: qParam.Of(q)}
 	query.Limit = int(limitParam.Of(q))
@@ -58,24 +59,21 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 
-	p := s.Pin()
-	defer p.Release()
-	air := s.pinAirports(query.Text)
-	defer air.Release()
-	finder, err := p.Places.Get()
+	air := airportsFor(q.View, query.Text)
+	finder, err := q.View.Places.Get()
 	if err != nil {
 		return err
 	}
-	from := []uint64{p.Places.ID, air.ID}
+	from := []uint64{q.View.Places.ID, air.ID}
 	if len(query.Countries) > 0 {
-		from = append(p.IDs(), air.ID)
+		from = append(hierarchy.IDs(q.View), air.ID)
 	}
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v, _ := p.View() // without the map all codes come from rows
+		v, _ := hierarchy.Of(q.View) // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}
-		airport, err := findAirport(ctx, &air, &query)
+		airport, err := findAirport(ctx, air, &query)
 		if err == nil {
 			out.Body, err = find(ctx, out.Body, finder, airport, query, form)
 		}
@@ -97,22 +95,19 @@ func onlyText(query string) (string, bool) {
 }
 
 // sendCompletion answers a search for a text and nothing else.
-func (s *Room) sendCompletion(c echo.Context, text string) error {
+func (s *Room) sendCompletion(c echo.Context, v ask.View, text string) error {
 	r := c.Request()
-	p := ask.Pin(s.Places)
-	defer p.Release()
-	air := s.pinAirports(text)
-	defer air.Release()
-	finder, err := p.Get()
+	air := airportsFor(v, text)
+	finder, err := v.Places.Get()
 	if err != nil {
 		return err
 	}
-	key := searchKey{text: text, places: p.ID, airports: air.ID, coding: web.AcceptedKept(r)}
-	tag := s.TagStart.Bytes("/places/search").Bytes(text).Number(p.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
+	key := searchKey{text: text, places: v.Places.ID, airports: air.ID, coding: web.AcceptedKept(r)}
+	tag := s.TagStart.Bytes("/places/search").Bytes(text).Number(v.Places.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
 	a := web.Answer{Form: web.FormJSON, Tag: tag, Coding: key.coding, Cache: s.CacheControl, ByAccept: true}
-	return s.kept.Send(c, key, &a, []uint64{p.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+	return s.kept.Send(c, key, &a, []uint64{v.Places.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
 		query := search.Query{Text: text, Limit: defaultSearchLimit}
-		airport, err := findAirport(ctx, &air, &query)
+		airport, err := findAirport(ctx, air, &query)
 		if err != nil {
 			return nil, err
 		}

@@ -48,14 +48,16 @@ func isAirportCode(text string) bool {
 	return letters > 0
 }
 
-// pinAirports pins the airports for a search that may be for a code. For any
-// other search, whose answer does not depend on them, it pins nothing.
-func (s *Room) pinAirports(text string) ask.Pinned[ask.Airports] {
+// airportsFor returns the airports for a search that may be for a code. For any
+// other search, whose answer does not depend on them, there are none.
+func airportsFor(v ask.View, text string) *ask.Pinned[ask.Airports] {
 	if !isAirportCode(strings.TrimSpace(text)) {
-		return ask.Pinned[ask.Airports]{Err: ask.ErrMissing}
+		return &noAirports
 	}
-	return ask.Pin(s.Airports)
+	return &v.Airports
 }
+
+var noAirports = ask.Pinned[ask.Airports]{Err: ask.ErrMissing}
 
 // foundAirport is the airport whose code was searched for. It is put before the
 // first place that is less important. The limit of stored answers does not

@@ -14,7 +14,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/about"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -29,39 +28,36 @@ import (
 // Room answers with everything about a point.
 type Room struct {
 	*web.Kit
-	sets  *hierarchy.Sets
 	batch web.BatchLimits
 }
 
 // New returns the room. batch bounds the answers to many questions in one request.
-func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, sets: sets, batch: batch}
+func New(k *web.Kit, batch web.BatchLimits) *Room {
+	return &Room{Kit: k, batch: batch}
 }
 
 // read reads the question about a point. fixed reports whether the question names the instant.
-func (s *Room) read(q *endpoint.Params) (p about.Query, fixed bool) {
+func read(q *endpoint.Params) (p about.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
 	p.Lang = endpoint.Lang.Of(q)
 	p.At = endpoint.At.Of(q)
 	if fixed = !p.At.IsZero(); !fixed {
-		p.At = s.Clock()
+		p.At = q.View.At
 	}
 	return p, fixed
 }
 
 // postAt answers POST /at: a point in each line of its body.
 func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
-	v := localtime.Pin(s.sets)
-	defer v.Release()
-	// A view remembers what it found last, so each goroutine has its own.
-	views := sync.Pool{New: func() any { own := v; return &own }}
+	// It remembers what it found last, so each goroutine has its own.
+	views := sync.Pool{New: func() any { own := localtime.In(q.View); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
-		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { s.read(q) },
+		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
 		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
 			own := views.Get().(*localtime.View)
 			defer views.Put(own)
-			p, _ := s.read(q)
+			p, _ := read(q)
 			if q.Err != nil {
 				return dst, q.Err
 			}
@@ -78,9 +74,8 @@ func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
 func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
-	v := localtime.Pin(s.sets)
-	defer v.Release()
-	p, fixed := s.read(q)
+	v := localtime.In(q.View)
+	p, fixed := read(q)
 	if q.Err != nil {
 		return q.Err
 	}

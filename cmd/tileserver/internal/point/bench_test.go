@@ -8,7 +8,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/about"
-	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
 )
@@ -33,8 +32,9 @@ func BenchmarkAt(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	v := localtime.Pin(&hierarchy.Sets{Sets: sets})
-	b.Cleanup(v.Release)
+	of := ask.NewViews(sets).Take(time.Now())
+	b.Cleanup(of.Release)
+	v := localtime.In(of)
 	regions, err := v.Boundaries.Get()
 	if err != nil {
 		b.Fatal(err)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
@@ -22,13 +20,10 @@ import (
 // Room answers with regions: those that hold a point or meet a box, and a single one.
 type Room struct {
 	*web.Kit
-	boundaries *dataset.Live[ask.Boundaries]
 }
 
 // New returns the room.
-func New(k *web.Kit, boundaries *dataset.Live[ask.Boundaries]) *Room {
-	return &Room{k, boundaries}
-}
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
 // every type, or of those listed, that hold the point. With snap, a distance in
@@ -41,16 +36,14 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := ask.Pin(s.boundaries)
-	defer p.Release()
-	b, err := p.Get()
+	b, err := q.View.Boundaries.Get()
 	if err != nil {
 		return err
 	}
 	if err := problems.CheckTypes(b, types); err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -126,15 +119,13 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := ask.Pin(s.boundaries)
-	defer p.Release()
-	b, err := p.Get()
+	b, err := q.View.Boundaries.Get()
 	if err != nil {
 		return err
 	}
 	// The geometry of the largest countries is a megabyte.
 	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
 			record, err := b.Region(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(b, "type")

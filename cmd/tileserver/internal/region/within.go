@@ -35,9 +35,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := ask.Pin(s.boundaries)
-	defer p.Release()
-	b, err := p.Get()
+	b, err := q.View.Boundaries.Get()
 	if err != nil {
 		return err
 	}
@@ -48,7 +46,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if id != "" {
 		a.Form = web.FormGeoJSON
 	}
-	return s.Reply(c, a, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, a, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
 		if id != "" {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 		} else {

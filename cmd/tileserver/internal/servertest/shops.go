@@ -66,7 +66,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	w.Config.Collections = &ask.Collections{Live: w.Live}
 	w.Config.Collections.Follow(toyworld.Shops, w.Published)
 	// Hooks are kept with their collection: the server finds those of an earlier sender.
-	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Boundaries: w.Config.Boundaries})
+	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {
 		// No name below invalid leads anywhere.
 		if _, _, err := earlier.Put(t.Context(), w.Live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {

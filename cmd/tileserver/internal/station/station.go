@@ -8,7 +8,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -19,13 +18,10 @@ import (
 // Room answers with weather stations and what they observed.
 type Room struct {
 	*web.Kit
-	stations *dataset.Live[ask.Stations]
-	weather  *dataset.Live[ask.Weather]
 }
 
-func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live[ask.Weather]) *Room {
-	return &Room{k, stations, weather}
-}
+// New returns the room.
+func New(k *web.Kit) *Room { return &Room{k} }
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
 // stations, also of those that are closed. One read finds the station, a second
@@ -36,7 +32,7 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		near, err := f.Nearest(ctx, lat, lon)
 		if err != nil {
 			return err
@@ -59,14 +55,12 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, fill func(context.Context, ask.Stations, *web.Scratch) error) error {
-	p := ask.Pin(s.stations)
-	defer p.Release()
-	f, err := p.Get()
+func (s *Room) answerFromStations(c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, ask.Stations, *web.Scratch) error) error {
+	f, err := q.View.Stations.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View.Stations.ID}, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
 }
@@ -85,7 +79,7 @@ func stationID(c echo.Context) (stations.ID, error) {
 }
 
 // getStation answers GET /stations/{id}: the record of a station.
-func (s *Room) getStation(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getStation(c echo.Context, q *endpoint.Params) error {
 	if endpoint.RunsOn(c) {
 		return endpoint.ErrNoRoute
 	}
@@ -93,7 +87,7 @@ func (s *Room) getStation(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		if out.Body, err = f.Record(ctx, id, append(out.Body, '{')); err != nil {
 			return err
 		}
@@ -104,12 +98,12 @@ func (s *Room) getStation(c echo.Context, _ *endpoint.Params) error {
 
 // getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
 // station may be the nearest.
-func (s *Room) getStationTiles(c echo.Context, _ *endpoint.Params) error {
+func (s *Room) getStationTiles(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		tiles, err := f.Tiles(ctx, id)
 		if err != nil {
 			return err

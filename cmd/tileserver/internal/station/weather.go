@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -35,18 +34,15 @@ func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	where, what := ask.Pin(s.stations), ask.Pin(s.weather)
-	defer where.Release()
-	defer what.Release()
-	f, err := where.Get()
+	f, err := q.View.Stations.Get()
 	if err != nil {
 		return err
 	}
-	w, err := what.Get()
+	w, err := q.View.Weather.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{where.ID, what.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Stations.ID, q.View.Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
 		page, next, err := w.Observations(ctx, query, nil)
 		if err != nil {
 			return err
@@ -109,16 +105,14 @@ func (s *Room) getWeather(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := ask.Pin(s.weather)
-	defer p.Release()
-	w, err := p.Get()
+	w, err := q.View.Weather.Get()
 	if err != nil {
 		return err
 	}
 	if at.IsZero() {
 		_, at = w.Span()
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
 		weather := tileWeathers.Get().(*stations.TileWeather)
 		defer tileWeathers.Put(weather)
 		if err := w.Tile(ctx, t, at, weather); err != nil {

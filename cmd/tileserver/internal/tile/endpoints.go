@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"fmt"
 	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -143,9 +142,10 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 
 // generationsParam names generations in a path.
 func (s *Room) generationsParam() endpoint.Param {
-	most, pattern := 64, "^[0-9]+\\.[0-9]+\\.[0-9]+"
-	if more := 1 + len(s.TiledNames()) - leastNumbers; more > 0 {
-		most, pattern = most+21*more, pattern+fmt.Sprintf("(\\.[0-9]+){0,%d}", more)
+	most := 64
+	for _, name := range s.sets() {
+		most += len(name) + 22
 	}
-	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the generations of boundaries, places and airports, and a mark of them.", endpoint.Schema{"type": "string", "maxLength": most, "pattern": pattern + "-[0-9a-f]{8}$"}, "3.2.0-1f0c77ab")
+	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",
+		endpoint.Schema{"type": "string", "maxLength": most, "pattern": `^[a-z0-9_.-]+-[0-9a-f]{8}$`}, "boundaries.3.places.2-1f0c77ab")
 }

@@ -14,9 +14,9 @@ import (
 // resolveLayers returns the set that a list of layers names, from memory if it
 // has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	key := layerKey{list: list, boundaries: v.boundaries.ID, points: web.HashStart}
+	key := layerKey{list: list, boundaries: v.Boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
-		key.points = key.points.Number(stateOf(v.points[i].ID))
+		key.points = key.points.Number(stateOf(v.points[i].ID()))
 	}
 	set, pinned := s.layerSets.Get(key), false
 	if set == nil {
@@ -79,8 +79,7 @@ type namedLayers struct {
 func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 	if p := v.single(name); p != nil {
 		n.singles[name] = true
-		_, err := p.Get()
-		return err
+		return p.Err
 	}
 	if strings.HasPrefix(name, ask.PointsPrefix) {
 		n.collections = append(n.collections, strings.Clone(name))
@@ -96,7 +95,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		}
 		return err
 	}
-	b, err := v.boundaries.Get()
+	b, err := v.Boundaries.Get()
 	if err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func (n *namedLayers) set(v *view) *layerSet {
 	}
 	var points []string
 	for i := range v.points[:v.singles] {
-		if name := v.points[i].Name; n.singles[name] {
+		if name := v.points[i].About.Name; n.singles[name] {
 			points = append(points, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
@@ -16,7 +17,7 @@ import (
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
-	v := s.pinTiles()
+	v := viewOf(ask.NewViews(ask.Sets{}).Take(time.Now()))
 	for i := range 50 {
 		if _, err := s.resolveLayers(t.Context(), v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func (v *view) spare(set *layerSet, f web.Form) {
 		return
 	}
 	v.double = false
-	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.names.ID == ask.IDMissing {
+	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
 		v.naming = naming{}
 	}
 }
@@ -69,13 +69,13 @@ func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, 
 
 // named reports whether regions of a set have names in the language.
 func (v *view) named(set *layerSet) bool {
-	return v.naming.lang != "" && len(set.selectors) > 0 && v.names.ID != ask.IDMissing
+	return v.naming.lang != "" && len(set.selectors) > 0 && v.Names.ID != ask.IDMissing
 }
 
 // labels names labels of regions in tiles of a zoom, as far as names of regions are asked for and
 // published, and pictures write them.
 func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
-	from, published, err := v.names.Have()
+	from, published, err := v.Names.Have()
 	if v.naming.lang == "" || err == nil && !published {
 		return nil
 	}

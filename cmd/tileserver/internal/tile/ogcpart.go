@@ -20,8 +20,8 @@ func (s *Room) OGCPart() ogcapi.Part {
 			return append(tilesetLinks(base+"/ogc"),
 				ogcapi.Link{Href: base + "/ogc/tileMatrixSets?f=json", Rel: ogcapi.RelSchemes, Type: ogcapi.TypeJSON, Title: "The tile matrix sets"})
 		},
-		Collection: func(base, id string) []ogcapi.Link {
-			v := s.pinTiles()
+		Collection: func(of ask.View, base, id string) []ogcapi.Link {
+			v := viewOf(of)
 			defer v.release()
 			if err := v.isTiled(id); err != nil && !errors.Is(err, ask.ErrFailed) {
 				return nil

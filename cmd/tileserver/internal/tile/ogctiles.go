@@ -66,13 +66,11 @@ func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, e
 // isTiled says why a collection has no tiles, nil if it has.
 func (v *view) isTiled(collection string) (err error) {
 	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
-		var c ask.Tiled
-		if c, err = v.collections.PinTiled(name); err == nil {
-			c.Release()
+		if _, err = v.TiledCollection(name); err == nil {
 		}
 	} else if p := v.single(collection); p != nil {
-		_, err = p.Get()
-	} else if b, berr := v.boundaries.Get(); berr != nil || !ask.HasType(b, collection) {
+		err = p.Err
+	} else if b, berr := v.Boundaries.Get(); berr != nil || !ask.HasType(b, collection) {
 		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
 	if ask.IsAbsent(err) {
@@ -126,7 +124,7 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 // tile that getTile gives for the same layers.
 func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		v := s.pinTiles()
+		v := viewOf(q.View)
 		defer v.release()
 		of, err := s.tiledBy(c, q, v)
 		if err != nil {
@@ -188,7 +186,7 @@ func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
 // describeTileset answers with a document about a tileset.
 func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		v := s.pinTiles()
+		v := viewOf(q.View)
 		defer v.release()
 		of, err := s.tiledBy(c, q, v)
 		if err != nil {

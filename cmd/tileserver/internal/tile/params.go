@@ -41,7 +41,7 @@ func (s *Room) layersParam() endpoint.Param {
 }
 
 // tiledNames are the layers that are one data set, for texts.
-func (s *Room) tiledNames() string { return "`" + strings.Join(s.TiledNames(), "`, `") + "`" }
+func (s *Room) tiledNames() string { return "`" + strings.Join(s.Views.TiledNames(), "`, `") + "`" }
 
 // doubledBy reads the parameter pixels. The deepest tiles have no others in them.
 func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {

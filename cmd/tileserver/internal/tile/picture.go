@@ -113,7 +113,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	}
 	var err error
 	if len(set.selectors) > 0 {
-		r, err := v.boundaries.Get()
+		r, err := v.Boundaries.Get()
 		if err != nil {
 			return dst, err
 		}

@@ -15,73 +15,120 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations are the generations that a tile is made from: of boundaries, and of the layers
-// of points in the order of the registry. A number is 0 if the layers use nothing of that
-// data set. As text it is the version of the TileJSON and a mark, "3.2.0-1f0c77ab". In a new
-// data directory numbers begin anew, and the mark differs.
+// generations are the generations that a tile is made from, by the names of their data sets. As
+// text they have a mark, "boundaries.3.places.2-1f0c77ab". In a new data directory numbers begin anew,
+// and the mark differs.
 type generations struct {
-	numbers []uint64 // at least leastNumbers; more do not end with 0
+	names   []string
+	numbers []uint64
 	mark    uint32
 }
 
-// leastNumbers is how many numbers every text has: those of boundaries, places and airports.
-// More follow only if there are more layers, so that addresses outlive changes of the
-// registry.
-const leastNumbers = 3
-
-func newGenerations(numbers, ids []uint64) generations {
-	for len(numbers) > leastNumbers && numbers[len(numbers)-1] == 0 {
-		numbers = numbers[:len(numbers)-1]
-	}
+// markOf is the mark of generations.
+func markOf(ids []uint64) uint32 {
 	h := web.HashStart
-	for _, id := range ids[:len(numbers)] {
+	for _, id := range ids {
 		h = h.Number(id)
 	}
-	return generations{numbers, uint32(h >> 32)}
+	return uint32(h >> 32)
+}
+
+func (g *generations) add(name string, number uint64) {
+	g.names, g.numbers = append(g.names, name), append(g.numbers, number)
 }
 
 func (g generations) String() string {
 	var b []byte
-	for _, n := range g.numbers {
+	for i, n := range g.numbers {
+		b = append(append(b, g.names[i]...), '.')
 		b = append(strconv.AppendUint(b, n, 10), '.')
 	}
-	return fmt.Sprintf("%s-%08x", b[:len(b)-1], g.mark)
+	return fmt.Sprintf("%s-%08x", b[:max(len(b)-1, 0)], g.mark)
 }
 
-// parseGenerations reads what String writes, of so many numbers at most, and nothing else: each
-// set of generations has one address.
-func parseGenerations(s string, most int) (g generations, ok bool) {
-	list, mark, ok := strings.Cut(s, "-")
-	parts := strings.SplitN(list, ".", most+1)
-	if !ok || len(parts) < leastNumbers || len(parts) > most {
+// number returns the generation of a data set, 0 if there is none.
+func (g *generations) number(name string) uint64 {
+	if i := slices.Index(g.names, name); i >= 0 {
+		return g.numbers[i]
+	}
+	return 0
+}
+
+// leastPlaces is how many numbers the addresses of releases up to 0.16 have at least: those of boundaries,
+// places and airports.
+const leastPlaces = 3
+
+// parseGenerations reads what String writes of some of the data sets, in their order, and nothing else: each
+// set of generations has one address. It also reads what releases up to 0.16 wrote, numbers alone
+// in the order of the data sets, "3.2.0-1f0c77ab".
+func parseGenerations(s string, sets []string) (g generations, ok bool) {
+	list, mark, ok := cutLast(s, "-")
+	parts := strings.SplitN(list, ".", 2*len(sets)+1)
+	if !ok || len(parts) > 2*len(sets) {
 		return g, false
 	}
 	m, err := strconv.ParseUint(mark, 16, 32)
 	g.mark = uint32(m)
-	for _, p := range parts {
-		n, perr := strconv.ParseUint(p, 10, 64)
-		g.numbers = append(g.numbers, n)
-		err = errors.Join(err, perr)
+	read := func(name, number string) bool {
+		n, perr := strconv.ParseUint(number, 10, 64)
+		g.add(name, n)
+		return perr == nil && strconv.FormatUint(n, 10) == number
 	}
-	last := g.numbers[len(parts)-1]
-	some := last != 0 || len(parts) == leastNumbers && slices.Max(g.numbers) > 0
-	return g, err == nil && some && g.String() == s
+	if err != nil || fmt.Sprintf("%08x", m) != mark {
+		return g, false
+	}
+	if _, err := strconv.ParseUint(parts[0], 10, 64); err == nil {
+		ok = len(parts) >= leastPlaces && len(parts) <= len(sets)
+		for i := range parts {
+			ok = ok && read(sets[i], parts[i])
+		}
+		last := len(parts) - 1
+		return g, ok && (parts[last] != "0" || len(parts) == leastPlaces && slices.Max(g.numbers) > 0)
+	}
+	if len(parts)%2 != 0 {
+		return g, false
+	}
+	for left := sets; len(parts) > 0; parts = parts[2:] {
+		at := slices.Index(left, parts[0])
+		if at < 0 || parts[1] == "0" || !read(parts[0], parts[1]) {
+			return g, false
+		}
+		left = left[at+1:]
+	}
+	return g, true
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(s, separator string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// sets are the data sets that tiles are made from, without collections.
+func (s *Room) sets() []string {
+	return append([]string{ask.BoundariesName}, s.Views.TiledNames()...)
 }
 
 // generations returns the generations from which the tiles of a set are made, without
 // collections.
-func (v *view) generations(set *layerSet) generations {
+func (v *view) generations(set *layerSet) (g generations) {
 	ids, _ := v.from(set, nil)
-	numbers := make([]uint64, 1+v.singles)
-	if ids[0] != 0 && v.boundaries.Handle != nil {
-		numbers[0] = v.boundaries.Handle.Manifest().Generation
-	}
-	for i := range numbers[1:] {
-		if m := v.points[i].Manifest(); ids[1+i] != 0 && m != nil {
-			numbers[1+i] = m.Generation
+	var of []uint64
+	add := func(name string, m *dataset.Manifest, id uint64) {
+		if id != 0 && m != nil {
+			g.add(name, m.Generation)
+			of = append(of, id)
 		}
 	}
-	return newGenerations(numbers, ids)
+	add(ask.BoundariesName, v.Boundaries.Manifest(), ids[0])
+	for i, p := range v.points[:v.singles] {
+		add(p.About.Name, p.Manifest, ids[1+i])
+	}
+	g.mark = markOf(of)
+	return g
 }
 
 // getPinnedTile answers GET /g/{generations}/tiles/{layers}/{z}/{x}/{file}: the
@@ -97,24 +144,32 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	g, ok := parseGenerations(values[0], 1+len(s.TiledNames()))
+	g, ok := parseGenerations(values[0], s.sets())
 	if !ok {
 		return dataset.ErrNoGeneration
 	}
-	points := s.PinTiled(nil, g.numbers[1:])
-	// The address names no generation of names: what it stands for has local ones of regions.
-	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), names: ask.Pin[ask.Names](nil), points: points, singles: len(points)}
-	defer v.release()
-	ids, errs := []uint64{v.boundaries.ID}, []error{v.boundaries.Err}
-	for i := range v.points {
-		ids, errs = append(ids, v.points[i].ID), append(errs, v.points[i].Err)
+	numbers := map[string]uint64{}
+	for i, name := range g.names {
+		numbers[name] = g.numbers[i]
 	}
-	for _, err := range errs {
+	// The address names no generation of names: what it stands for has local ones of regions.
+	of := s.Views.Generations(numbers, q.View.At)
+	defer of.Release()
+	v := viewOf(of)
+	defer v.release()
+	var ids []uint64
+	for _, name := range g.names {
+		id, err := v.Boundaries.ID, v.Boundaries.Err
+		if name != ask.BoundariesName {
+			p := v.single(name)
+			id, err = p.ID(), p.Err
+		}
 		if err != nil && !errors.Is(err, ask.ErrMissing) {
 			return err
 		}
+		ids = append(ids, id)
 	}
-	if newGenerations(g.numbers, ids).mark != g.mark {
+	if markOf(ids) != g.mark {
 		return dataset.ErrPruned
 	}
 	v.double = doubledBy(q, f.Picture(), t.Z)

@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -39,11 +40,11 @@ func TestPinnedTiles(t *testing.T) {
 		t.Errorf("pinned without being asked: %s", plain)
 	}
 	first := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
-	if !strings.HasPrefix(first, "/g/1.1.0-") || !strings.HasSuffix(first, "/tiles/country,places/3/4/2.mvt") {
+	if !strings.HasPrefix(first, "/g/boundaries.1.places.1-") || !strings.HasSuffix(first, "/tiles/country,places/3/4/2.mvt") {
 		t.Fatalf("pinned to %s", first)
 	}
 	places := pinnedTiles(f, "/tiles/places.json?pinned=true")
-	if !strings.HasPrefix(places, "/g/0.1.0-") {
+	if !strings.HasPrefix(places, "/g/places.1-") {
 		t.Fatalf("pinned to %s", places)
 	}
 	same, res := f.Get("/tiles/country,places/3/4/2.mvt"), f.Get(first)
@@ -56,11 +57,23 @@ func TestPinnedTiles(t *testing.T) {
 		t.Errorf("304: %d %v", res.StatusCode, res.Header)
 	}
 
+	// Addresses that releases up to 0.16 gave still answer.
+	id := func(s dataset.Status) uint64 { return ask.IdentityOf(s.Serving) }
+	mark := uint32(web.HashStart.Number(id(f.Config.Boundaries.Status())).Number(id(f.Config.Places.Status())).Number(0) >> 32)
+	for address, status := range map[string]int{
+		fmt.Sprintf("/g/1.1.0-%08x/tiles/country,places/3/4/2.mvt", mark):   200,
+		fmt.Sprintf("/g/1.1.0-%08x/tiles/country,places/3/4/2.mvt", mark+1): 410,
+	} {
+		if res := f.Get(address); res.StatusCode != status || status == 200 && servertest.Body(t, res) != want {
+			t.Errorf("%s: %d", address, res.StatusCode)
+		}
+	}
+
 	// Another generation of one of them leaves the address as it was.
 	f.Publish(catalogue.Boundaries.Name)
 	f.Poll()
 	second := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
-	if !strings.HasPrefix(second, "/g/2.1.0-") {
+	if !strings.HasPrefix(second, "/g/boundaries.2.places.1-") {
 		t.Fatalf("pinned to %s", second)
 	}
 	if pinnedTiles(f, "/tiles/places.json?pinned=true") != places {
@@ -81,16 +94,16 @@ func TestPinnedTiles(t *testing.T) {
 		status int
 		typ    string
 	}{
-		{strings.Replace(first, "1.1.0", "9.1.0", 1), 404, "generation-unknown"},
-		{strings.Replace(first, "1.1.0", "1.1.1", 1), 404, "generation-unknown"}, // no airports here
-		{strings.Replace(first, "1.1.0", "01.1.0", 1), 404, "generation-unknown"},
-		{strings.Replace(first, "1.1.0-", "1.1-", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.9.places.1", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.1.places.1.airports.1", 1), 404, "generation-unknown"}, // no airports here
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.01.places.1", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "boundaries.1.places.1-", "places.1.boundaries.1-", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "-", "-0", 1), 404, "generation-unknown"},
-		{strings.Replace(first, "1.1.0", "0.0.0", 1), 404, "generation-unknown"},
-		{strings.Replace(first, "1.1.0", "1.0.0", 1), 410, "generation-gone"}, // the mark of others
-		{strings.Replace(first, "1.1.0", "99999999999999999999.1.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.0.places.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.1", 1), 410, "generation-gone"}, // the mark of others
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.99999999999999999999.places.1", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "country", "nowhere", 1), 404, "unknown-layer"},
-		{strings.Replace(places, "places", "country", 1), 404, "dataset-missing"},
+		{strings.Replace(places, "tiles/places", "tiles/country", 1), 404, "dataset-missing"},
 		{strings.Replace(first, "/3/4/2", "/3/9/2", 1), 404, "tile-outside"},
 		{"/tiles/country.json?pinned=maybe", 400, "bad-parameter"},
 	} {
@@ -156,7 +169,7 @@ func TestIdentity(t *testing.T) {
 
 func TestPinnedByDefault(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.All...)
-	if got := pinnedTiles(f, "/tiles/country.json"); !strings.HasPrefix(got, "/g/1.0.0-") {
+	if got := pinnedTiles(f, "/tiles/country.json"); !strings.HasPrefix(got, "/g/boundaries.1-") {
 		t.Errorf("pinned to %s", got)
 	}
 	plain, pinned := f.Get("/tiles/country.json?pinned=false"), f.Get("/tiles/country.json")

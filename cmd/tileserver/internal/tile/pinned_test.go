@@ -7,24 +7,46 @@ import (
 	"pgregory.net/rapid"
 )
 
+var someSets = []string{"boundaries", "places", "airports", "bus-stops"}
+
 // Every set of generations has one text, which reads as itself.
 func TestGenerationsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		numbers := rapid.SliceOfN(rapid.Uint64(), leastNumbers, 6).Draw(t, "numbers")
-		g := newGenerations(numbers, rapid.SliceOfN(rapid.Uint64(), 6, 6).Draw(t, "ids"))
-		back, ok := parseGenerations(g.String(), 6)
-		if slices.Max(g.numbers) > 0 && (!ok || back.mark != g.mark || !slices.Equal(back.numbers, g.numbers)) {
+		g := generations{mark: rapid.Uint32().Draw(t, "mark")}
+		for _, name := range someSets {
+			if n := rapid.Uint64().Draw(t, "number"); n > 0 && rapid.Bool().Draw(t, "named") {
+				g.add(name, n)
+			}
+		}
+		back, ok := parseGenerations(g.String(), someSets)
+		if len(g.names) > 0 && (!ok || back.mark != g.mark || !slices.Equal(back.names, g.names) || !slices.Equal(back.numbers, g.numbers)) {
 			t.Fatalf("%s became %s, %v", g, back, ok)
 		}
 	})
 }
 
+// Addresses of releases up to 0.16 have numbers alone.
+func TestOlderGenerations(t *testing.T) {
+	for text, want := range map[string][]uint64{
+		"3.2.0-1f0c77ab": {3, 2, 0}, "0.0.1-00000000": {0, 0, 1}, "0.0.0.7-ffffffff": {0, 0, 0, 7},
+		"0.0.0-00000000": nil, "3.2-00000000": nil, "3.2.0.0-00000000": nil, "1.2.3.4.5-00000000": nil, "03.2.0-00000000": nil, "+3.2.0-00000000": nil, "3.2.0-1F0C77AB": nil, "3.2.0-1f0c": nil,
+		"places.2.boundaries.3-00000000": nil, "boundaries.0-00000000": nil, "boundaries.3.boundaries.3-00000000": nil, "planets.1-00000000": nil, "boundaries-00000000": nil, "-00000000": nil,
+		"boundaries.3-00000000": {3}, "places.2.bus-stops.1-00000000": {2, 1},
+	} {
+		g, ok := parseGenerations(text, someSets)
+		if ok != (want != nil) || ok && !slices.Equal(g.numbers, want) {
+			t.Errorf("%s: %v, %v", text, g, ok)
+		}
+	}
+}
+
 func FuzzParseGenerations(f *testing.F) {
-	for _, s := range []string{"1.2.3-00000000", "1.2-0", "0.0.0-00000000", "+1.2.3-00000000", "1.2.3.4-ffffffff", "1.2.3.0-00000000", "0.0.0.1-00000000", "-", ""} {
+	for _, s := range []string{"boundaries.1.places.2-00000000", "1.2.3-00000000", "1.2-0", "0.0.0-00000000", "+1.2.3-00000000", "1.2.3.4-ffffffff", "1.2.3.0-00000000", "0.0.0.1-00000000", "-", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if g, ok := parseGenerations(s, 4); ok && g.String() != s {
+		g, ok := parseGenerations(s, someSets)
+		if older := ok && s[0] >= '0' && s[0] <= '9'; ok && !older && g.String() != s {
 			t.Errorf("%q reads as %s", s, g)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
@@ -13,7 +12,6 @@ import (
 
 // Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
-	ask.Sets
 	// EmptyTile is the status of a vector tile that has nothing in it, since
 	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int

@@ -40,7 +40,7 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := s.pinTiles()
+	v := viewOf(q.View)
 	defer v.release()
 	var set *layerSet
 	if list != "" {
@@ -63,9 +63,9 @@ type styling struct {
 }
 
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []under.Map) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names)).Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.boundaries.ID)
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names)).Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
-		h = h.Number(v.points[i].ID)
+		h = h.Number(v.points[i].ID())
 	}
 	from, _ := v.from(set, nil)
 	h = h.Number(from[1+v.singles])

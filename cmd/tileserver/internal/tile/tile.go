@@ -34,7 +34,7 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := s.pinTiles()
+	v := viewOf(q.View)
 	defer v.release()
 	v.double = doubledBy(q, f.Picture(), t.Z)
 	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
@@ -101,7 +101,7 @@ func (s *Room) empty(f web.Form, how manner) int {
 func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	if v.naming.lang != "" && len(set.selectors) > 0 {
-		from = append(from, v.names.ID)
+		from = append(from, v.Names.ID)
 	}
 	h := s.TagStart
 	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
@@ -260,7 +260,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)
 	if len(set.selectors) > 0 {
-		b, err := v.boundaries.Get()
+		b, err := v.Boundaries.Get()
 		if err != nil {
 			return dst, err
 		}
@@ -275,7 +275,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 // at start, and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
-		l, err := v.tiler(&p)
+		l, err := v.tiler(p)
 		if err != nil {
 			return dst, err
 		}
@@ -283,7 +283,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, p.Name, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.About.Name, l, t, v.naming); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

@@ -82,7 +82,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
 	picture := pictureFile(q)
-	v := s.pinTiles()
+	v := viewOf(q.View)
 	defer v.release()
 	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
 	if q.Err != nil {
@@ -160,7 +160,7 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 	}
 	from = ids[1+v.singles]
 	if v.named(set) {
-		h = h.Number(v.names.ID)
+		h = h.Number(v.Names.ID)
 	}
 	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
 }
@@ -195,11 +195,11 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	var extent quadkey.Extent
 	var credits []string
 	if len(set.selectors) > 0 {
-		b, err := v.boundaries.Get()
+		b, err := v.Boundaries.Get()
 		if err != nil {
 			return nil, err
 		}
-		credits = catalogue.AppendCredits(credits, v.boundaries.Handle.Manifest())
+		credits = catalogue.AppendCredits(credits, v.Boundaries.Manifest())
 		for _, t := range b.Types() {
 			if !slices.Contains(set.types, t.Name) {
 				continue
@@ -212,21 +212,20 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				doc.VectorLayers = append(doc.VectorLayers, l)
 			}
 		}
-		if v.named(set) && v.names.Handle != nil {
-			credits = catalogue.AppendCredits(credits, v.names.Handle.Manifest())
+		if v.named(set) && v.Names.Handle != nil {
+			credits = catalogue.AppendCredits(credits, v.Names.Manifest())
 		}
 		if err := b.Extent(ctx, set.selectors, &extent); err != nil && !errors.Is(err, tiles.ErrNotFound) {
 			return nil, err
 		}
 	}
 	for _, p := range v.of(set) {
-		l, err := p.Get()
-		if err != nil {
-			return nil, err
+		if p.Err != nil {
+			return nil, p.Err
 		}
-		about := l.Info()
+		about := p.Info()
 		bounds := about.Bounds
-		if m := p.Manifest(); m != nil {
+		if m := p.Manifest; m != nil {
 			credits = catalogue.AppendCredits(credits, m)
 			if b := m.Bounds; len(b) == 4 && [4]float64(b) != [4]float64{} {
 				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
@@ -236,8 +235,8 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			credits = append(credits, c)
 		}
 		extent.Add(bounds)
-		layer := describePoints(p.Name, about)
-		if p.Name == ask.PlacesLayer && v.naming.lang != "" {
+		layer := describePoints(p.About.Name, about)
+		if p.About.Name == ask.PlacesLayer && v.naming.lang != "" {
 			layer.Fields = maps.Clone(layer.Fields)
 			layer.Fields[v.naming.key()] = "String"
 		}
@@ -245,11 +244,14 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
 	}
 	// Semantic, and larger after every publication.
-	numbers := v.generations(set).numbers
-	for _, n := range numbers[leastNumbers:] {
-		numbers[leastNumbers-1] += n
+	g := v.generations(set)
+	boundaries, places, others := g.number(ask.BoundariesName), g.number(ask.PlacesName), uint64(0)
+	for i, name := range g.names {
+		if name != ask.BoundariesName && name != ask.PlacesName {
+			others += g.numbers[i]
+		}
 	}
-	doc.Version = fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
+	doc.Version = fmt.Sprintf("%d.%d.%d", boundaries, places, others)
 	doc.Attribution = strings.Join(credits, " | ")
 	lon, lat, zoom := extent.Center(1, dataZoom)
 	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }

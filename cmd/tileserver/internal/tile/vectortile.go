@@ -18,7 +18,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
-		b, err := v.boundaries.Get()
+		b, err := v.Boundaries.Get()
 		if err != nil {
 			return dst, err
 		}
@@ -48,15 +48,15 @@ func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) 
 // appendPoints appends the layers of points that a set has.
 func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
-		from, err := v.tiler(&p)
+		from, err := v.tiler(p)
 		if err != nil {
 			return dst, err
 		}
 		write := writeFeatures
-		if k := known[p.Name]; k != nil {
+		if k := known[p.About.Name]; k != nil {
 			write = k.write
 		}
-		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error {
+		if dst, err = appendLayer(dst, p.About.Name, t, func(l *pointLayer) error {
 			l.names = v.naming
 			return write(ctx, from, l)
 		}); err != nil {

@@ -14,50 +14,41 @@ import (
 	"quadrille/tiles"
 )
 
-// view is one generation of each data set that the tiles of a request are made
-// from.
+// view is what the tiles of a request are made from.
 type view struct {
-	boundaries ask.Pinned[ask.Boundaries]
-	names      ask.Pinned[ask.Names] // of regions, in languages
+	ask.View
 	// points are layers of points: all singles, which are one data set each, in the order of
 	// the registry, and then the collections that were asked for.
-	points  []ask.Tiled
+	points  []*ask.Layer
 	singles int
-	// collections are those that the client may ask for. It is nil if there are none.
-	collections *ask.Collections
-	naming      naming // of its places and regions
-	double      bool   // maps draw its tiles twice as large
+	naming  naming // of its places and regions
+	double  bool   // maps draw its tiles twice as large
 }
 
 // views are reused memory, so that sending a tile that is kept allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
-// pinTiles pins all data sets except collections, since a list of layers may name any
-// collection. The caller releases the view.
-func (s *Room) pinTiles() *view {
+// viewOf returns what tiles are made from, without collections, since a list of layers may name any
+// collection. The caller releases it, before the view that it is of.
+func viewOf(of ask.View) *view {
 	v := views.Get().(*view)
-	v.boundaries, v.names, v.collections = ask.Pin(s.Boundaries), ask.Pin(s.Names), s.Collections
-	v.points = s.PinTiled(v.points, nil)
+	v.View = of
+	v.points = of.AppendTiled(v.points)
 	v.singles = len(v.points)
 	return v
 }
 
 func (v *view) release() {
-	v.boundaries.Release()
-	v.names.Release()
-	for i := range v.points {
-		v.points[i].Release()
-	}
 	clear(v.points)
 	*v = view{points: v.points[:0]}
 	views.Put(v)
 }
 
 // single returns the layer of a name that is one data set, nil if there is none.
-func (v *view) single(name string) *ask.Tiled {
-	for i := range v.points[:v.singles] {
-		if v.points[i].Name == name {
-			return &v.points[i]
+func (v *view) single(name string) *ask.Layer {
+	for _, p := range v.points[:v.singles] {
+		if p.About.Name == name {
+			return p
 		}
 	}
 	return nil
@@ -65,7 +56,7 @@ func (v *view) single(name string) *ask.Tiled {
 
 // types returns the names of the region types, none if boundaries cannot be read.
 func (v *view) types() (names []string) {
-	if b, err := v.boundaries.Get(); err == nil {
+	if b, err := v.Boundaries.Get(); err == nil {
 		for _, t := range b.Types() {
 			names = append(names, t.Name)
 		}
@@ -76,18 +67,17 @@ func (v *view) types() (names []string) {
 // all are the region types and the singles that are published. One that cannot be read must
 // not be passed over in silence.
 func (v *view) all() (types, points []string, err error) {
-	_, published, err := v.boundaries.Have()
-	for i := range v.points[:v.singles] {
-		p := &v.points[i]
-		switch _, perr := p.Get(); {
-		case perr == nil:
-			points = append(points, p.Name)
-		case !errors.Is(perr, ask.ErrMissing) && err == nil:
-			err = perr
+	_, published, err := v.Boundaries.Have()
+	for _, p := range v.points[:v.singles] {
+		switch {
+		case p.Err == nil:
+			points = append(points, p.About.Name)
+		case !errors.Is(p.Err, ask.ErrMissing) && err == nil:
+			err = p.Err
 		}
 	}
 	if err == nil && !published && points == nil {
-		err = v.boundaries.Err
+		err = v.Boundaries.Err
 	}
 	return v.types(), points, err
 }
@@ -100,7 +90,7 @@ func (v *view) pinCollections(points []string) error {
 		if !ok {
 			continue
 		}
-		c, err := v.collections.PinTiled(name)
+		c, err := v.TiledCollection(name)
 		switch {
 		case errors.Is(err, ask.ErrNoLayer):
 			return v.unknownLayer()
@@ -115,10 +105,10 @@ func (v *view) pinCollections(points []string) error {
 // pinPublic takes the collections that all may see, at most as many as a list may name.
 // A collection that cannot be read, or has been removed, must not hide the others.
 func (v *view) pinPublic() (names []string) {
-	for _, name := range v.collections.Names() {
-		if c, err := v.collections.PinTiled(name); err == nil {
+	for _, name := range v.CollectionNames() {
+		if c, err := v.TiledCollection(name); err == nil {
 			v.points = append(v.points, c)
-			names = append(names, c.Name)
+			names = append(names, c.About.Name)
 		}
 		if len(names) == endpoint.MaxList {
 			break
@@ -128,18 +118,18 @@ func (v *view) pinPublic() (names []string) {
 }
 
 // of returns the layers of points of a set, in the order of the view.
-func (v *view) of(set *layerSet) (list []ask.Tiled) {
-	for i := range v.points {
-		if p := &v.points[i]; len(list) < len(set.points) && p.Name == set.points[len(list)] {
-			list = append(list, *p)
+func (v *view) of(set *layerSet) (list []*ask.Layer) {
+	for _, p := range v.points {
+		if len(list) < len(set.points) && p.About.Name == set.points[len(list)] {
+			list = append(list, p)
 		}
 	}
 	return list
 }
 
 // tiler is a layer of the view.
-func (v *view) tiler(p *ask.Tiled) (feature.Tiler, error) {
-	l, err := p.Get()
+func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
+	l, err := p.Tiler()
 	if of, ok := l.(ask.Places); ok && v.double {
 		l = doubled{of}
 	}
@@ -153,25 +143,24 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
 	if len(set.selectors) > 0 {
-		ids[first] = v.boundaries.ID
+		ids[first] = v.Boundaries.ID
 	}
 	left, collections, only := set.points, web.HashStart, uint64(0)
-	for i := range v.points {
-		p := &v.points[i]
-		has := len(left) > 0 && p.Name == left[0]
+	for i, p := range v.points {
+		has := len(left) > 0 && p.About.Name == left[0]
 		if has {
-			left, live = left[1:], live || p.Live
+			left, live = left[1:], live || p.About.Live
 		}
 		switch {
 		case i < v.singles && has:
-			ids = append(ids, p.ID)
+			ids = append(ids, p.ID())
 		case i < v.singles:
 			ids = append(ids, 0)
 		case has:
-			if only = p.ID; collections != web.HashStart {
+			if only = p.ID(); collections != web.HashStart {
 				only = 0
 			}
-			collections = collections.Number(p.ID)
+			collections = collections.Number(p.ID())
 		}
 	}
 	if collections == web.HashStart {
@@ -184,8 +173,8 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	var now []string
 	for _, p := range v.of(set) {
-		if p.Live {
-			now = append(now, p.Name)
+		if p.About.Live {
+			now = append(now, p.About.Name)
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return slices.Contains(now, name) })
@@ -195,8 +184,8 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 // unknownLayer says which layers there are.
 func (v *view) unknownLayer() error {
 	names := v.types()
-	for i := range v.points[:v.singles] {
-		names = append(names, v.points[i].Name)
+	for _, p := range v.points[:v.singles] {
+		names = append(names, p.About.Name)
 	}
 	names = append(append(names, allLayers), v.pinPublic()...)
 	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+

@@ -2,8 +2,8 @@
 // parameters, decides whether the client has the answer already, compresses, keeps
 // and writes answers, and counts, logs and traces all of it.
 //
-// It imports no domain. A room, a package of endpoints that answer one kind of
-// question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
+// Of the domains it knows no more than that a question takes a view of them, ask.View. A room, a
+// package of endpoints that answer one kind of question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
 // metrics and the checks of parameters read that declaration; nothing is found out
 // from the text of a path. A room also contributes the kinds of errors it meets, of
 // which an answer in the form of RFC 9457 is made.
@@ -32,6 +32,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
@@ -88,6 +89,9 @@ type Config struct {
 	Tracer      trace.Tracer
 	TraceSample float64
 
+	// Views are those that questions take of the data sets. If it is nil, nothing is published.
+	Views *ask.Views
+
 	// Kinds are the errors of the rooms, and of what they stand on. Errors of requests to
 	// any endpoint need not be among them.
 	Kinds []Kind
@@ -104,9 +108,10 @@ type Config struct {
 }
 
 // Kit is what every room of endpoints stands on: admission, conditions, kept
-// answers, problems, logs, metrics and traces. It knows no data set. Everything in
-// it may be used by any number of requests at once.
+// answers, problems, logs, metrics and traces. It takes a view of the data sets for each request, and
+// knows none of them. Everything in it may be used by any number of requests at once.
 type Kit struct {
+	Views *ask.Views
 	table
 	journal
 	dates dates
@@ -146,6 +151,7 @@ func New(cfg *Config) *Kit {
 			},
 			ids: newRequestIDs(), log: cfg.Log, access: cfg.AccessLog,
 		},
+		Views:        cfg.Views,
 		TagStart:     HashStart.Bytes(cfg.Version),
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
@@ -155,6 +161,9 @@ func New(cfg *Config) *Kit {
 		Now:          time.Now,
 		metrics:      cfg.Metrics,
 		Guarding:     cfg.Guard,
+	}
+	if s.Views == nil {
+		s.Views = ask.NewViews(ask.Sets{})
 	}
 	if s.Processors = cfg.Processors; s.Processors == nil {
 		s.Processors = AllProcessors()

@@ -27,6 +27,10 @@ func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 		if s.Asked != nil {
 			q.Asked = func(name string) { s.Asked(of, name) }
 		}
+		if of.Cost != endpoint.Followed {
+			q.View = s.Views.Take(s.Clock())
+			defer q.View.Release()
+		}
 		return of.Handle(c, q)
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/fence"
 	"quadrille/cellstore"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/live"
@@ -42,8 +41,8 @@ var (
 
 // Config says how events are sent.
 type Config struct {
-	Live       *live.Store
-	Boundaries *dataset.Live[ask.Boundaries]
+	Live  *live.Store
+	Views *ask.Views // by which fences are judged
 	// Processors lets fences take turns on the processors with requests. All hooks count
 	// as one client. Nil means all processors of the machine.
 	Processors *web.Processors
@@ -242,7 +241,7 @@ func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Def
 	}
 	fences, err := d.fences()
 	if err == nil {
-		err = follow.CheckRegions(ctx, &fences, s.Boundaries)
+		err = follow.CheckRegions(ctx, &fences, s.Views)
 	}
 	if err != nil {
 		return st, false, err

@@ -25,7 +25,7 @@ import (
 // file's own wins.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
-	f, err := in.Open(ourairports.Member)
+	f, err := in.Open(ourairports.Member, source.WantRows)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}

@@ -12,7 +12,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -61,6 +60,9 @@ type Input struct {
 	// If it is empty, the source's own view is taken, which mostly shows who
 	// controls an area. Only layers of countries have such views.
 	Worldview string
+	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
+	// windows-1252 where they can be nothing else.
+	Encoding string
 	// LongEdges is how edges wider than 180° are meant.
 	LongEdges build.LongEdges
 
@@ -499,8 +501,8 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	}
 	fromZoom := 0 // of lines, as Natural Earth's column says
 	if written := c.written("min_zoom"); isLines && written != "" {
-		zoom, err := strconv.ParseFloat(written, 64)
-		if err != nil || !(zoom >= 0 && zoom <= 13) {
+		zoom, number := source.Decimal(written, 13)
+		if !number || zoom < 0 {
 			file.badZooms, file.badZoom = file.badZooms+1, cmp.Or(file.badZoom, f.Line)
 		} else {
 			fromZoom = int(zoom)

@@ -139,14 +139,11 @@ func newColumns(f *source.Feature) *columns {
 	return c
 }
 
-// text returns the first of the named columns that is known. Natural Earth
-// writes -99, -1 and -099 for unknown values.
+// text returns the first of the named columns that is known.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
 		c.known[name] = true
-		switch s := c.written(name); s {
-		case "", "-", "-1", "-99", "-099", "-9999":
-		default:
+		if s := c.written(name); s != "" && !source.UnknownCodes.Has([]byte(s)) {
 			return s
 		}
 	}
@@ -238,10 +235,9 @@ func (c *columns) label() (l build.Label, ok bool) {
 		if _, has := c.folded[name]; !has || text == "" && c.folded[name] == "" {
 			return 0, false
 		}
-		f, err := strconv.ParseFloat(text, 64)
-		bad := err != nil || math.IsNaN(f) || math.IsInf(f, 0)
-		ok = ok && !bad
-		return f, !bad
+		f, number := source.Decimal(text, math.MaxFloat64)
+		ok = ok && number
+		return f, number
 	}
 	x, hasX := known("label_x")
 	y, hasY := known("label_y")

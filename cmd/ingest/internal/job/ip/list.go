@@ -36,12 +36,6 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	switch {
-	case !in.Released.IsZero():
-		f.Modified = in.Released
-	case !f.Packed.IsZero():
-		f.Modified = f.Packed
-	}
 	s := &listSource{in: in, file: f}
 	objects, err := objectSchema(f.Reader())
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
-	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/mmdb"
@@ -60,12 +59,9 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	if isSet {
 		return openSetSource(in, memory)
 	}
-	f, err := source.OpenMember(in.Path, match)
+	f, err := in.Open(match, source.WantAddresses)
 	if err != nil {
 		return nil, err
-	}
-	if err := job.RefuseForeign(f, job.OfAddresses); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
 		if err := f.Close(); err != nil {
@@ -79,8 +75,8 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 // lookIntoZip finds the member of a zip archive that is the source: match is
 // true for its name. For a file that is not a zip archive match is nil.
 func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
-	head, err := job.FirstBytes(name)
-	if err != nil || !strings.HasPrefix(head, "PK\x03\x04") {
+	packed, err := source.IsArchive(name)
+	if err != nil || !packed {
 		return false, nil, err
 	}
 	a, err := source.OpenArchive(name)

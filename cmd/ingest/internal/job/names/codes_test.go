@@ -81,7 +81,7 @@ func TestRealCodesOfAirports(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ := jobtest.Open(t, c, catalogue.NameIndex)
-	f, err := in.Open(nil)
+	f, err := in.Open(nil, "rows")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
-	file, err := source.OpenMember(f.Path, geonames.Member)
+	file, err := f.Open(geonames.Member, source.WantRows)
 	if err != nil {
 		return err
 	}

@@ -15,21 +15,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/testfile"
 )
 
 // readPoints reads all of a text as GeoJSON, byte by byte if slow.
-func readPoints(text string, names pointtable.Columns, slow bool) (found []source.Point, bad []string, err error) {
+func readPoints(text string, names pointtable.Columns, slow bool) (found []record, bad []string, err error) {
 	in := io.Reader(strings.NewReader(text))
 	if slow {
 		in = iotest.OneByteReader(in)
 	}
-	j, f := &pointsJob{of: Collection{Columns: names}}, &pointFile{Input: job.Input{Path: "f"}, format: pointsJSON}
-	for p, e := range j.features(f, geojson.Read(in, "f", nil), nil) {
+	j, f := &pointsJob{of: Collection{Columns: names}}, &pointFile{File: &features.File{File: &format.File{Path: "f"}}}
+	for p, e := range j.records(f, &format.Layer{Features: geojson.Read(in, "f", nil)}) {
 		var record *source.BadRecord
 		switch {
 		case e == nil:
@@ -46,8 +48,8 @@ func readPoints(text string, names pointtable.Columns, slow bool) (found []sourc
 
 func TestPointsOfGeoJSON(t *testing.T) {
 	const point = `{"type":"Point","coordinates":[8.5,47.25,400]}`
-	at := func(id, properties string, line int) source.Point {
-		p := source.Point{ID: id, Lat: 47.25, Lon: 8.5, Line: line}
+	at := func(id, properties string, line int) record {
+		p := record{ID: id, Lat: 47.25, Lon: 8.5, Line: line}
 		if properties != "" {
 			p.Properties = []byte(properties)
 		}
@@ -56,29 +58,29 @@ func TestPointsOfGeoJSON(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text  string
 		names pointtable.Columns
-		want  []source.Point
+		want  []record
 		bad   []string
 	}{
 		"as spelt": {
 			text: `{"type":"Feature","properties":{ "a" : [1, {"b":"\u00e9"}] ,"n":1.50},"geometry":` + point + `}`,
-			want: []source.Point{at("", `{"a":[1, {"b":"\u00e9"}],"n":1.50}`, 1)},
+			want: []record{at("", `{"a":[1, {"b":"\u00e9"}],"n":1.50}`, 1)},
 		},
 		"members in any order": {
 			text: "{\"features\":[\n{\"geometry\":{\"coordinates\":[[8.5,47.25]],\"type\":\"MultiPoint\"},\"id\":7,\"type\":\"Feature\"}],\"type\":\"FeatureCollection\"}",
-			want: []source.Point{at("7", "", 2)},
+			want: []record{at("7", "", 2)},
 		},
 		"property id": {
 			text: `{"type":"Feature","properties":{"id":"own"},"geometry":` + point + `} {"type":"Feature","properties":{"a":1,"id":2,"b":3},"geometry":` + point + `}`,
-			want: []source.Point{at("own", "", 1), at("2", `{"a":1,"b":3}`, 1)},
+			want: []record{at("own", "", 1), at("2", `{"a":1,"b":3}`, 1)},
 		},
 		"id of no kind": {
 			text: `{"type":"Feature","properties":{"id":[1]},"geometry":` + point + `}`,
-			want: []source.Point{at("", "", 1)},
+			want: []record{at("", "", 1)},
 		},
 		"told": {
 			text:  `{"type":"Feature","id":1,"properties":{"ref":"r","name":"old","label":"new"},"geometry":` + point + `}`,
 			names: pointtable.Columns{ID: "ref", Name: "label"},
-			want:  []source.Point{at("r", `{"name":"new"}`, 1)},
+			want:  []record{at("r", `{"name":"new"}`, 1)},
 		},
 		"told and not there": {
 			text:  `{"type":"Feature","id":1,"geometry":` + point + `}`,
@@ -87,11 +89,11 @@ func TestPointsOfGeoJSON(t *testing.T) {
 		},
 		"expires": {
 			text: `{"type":"Feature","expires":"2090-01-01T00:00:00Z","geometry":` + point + `} {"type":"Feature","expires":null,"geometry":` + point + `}`,
-			want: []source.Point{{Lat: 47.25, Lon: 8.5, Line: 1, Expires: []byte(`"2090-01-01T00:00:00Z"`)}, at("", "", 1)},
+			want: []record{{Lat: 47.25, Lon: 8.5, Line: 1, Expires: []byte(`"2090-01-01T00:00:00Z"`)}, at("", "", 1)},
 		},
 		"long expires":  {text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`, bad: []string{"f:1: " + source.TooLarge + ": expires: it is longer than 256 bytes"}},
-		"bare geometry": {text: point, want: []source.Point{at("", "", 1)}},
-		"twice":         {text: `{"type":"Feature","properties":{"id":1,"a":1,"id":2,"a":2},"geometry":` + point + `}`, want: []source.Point{at("2", `{"a":1,"a":2}`, 1)}},
+		"bare geometry": {text: point, want: []record{at("", "", 1)}},
+		"twice":         {text: `{"type":"Feature","properties":{"id":1,"a":1,"id":2,"a":2},"geometry":` + point + `}`, want: []record{at("2", `{"a":1,"a":2}`, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, slow := range []bool{false, true} {

@@ -2,6 +2,7 @@
 package points
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,10 +18,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/encoding"
-
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
@@ -89,7 +89,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	defer func() { j.tally.Report(j.rep) }()
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		j.dir = filepath.Dir(b.Dir())
-		defer func() { err = errors.Join(err, j.close()) }()
+		defer func() { err = errors.Join(err, j.input.Close()) }()
 		if err := j.open(paths); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		j.note(&meta)
 		m.Bad, m.Records, m.Bounds = j.tally.Counts(), map[string]int64{"points": meta.Points}, meta.Bounds[:]
 		for _, f := range j.files {
-			m.Sources = append(m.Sources, f.src...)
+			m.Sources = append(m.Sources, f.Sources...)
 		}
 		return meta, nil
 	})
@@ -148,9 +148,8 @@ type pointsJob struct {
 	tally *job.Tally
 	dir   string
 	files []*pointFile
-	text  encoding.Encoding // that is named; nil for UTF-8
-	empty *source.Words     // of files that are no tables, and not nil
-	temp  []string          // files to remove
+	input *features.Files
+	empty *source.Words // of files that are no tables, and not nil
 
 	near    func(*points.Point) string // names the place at a point
 	first   *points.Point              // that is good
@@ -168,7 +167,7 @@ type pointsJob struct {
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
 	j.near = func(*points.Point) string { return "" }
-	j.empty = source.NewWords(of.Empty...)
+	j.empty, j.input = source.NewWords(of.Empty...), &features.Files{}
 	if of.Empty != nil {
 		j.of.Columns.Empty = j.empty
 	}
@@ -176,13 +175,13 @@ func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 }
 
 // tables reports whether the files are tables.
-func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].format == pointsTable }
+func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].Format.Untyped }
 
 // newest returns when the newest of the files was changed.
 func (j *pointsJob) newest() (t time.Time) {
 	for _, f := range j.files {
-		if f.modified.After(t) {
-			t = f.modified
+		if f.Modified.After(t) {
+			t = f.Modified
 		}
 	}
 	return t
@@ -217,8 +216,8 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 		return err
 	}
 	advice := "put the longitude first in the coordinates of " + f.Path
-	switch c := f.columns; {
-	case f.format != pointsTable:
+	switch c := f.taken; {
+	case !f.Format.Untyped:
 	case c.Lat != c.Lon:
 		advice = fmt.Sprintf("give --lat=%q --lon=%q", c.Lon, c.Lat)
 	case c.Order == pointtable.LatLon:
@@ -234,7 +233,7 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 
 // checked makes points of what a reader yields. A point that a collection cannot have
 // is a bad record.
-func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error) bool)) func(func(points.Point, error) bool) {
+func (j *pointsJob) checked(f *pointFile, records iter.Seq2[record, error]) iter.Seq2[points.Point, error] {
 	return func(yield func(points.Point, error) bool) {
 		for rec, err := range records {
 			var p points.Point
@@ -268,7 +267,7 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 	}
 }
 
-func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Point, error) {
+func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, error) {
 	p := points.Point{ID: rec.ID, Lat: rec.Lat, Lon: rec.Lon, Line: at}
 	refuse := func(reason string, err error) (points.Point, error) {
 		return points.Point{}, &source.BadRecord{Source: f.Path, Line: rec.Line, Reason: reason, Detail: err.Error()}
@@ -407,16 +406,16 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 func (j *pointsJob) note(meta *live.Meta) {
 	for _, f := range j.files {
 		var taken []string
-		if c := f.columns; f.format == pointsTable && c.Lat == c.Lon {
+		if c := f.taken; f.Format.Untyped && c.Lat == c.Lon {
 			taken = append(taken, strings.TrimSuffix(fmt.Sprintf("positions from %q in the order %s", c.Lat, c.Order), " in the order "))
-		} else if f.format == pointsTable {
+		} else if f.Format.Untyped {
 			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
 		if note := f.emptied.Note(source.NoteEmptied); note != "" {
 			j.rep.Note(f.Path + ": " + note)
 		}
-		if f.columns != nil && f.columns.ID != "" {
-			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
+		if f.taken != nil && f.taken.ID != "" {
+			taken = append(taken, fmt.Sprintf("id from %q", f.taken.ID))
 		}
 		if taken != nil {
 			j.rep.Note(filepath.Base(f.Path) + ": " + strings.Join(taken, ", "))
@@ -439,7 +438,7 @@ func (j *pointsJob) note(meta *live.Meta) {
 	if j.repeats.count > 0 {
 		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))
 	}
-	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.format == pointsTable || f.format == pointsJSON }) {
+	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.Format.Read != nil }) {
 		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
@@ -494,24 +493,19 @@ func likeName(fields feature.Schema) (best string) {
 	return ""
 }
 
-// idText is a property of a source.Feature as an id.
-func idText(value any) string {
-	switch v := value.(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case json.RawMessage:
-		return string(v)
-	}
-	return fmt.Sprint(value)
-}
-
 // idOf returns the value of a member as an id: the text of a string, or a number as it is
-// written. For any other value it returns "".
-func idOf(value []byte) (id string) {
-	switch c := value[0]; {
+// written. For any other value it returns "". Of a typed column the number itself counts, not
+// how it is written, and true and false are ids.
+func idOf(value []byte, typed bool) (id string) {
+	c := value[0]
+	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'
+	switch {
 	case c == '"' && len(value) <= 1<<10:
 		_ = json.Unmarshal(value, &id) // it has been scanned
-	case '0' <= c && c <= '9', c == '-' && value[1] != 'I':
+	case typed && isNumber && bytes.IndexByte(value, 'e') > 0:
+		number, _ := source.Decimal(value, math.MaxFloat64)
+		id = strconv.FormatFloat(number, 'f', -1, 64)
+	case isNumber, typed && c != '"':
 		id = string(value)
 	}
 	return id
@@ -539,16 +533,16 @@ func (j *pointsJob) look() error {
 	var column, first string
 	var names []string // of properties
 	for _, f := range j.files {
-		if f.format == pointsJSON {
-			continue
-		}
-		err := j.readFormat(f, func(records iter.Seq2[source.Point, error], _ func()) error {
+		err := j.readRecords(f, func(records iter.Seq2[record, error], _ func()) error {
+			if f.taken == nil {
+				return job.ErrEnough // its features say what their ids are
+			}
 			for p, err := range records {
 				var bad *source.BadRecord
 				if err != nil && !errors.As(err, &bad) {
 					return err
 				}
-				guessed := j.of.Columns.ID == "" && f.columns.ID != "" && (f.columns.ID == f.key || pointtable.MayBeID(f.columns.ID))
+				guessed := j.of.Columns.ID == "" && f.taken.ID != "" && (f.taken.ID == f.key || pointtable.MayBeID(f.taken.ID))
 				if !guessed || number == maxGuessed || j.ctx.Err() != nil {
 					break
 				}
@@ -565,7 +559,7 @@ func (j *pointsJob) look() error {
 					continue
 				}
 				if wrong++; wrong == 1 {
-					column, first = f.columns.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
+					column, first = f.taken.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
 				}
 			}
 			return job.ErrEnough
@@ -573,8 +567,8 @@ func (j *pointsJob) look() error {
 		if err != nil && !errors.Is(err, job.ErrEnough) {
 			return err
 		}
-		if f.table != nil {
-			names = append(names, f.table.Properties...)
+		if f.properties != nil {
+			names = append(names, f.properties()...)
 		}
 	}
 	for _, t := range j.of.Types {
@@ -584,6 +578,9 @@ func (j *pointsJob) look() error {
 	}
 	if j.of.Columns.Certain = wrong > j.tally.Max*number; j.of.Columns.Certain {
 		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
+		for _, f := range j.files {
+			f.Columns.Certain = true
+		}
 	}
 	return j.ctx.Err()
 }

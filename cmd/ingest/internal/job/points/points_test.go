@@ -138,7 +138,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if name := "file"; !stdin && src.File != name || stdin && src.File != "standard input" {
 						t.Errorf("%+v", src)
 					}
-					if left, _ := filepath.Glob(filepath.Join(c.Dir(), "points-shops", copies)); left != nil {
+					if left, _ := filepath.Glob(filepath.Join(c.Dir(), "points-shops", "copy-*.tmp")); left != nil {
 						t.Errorf("left behind: %q", left)
 					}
 				})

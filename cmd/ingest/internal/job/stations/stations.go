@@ -75,7 +75,7 @@ type stationReader struct {
 // read hands over the stations of the good rows.
 func (r *stationReader) read(take func(stations.Station) error) error {
 	defer r.tally.Report(r.rep)
-	f, err := r.in.Open(nil)
+	f, err := r.in.Open(nil, source.WantRows)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func TestRealStations(t *testing.T) {
 		t.Error(m.Records)
 	}
 	var list []isd.Station
-	file, err := job.Input{Path: path}.Open(nil)
+	file, err := job.Input{Path: path}.Open(nil, "rows")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (r *weatherReader) read(in job.Input, take func(stations.Observation) error
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
-	f, err := in.Open(nil)
+	f, err := in.Open(nil, source.WantRows)
 	if err != nil {
 		return err
 	}

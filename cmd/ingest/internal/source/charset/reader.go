@@ -42,6 +42,16 @@ func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Read
 	return &Reader{name: name, in: in, again: again}
 }
 
+// Marked returns a reader of text whose byte order mark says that it is UTF-8, which counts for
+// more than an encoding that is named for all files; what is its name.
+func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
+	r := New(in, name, nil)
+	if e != nil {
+		r.note = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", name, what)
+	}
+	return r
+}
+
 // Text returns a buffer of what is read, behind a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
@@ -67,7 +77,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 	whole := n
 	if err == nil {
-		whole = cut(p[:n])
+		whole = len(Whole(p[:n]))
 	}
 	if utf8.Valid(p[:whole]) {
 		r.held = append(r.held[:0], p[whole:n]...)
@@ -101,17 +111,17 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// cut returns the length of text without a character that it ends within.
-func cut(text []byte) int {
+// Whole returns UTF-8 text without a character that it ends within.
+func Whole(text []byte) []byte {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
 			if !utf8.FullRune(text[i:]) {
-				return i
+				return text[:i]
 			}
 			break
 		}
 	}
-	return len(text)
+	return text
 }
 
 // exampleOf is what stands around the first bytes that are not UTF-8, in their line.
@@ -157,7 +167,7 @@ func survey(open func() (io.ReadCloser, error)) (why string, err error) {
 		}
 		end := len(text)
 		if err == nil {
-			end = cut(text)
+			end = len(Whole(text))
 		}
 		for i := 0; i < end; {
 			c, size := utf8.DecodeRune(text[i:end])

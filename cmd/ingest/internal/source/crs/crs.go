@@ -252,7 +252,7 @@ func (n *node) name() string {
 // number returns the i-th value behind the name, from 1, or NaN if it is not a number.
 func (n *node) number(i int) float64 {
 	if len(n.values) > i {
-		if f, err := strconv.ParseFloat(n.values[i], 64); err == nil {
+		if f, ok := source.Decimal(n.values[i], math.MaxFloat64); ok {
 			return f
 		}
 	}

@@ -98,6 +98,37 @@ func (s *Seen) add(line int) {
 	}
 }
 
+// Separator returns what separates the columns of the row that text begins with, 0 if nothing
+// does: of the first group of candidates that the row has outside quotes, the most frequent one
+// or else the first one.
+func Separator(text []byte, frequent bool, groups ...string) byte {
+	var counts, first [256]int
+	for i := 0; i < len(text) && text[i] != '\n'; i++ {
+		c := text[i]
+		if c == '"' {
+			if end := bytes.IndexByte(text[i+1:], '"'); end >= 0 {
+				i += end + 1
+				continue
+			}
+		}
+		if counts[c]++; counts[c] == 1 {
+			first[c] = i
+		}
+	}
+	for _, group := range groups {
+		var best byte
+		for _, c := range []byte(group) {
+			if counts[c] > 0 && (best == 0 || frequent && counts[c] > counts[best] || !frequent && first[c] < first[best]) {
+				best = c
+			}
+		}
+		if best != 0 {
+			return best
+		}
+	}
+	return 0
+}
+
 // New returns a Reader of r. Errors and bad rows bear the name. A byte order mark
 // is passed over. Where no line ends in a line feed, lines end in carriage returns.
 func New(r io.Reader, name string, format Format) *Reader {

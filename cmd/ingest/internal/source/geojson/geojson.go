@@ -487,7 +487,8 @@ func (d *reader) crs() error {
 		if string(member) != "properties" {
 			return d.s.Skip()
 		}
-		properties, _, err := d.s.Properties()
+		members, lost, err := d.s.Members()
+		properties := jsonscan.New(nil).Decode(members, &lost)
 		for _, key := range []string{"href", "code", "name"} {
 			if value, ok := properties[key]; ok {
 				name = fmt.Sprint(value)

@@ -31,6 +31,9 @@ func Recognise(file string) (Kind, error) {
 		return "", err
 	}
 	defer f.Close()
+	if err := f.Refuse(source.WantRows); err != nil {
+		return "", err
+	}
 	s, err := look(f, file)
 	if err != nil {
 		return "", err

@@ -15,12 +15,12 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/wkb"
 	"quadrille/cmd/internal/sqlitefile"
+	"quadrille/internal/jsontext"
 )
 
 // Bounds on what is taken from a database.
@@ -53,6 +53,7 @@ type File struct {
 	want    source.Want
 	columns []column
 	count   atomic.Int64
+	text    []byte // of the members of a row
 }
 
 // declared are the geometry types a layer may declare that can have what is wanted.
@@ -300,7 +301,7 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 		if reason != "" {
 			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
 		} else {
-			out.Properties, out.Lost = f.properties(values)
+			out.Members, out.Lost = f.members(values)
 		}
 		if !yield(out, bad) {
 			return errStop
@@ -312,31 +313,35 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 // tooLong is why a blob is lost.
 var tooLong = fmt.Sprintf("it is binary, or longer than %d bytes", maxText)
 
-func (f *File) properties(values []any) (m map[string]any, lost source.Lost) {
-	m = make(map[string]any, len(values))
+// members returns the values as properties, which are valid until the next call.
+func (f *File) members(values []any) (members []source.Member, lost source.Lost) {
+	members, f.text = make([]source.Member, 0, len(values)), f.text[:0]
 	for i, v := range values {
-		c := f.columns[i]
+		c, from := f.columns[i], len(f.text)
 		switch v := v.(type) {
 		case int64:
-			if m[c.name] = v; c.boolean && (v == 0 || v == 1) {
-				m[c.name] = v == 1
+			if c.boolean && (v == 0 || v == 1) {
+				f.text = strconv.AppendBool(f.text, v == 1)
+			} else {
+				f.text = strconv.AppendInt(f.text, v, 10)
 			}
 		case float64:
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				lost.Add(c.name, "it is no finite number")
 				continue
 			}
-			m[c.name] = v
+			f.text = strconv.AppendFloat(f.text, v, 'g', -1, 64)
 		case []byte:
 			lost.Add(c.name, tooLong)
+			continue
 		case bool:
-			m[c.name] = v
+			f.text = strconv.AppendBool(f.text, v)
 		case string:
-			if !utf8.ValidString(v) {
-				v = strings.ToValidUTF8(v, "\ufffd")
-			}
-			m[c.name] = v
+			f.text = jsontext.AppendString(f.text, strings.ToValidUTF8(v, "\ufffd"))
+		default:
+			continue
 		}
+		members = append(members, source.Member{Name: c.name, Value: f.text[from:]})
 	}
-	return m, lost
+	return members, lost
 }

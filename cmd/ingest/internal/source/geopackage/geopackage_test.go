@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -93,7 +94,7 @@ func read(path, name string) (features []source.Feature, bad []string, err error
 		return nil, nil, err
 	}
 	defer f.Close()
-	for feature, e := range f.Features(ctx) {
+	for feature, e := range sourcetest.Decoded(f.Features(ctx)) {
 		if e == nil { // as whoever wants polygons does
 			var reason, detail string
 			if feature.Geometry, feature.Repair, reason, detail = source.Polygons(feature.Geometry); reason != "" {
@@ -367,7 +368,7 @@ func TestCancelled(t *testing.T) {
 	defer f.Close()
 	cancel()
 	n := 0
-	for _, err = range f.Features(ctx) {
+	for _, err = range sourcetest.Decoded(f.Features(ctx)) {
 		n++
 	}
 	if n != 1 || err == nil || !strings.Contains(err.Error(), "context canceled") {

@@ -26,7 +26,6 @@ import (
 	"io"
 	"iter"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -291,7 +290,8 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 		} // a bad row tells nothing
 	}
 	next(func(_ *delimited.Reader, text []byte) bool {
-		c := separator(text)
+		// Lists that separate by commas or tabs have the other characters in names.
+		c := delimited.Separator(text, false, ",\t", ";|")
 		if c != 0 {
 			format.Separator = c
 		}
@@ -323,24 +323,6 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 func areBlanks(line []byte) bool {
 	fields := bytes.Fields(line)
 	return len(fields) > 1 && isAddress(fields[0]) && !bytes.HasPrefix(fields[1], []byte{'-'})
-}
-
-var inQuotes = regexp.MustCompile(`"[^"]*"`)
-
-// separator returns what separates the columns of a line: the first comma or tab
-// outside quotes, or else the first semicolon or vertical bar. Commas and tabs come
-// first because lists that use one of them have the other characters in names. It returns 0
-// for a line without any.
-func separator(line []byte) byte {
-	line = inQuotes.ReplaceAll(line, nil)
-	i := bytes.IndexAny(line, ",\t")
-	if i < 0 {
-		i = bytes.IndexAny(line, ";|")
-	}
-	if i < 0 {
-		return 0
-	}
-	return line[i]
 }
 
 // Records yields the records in order, once. The second value is nil, a

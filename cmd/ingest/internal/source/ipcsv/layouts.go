@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/iso3166"
 	"slices"
@@ -223,13 +224,7 @@ func isCountry(s []byte) bool {
 
 // IsUnknown reports whether s is empty, or a word that sources write for an unknown
 // value.
-func IsUnknown(s string) bool {
-	switch s {
-	case "", "-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`:
-		return true
-	}
-	return false
-}
+func IsUnknown(s string) bool { return s == "" || source.UnknownWords.Has([]byte(s)) }
 
 func isLetters(s []byte) bool {
 	for _, c := range s {
@@ -266,11 +261,8 @@ func isContinent(s []byte) bool {
 }
 
 func isDegrees(s []byte) bool {
-	if len(s) == 0 {
-		return true
-	}
-	_, err := strconv.ParseFloat(string(s), 64)
-	return err == nil
+	_, number := source.Decimal(s, math.MaxFloat64)
+	return number || len(s) == 0
 }
 
 // isZone: an IANA name, which has a slash, or UTC and such.

@@ -109,7 +109,6 @@ type Scanner struct {
 	names    map[string]string // of members, each kept once
 	members  []source.Member   // of the last Members
 	values   []byte
-	decoder  *Scanner // of Properties
 	err      error
 	readErr  error
 }
@@ -121,7 +120,7 @@ func New(r io.Reader) *Scanner {
 
 // Reset puts the Scanner at the start of r, as New does, and keeps its buffers.
 func (s *Scanner) Reset(r io.Reader) {
-	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, decoder: s.decoder, line: 1}
+	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, line: 1}
 }
 
 // Line is the 1-based line the scanner has come to.

@@ -94,18 +94,6 @@ func (s *Scanner) Decode(members []source.Member, lost *source.Lost) map[string]
 	return m
 }
 
-// Properties reads an object and returns its members as Decode does.
-func (s *Scanner) Properties() (m map[string]any, lost source.Lost, err error) {
-	members, lost, err := s.Members()
-	if err != nil || members == nil {
-		return nil, lost, err
-	}
-	if s.decoder == nil {
-		s.decoder = New(nil)
-	}
-	return s.decoder.Decode(members, &lost), lost, nil
-}
-
 // Property reads any value. It returns nil for null, and for a value that cannot be kept, with
 // the reason.
 func (s *Scanner) Property() (v any, why string, err error) {

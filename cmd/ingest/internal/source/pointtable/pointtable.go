@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
@@ -135,28 +137,28 @@ type Table struct {
 	// Properties are the names of the columns that are properties, set with Columns.
 	Properties []string
 
-	in       *delimited.Reader
-	name     string
-	names    []string // of all columns, as properties
-	keys     [][]byte // the same
-	prefixes [][]byte // of the members of the properties; nil: no property
-	empty    *source.Words
-	head     []byte // of the table, until the header is read
-	codes    []bool // columns of codes of two letters, of which NA may be one
-	emptied  source.Tally
-	kept     source.Tally // NA in such columns, by their names
-	id       int          // -1: none
-	lat, lon int
-	told     string     // Order
-	srid     int64      // the last that a position had
-	system   crs.System // of srid
+	in         *delimited.Reader
+	name       string
+	names      []string        // of all columns
+	properties []string        // of all columns; "": no property
+	members    []source.Member // of the row
+	values     []byte          // of the members
+	empty      *source.Words
+	head       []byte // of the table, until the header is read
+	codes      []bool // columns of codes of two letters, of which NA may be one
+	emptied    source.Tally
+	kept       source.Tally // NA in such columns, by their names
+	id         int          // -1: none
+	lat, lon   int
+	told       string     // Order
+	srid       int64      // the last that a position had
+	system     crs.System // of srid
 	// address is the last that a position had, of this system.
 	address       string
 	addressSystem crs.System
 	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
-	size       int    // of the properties of the row before
 	systemNote string // about the first system that is not WGS84 itself
 }
 
@@ -177,7 +179,8 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 
 // format is how the table is written.
 func (t *Table) format() delimited.Format {
-	return delimited.Format{Separator: separator(t.head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
+	separator := cmp.Or(delimited.Separator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
+	return delimited.Format{Separator: separator, Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
 }
 
 // notAvailable stands for an empty value, but among codes of two letters for Namibia or North
@@ -224,41 +227,17 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 		return false
 	}
 	if t.codes[column] && string(field) == notAvailable {
-		t.kept.Add(t.keys[column], t.in.Line)
+		t.kept.Add([]byte(t.names[column]), t.in.Line)
 		return false
 	}
 	t.emptied.Add(field, t.in.Line)
 	return true
 }
 
-// separator returns the one of comma, semicolon and tab that is most frequent in the first row.
-func separator(head []byte) byte {
-	var counts [256]int
-	quoted := false
-	for _, c := range bytes.TrimLeft(head, " \r\n") {
-		if c == '"' {
-			quoted = !quoted
-		}
-		if !quoted {
-			counts[c]++
-		}
-		if c == '\n' && !quoted {
-			break
-		}
-	}
-	best := byte(',')
-	for _, c := range []byte(";\t") {
-		if counts[c] > counts[best] {
-			best = c
-		}
-	}
-	return best
-}
-
-// Points yields the rows. A row that cannot be used is a *source.BadRecord and
-// reading goes on; any other error ends it. Empty cells and columns without a name
-// are no properties.
-func (t *Table) Points() iter.Seq2[source.Point, error] {
+// Features yields the rows, whose geometries are points and whose Members are texts. A row that
+// cannot be used is a *source.BadRecord and reading goes on; any other error ends it. Empty
+// cells and columns without a name are no properties.
+func (t *Table) Features() iter.Seq2[source.Feature, error] {
 	return delimited.Records(t.in, t.row)
 }
 
@@ -280,11 +259,8 @@ func (t *Table) header(fields [][]byte, err error) error {
 	if err := t.find(); err != nil {
 		return err
 	}
-	for _, name := range t.names {
-		t.keys = append(t.keys, []byte(name))
-	}
 	t.findCodes()
-	t.prefixes = make([][]byte, len(t.names))
+	t.properties = make([]string, len(t.names))
 	for i, name := range t.names {
 		switch {
 		case name == "", i == t.id, i == t.lat, i == t.lon, name == "name" && t.Columns.Name != "" && t.Columns.Name != "name":
@@ -293,7 +269,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 			name = "name"
 		}
 		t.Properties = append(t.Properties, name)
-		t.prefixes[i] = append(jsontext.AppendString([]byte{','}, name), ':')
+		t.properties[i] = name
 	}
 	return nil
 }
@@ -365,42 +341,43 @@ func (t *Table) list() string {
 	return text
 }
 
-func (t *Table) row(p *source.Point) error {
+func (t *Table) row(f *source.Feature) error {
 	fields, err := t.in.Fields()
 	if err != nil {
 		return err
 	}
-	p.Line = t.in.Line
-	if err := t.position(fields, p); err != nil {
+	f.Line = t.in.Line
+	var at orb.Point
+	if err := t.position(fields, &at); err != nil {
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
 			return delimited.ErrSkip // spreadsheets end in such rows
 		}
 		return err
 	}
+	f.Geometry = at
 	if t.id >= 0 {
-		if p.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
+		if f.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
 			return t.in.Bad(source.NoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
 		}
 	}
-	out := make([]byte, 0, t.size+t.size/8+64)
-	for i, f := range fields {
-		if prefix := t.prefixes[i]; prefix != nil && !t.isEmpty(i, f) {
-			out = jsontext.AppendString(append(out, prefix...), string(f))
+	t.members, t.values = t.members[:0], t.values[:0]
+	for i, field := range fields {
+		if name := t.properties[i]; name != "" && !t.isEmpty(i, field) {
+			from := len(t.values)
+			t.values = jsontext.AppendString(t.values, string(field))
+			t.members = append(t.members, source.Member{Name: name, Value: t.values[from:]})
 		}
 	}
-	if t.size = len(out); t.size > 0 {
-		out[0] = '{'
-		p.Properties = append(out, '}')
-	}
+	f.Members = t.members
 	return nil
 }
 
 // isPoint reports whether fields have a position. It is asked of text that is only looked at, and
 // which decides nothing else.
 func (t *Table) isPoint(fields [][]byte) bool {
-	var p source.Point
+	var at orb.Point
 	probe := *t
-	return probe.position(fields, &p) == nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180
+	return probe.position(fields, &at) == nil && math.Abs(at.Lat()) <= 90 && math.Abs(at.Lon()) <= 180
 }
 
 // degrees parses a coordinate.

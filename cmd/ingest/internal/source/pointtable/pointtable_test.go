@@ -5,20 +5,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
-func read(text string, told pointtable.Columns) (found []source.Point, taken pointtable.Columns, bad []string, err error) {
+// point is a row as a point.
+type point struct {
+	ID         string
+	Lat, Lon   float64
+	Properties []byte
+	Line       int
+}
+
+func points(table *pointtable.Table) iter.Seq2[point, error] {
+	return func(yield func(point, error) bool) {
+		for f, err := range table.Features() {
+			p := point{ID: f.ID, Line: f.Line}
+			if at, ok := f.Geometry.(orb.Point); ok {
+				p.Lat, p.Lon = at[1], at[0]
+			}
+			for i, m := range f.Members {
+				if p.Properties = append(p.Properties, ','); i == 0 {
+					p.Properties[0] = '{'
+				}
+				p.Properties = append(append(strconv.AppendQuote(p.Properties, m.Name), ':'), m.Value...)
+			}
+			if p.Properties != nil {
+				p.Properties = append(p.Properties, '}')
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+func read(text string, told pointtable.Columns) (found []point, taken pointtable.Columns, bad []string, err error) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", told)
-	for p, e := range table.Points() {
+	for p, e := range points(table) {
 		var record *source.BadRecord
 		switch {
 		case e == nil:
@@ -66,7 +100,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []source.Point{
+	want := []point{
 		{ID: "a", Lat: 47, Lon: 8, Properties: []byte(`{"name":"A \"b\""}`), Line: 2},
 		{ID: "c", Lat: 47, Lon: 8, Line: 6},
 	}
@@ -97,7 +131,7 @@ func TestQuotes(t *testing.T) {
 	} {
 		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})
 		first := ""
-		for p, err := range table.Points() {
+		for p, err := range points(table) {
 			if err == nil && first == "" {
 				first = string(p.Properties)
 			}
@@ -199,7 +233,7 @@ func TestCodesOfManyRows(t *testing.T) {
 		text := strings.Repeat(" ", cut) + head + strings.Repeat(row, 64<<10/len(row)) + "2,2,2,NA\n"
 		table := pointtable.New(bufio.NewReaderSize(strings.NewReader(text), 128<<10), "f", pointtable.Columns{})
 		last := ""
-		for p, err := range table.Points() {
+		for p, err := range points(table) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +268,7 @@ func TestEmptyWords(t *testing.T) {
 	} {
 		var got []string
 		table := pointtable.New(bufio.NewReader(strings.NewReader(tc.rows)), "f", pointtable.Columns{Empty: tc.told})
-		for p, err := range table.Points() {
+		for p, err := range points(table) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -275,7 +309,7 @@ func TestStrayQuotes(t *testing.T) {
 		"id,name,lat,lon\n1,\"a,48.3,11.1\n2,b,48.4,11.2\n\",48.1,11.1\n2,Post,48.2,11.2\n":       "48.1 48.2", // a table in a cell
 	} {
 		var got []string
-		for p, err := range pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{}).Points() {
+		for p, err := range points(pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})) {
 			if err != nil {
 				got = append(got, "bad")
 				continue
@@ -310,7 +344,7 @@ func TestLongPosition(t *testing.T) {
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
 	n := 0
-	for _, err := range table.Points() {
+	for _, err := range points(table) {
 		if err == nil {
 			n++
 		}

@@ -23,7 +23,7 @@ const (
 // position reads two columns, or one by what its text looks like: well-known text, with the
 // number or the address of its coordinate system before it or without; well-known binary in
 // hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
-func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
+func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
@@ -32,14 +32,12 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	case t.lat != t.lon:
 		return t.degreesOf(p, text, fields[t.lon])
 	case text[0] == '{':
-		p.Lon, p.Lat, reason, detail = t.geometries.Position(text)
+		p[0], p[1], reason, detail = t.geometries.Position(text)
 	case len(text) >= 2*9 && text[0] == '0' && isHex(text):
 		binary, _ := hex.AppendDecode(nil, text)
 		g, srid, why, what := wkb.Decode(binary)
 		if reason, detail = why, what; reason == "" {
-			var at orb.Point
-			at, reason, detail = source.Position(g)
-			p.Lon, p.Lat = at[0], at[1]
+			*p, reason, detail = source.Position(g)
 		}
 		if !t.inDegrees(int64(srid)) {
 			reason, detail = ReasonSystem, source.Excerpt(text)
@@ -79,7 +77,7 @@ func (t *Table) inDegrees(srid int64) bool {
 
 // addressed reads well-known text behind <the address of its coordinate system>, which tells
 // the order of its numbers as well.
-func (t *Table) addressed(text []byte, p *source.Point) error {
+func (t *Table) addressed(text []byte, p *orb.Point) error {
 	address, shape, _ := bytes.Cut(text[1:], []byte{'>'})
 	if string(address) != t.address || t.address == "" {
 		t.address = string(address)
@@ -93,7 +91,7 @@ func (t *Table) addressed(text []byte, p *source.Point) error {
 	}
 	err := t.wellKnownText(bytes.TrimSpace(shape), p)
 	if t.latFirst {
-		p.Lat, p.Lon = p.Lon, p.Lat
+		p[0], p[1] = p[1], p[0]
 	}
 	return err
 }
@@ -103,7 +101,7 @@ func isHex(text []byte) bool {
 }
 
 // wellKnownText reads POINT (lon lat), or a MULTIPOINT of one.
-func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
+func (t *Table) wellKnownText(text []byte, p *orb.Point) (err error) {
 	kind, inner, open := bytes.Cut(text, []byte{'('})
 	kind = bytes.ToUpper(bytes.TrimSpace(kind))
 	numbers := bytes.Fields(bytes.Trim(inner, "() "))
@@ -122,7 +120,7 @@ func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
 
 // pair reads two numbers, which may have words before them and brackets around them:
 // "lat,lon", or "[lon, lat]" as in JSON, unless the order is given.
-func (t *Table) pair(text []byte, p *source.Point) error {
+func (t *Table) pair(text []byte, p *orb.Point) error {
 	order, most := LatLon, 2
 	switch text[len(text)-1] {
 	case ')':
@@ -151,10 +149,10 @@ func (t *Table) pair(text []byte, p *source.Point) error {
 	return t.degreesOf(p, parts[0], parts[1])
 }
 
-func (t *Table) degreesOf(p *source.Point, lat, lon []byte) (err error) {
-	if p.Lat, err = t.degrees(lat); err != nil {
+func (t *Table) degreesOf(p *orb.Point, lat, lon []byte) (err error) {
+	if p[1], err = t.degrees(lat); err != nil {
 		return err
 	}
-	p.Lon, err = t.degrees(lon)
+	p[0], err = t.degrees(lon)
 	return err
 }

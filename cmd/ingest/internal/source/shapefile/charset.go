@@ -45,7 +45,7 @@ func (t *table) survey() (seen texts) {
 				continue
 			}
 			if len(b) == f.width { // which may have cut it off
-				b = whole(b)
+				b = charset.Whole(b)
 			}
 			b = bytes.TrimRight(b, " ")
 			example := fmt.Sprintf("row %d, %s %s", row, f.name, source.Excerpt(b))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"golang.org/x/text/encoding"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/charset"
+	"quadrille/internal/jsontext"
 )
 
 // The .dbf file, dBase III and IV: a head, then rows of one width.
@@ -38,8 +39,9 @@ type table struct {
 	text   *encoding.Decoder // nil: UTF-8
 	note   string            // about it
 	row    []byte
-	rows   int // by the head
-	count  int // read so far
+	values []byte // of the members of the row
+	rows   int    // by the head
+	count  int    // read so far
 }
 
 type field struct {
@@ -141,9 +143,9 @@ func width(b []byte, long bool) int {
 // lostKind is the kind of fields that are not read.
 const lostKind = 0
 
-// next reads a row: its known properties and the lost ones, or that it is deleted.
-// Behind the last row it returns io.EOF.
-func (t *table) next() (properties map[string]any, lost source.Lost, deleted bool, err error) {
+// next reads a row: its known properties, valid until the next call, and the lost ones, or that it
+// is deleted. Behind the last row it returns io.EOF.
+func (t *table) next() (members []source.Member, lost source.Lost, deleted bool, err error) {
 	if t.count == t.rows {
 		return nil, lost, false, io.EOF
 	}
@@ -161,63 +163,62 @@ func (t *table) next() (properties map[string]any, lost source.Lost, deleted boo
 		return nil, lost, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
 	}
 	t.count++
-	properties = make(map[string]any, len(t.fields))
+	members, t.values = make([]source.Member, 0, len(t.fields)), t.values[:0]
 	for i := range t.fields {
 		f := &t.fields[i]
 		b := t.row[f.offset : f.offset+f.width]
-		if v := t.value(f, b); v != nil {
-			properties[f.name] = v
+		from := len(t.values)
+		if t.values = t.appendValue(t.values, f, b); len(t.values) > from {
+			members = append(members, source.Member{Name: f.name, Value: t.values[from:]})
 		} else if f.kind == lostKind && len(bytes.Trim(b, " \x00")) > 0 {
 			lost.Add(f.name, "it is in another file, or binary")
 		}
 	}
-	return properties, lost, false, nil
+	return members, lost, false, nil
 }
 
-// value returns a value as a Go scalar. It returns nil if there is none, or
-// none that can be read, as in the asterisks of a number that is too wide for
-// its field.
-func (t *table) value(f *field, b []byte) any {
+// appendValue appends a value as JSON, and nothing if there is none, or none that can be
+// read, as in the asterisks of a number that is too wide for its field.
+func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {
 		if s := strings.TrimRight(t.decode(b, f.width), " "); s != "" {
-			return s
+			return jsontext.AppendString(dst, s)
 		}
-		return nil
+		return dst
 	}
 	s := string(bytes.TrimSpace(b))
 	switch f.kind {
 	case 'L':
 		switch s {
 		case "T", "t", "Y", "y":
-			return true
+			return append(dst, "true"...)
 		case "F", "f", "N", "n":
-			return false
+			return append(dst, "false"...)
 		}
 	case 'D':
-		if len(s) == 8 && strings.Trim(s, "0123456789") == "" && s != "00000000" {
-			return s[:4] + "-" + s[4:6] + "-" + s[6:]
+		if len(s) == 8 && source.IsDigits(s) && s != "00000000" {
+			return jsontext.AppendString(dst, s[:4]+"-"+s[4:6]+"-"+s[6:])
 		}
 	case 'N', 'F':
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return n
+			return strconv.AppendInt(dst, n, 10)
 		}
 		if n, ok := new(big.Int).SetString(s, 10); ok {
-			return json.RawMessage(n.String())
+			return n.Append(dst, 10)
 		}
-		n, err := strconv.ParseFloat(s, 64)
-		if err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) && !strings.ContainsAny(s, "xX_") {
-			return n
+		if n, ok := source.Decimal(s, math.MaxFloat64); ok {
+			return strconv.AppendFloat(dst, n, 'g', -1, 64)
 		}
 	}
-	return nil
+	return dst
 }
 
 // decode returns the text of a field, whose width may have cut it off.
 func (t *table) decode(b []byte, width int) string {
 	if t.text == nil {
 		if len(b) == width {
-			b = whole(b)
+			b = charset.Whole(b)
 		}
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
@@ -226,30 +227,4 @@ func (t *table) decode(b []byte, width int) string {
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
 	return string(s)
-}
-
-// whole returns UTF-8 text without a last letter that was cut off.
-func whole(b []byte) []byte {
-	for cut := 1; cut < 4 && cut <= len(b); cut++ {
-		if c := b[len(b)-cut]; c >= 0xC0 {
-			if cut < runeLength(c) {
-				b = b[:len(b)-cut]
-			}
-			break
-		} else if c < 0x80 {
-			break
-		}
-	}
-	return b
-}
-
-// runeLength returns the number of bytes of a UTF-8 letter, given its first byte.
-func runeLength(c byte) int {
-	switch {
-	case c >= 0xF0:
-		return 4
-	case c >= 0xE0:
-		return 3
-	}
-	return 2
 }

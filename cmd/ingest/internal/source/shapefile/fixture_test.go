@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -184,7 +185,7 @@ func read(path, layer string) (features []source.Feature, bad []string, err erro
 	}
 	defer f.Close()
 	f.Unroll = unroll
-	for feature, e := range f.Features() {
+	for feature, e := range sourcetest.Decoded(f.Features()) {
 		if e == nil { // as whoever wants polygons does
 			var repair, reason, detail string
 			feature.Geometry, repair, reason, detail = source.Polygons(feature.Geometry)

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -35,7 +36,7 @@ func readPoints(path string) (found []string, bad []string, err error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	for feature, e := range f.Features() {
+	for feature, e := range sourcetest.Decoded(f.Features()) {
 		var at orb.Point
 		if e == nil { // as whoever wants points does
 			var reason, detail string
@@ -89,7 +90,7 @@ func FuzzPoints(f *testing.F) {
 			return
 		}
 		defer file.Close()
-		for feature, err := range file.Features() {
+		for feature, err := range sourcetest.Decoded(file.Features()) {
 			if err == nil && feature.Geometry == nil {
 				t.Fatalf("%+v", feature)
 			}

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/internal/testrace"
 )
 
@@ -145,7 +146,7 @@ func BenchmarkCountries10m(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for feature, err := range f.Features() {
+		for feature, err := range sourcetest.Decoded(f.Features()) {
 			if err != nil {
 				b.Fatal(err)
 			}

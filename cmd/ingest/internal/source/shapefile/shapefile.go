@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,6 +28,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/internal/bom"
 )
+
+// Magic begins the .shp file.
+const Magic = "\x00\x00\x27\x0a"
 
 // maxText bounds the two small text files beside a shapefile.
 const maxText = 64 << 10
@@ -66,9 +68,9 @@ func Open(name, layer string, want source.Want) (_ *File, err error) {
 		}
 	}()
 	var parts *parts
-	if magic, err := firstBytes(name); err != nil {
+	if packed, err := source.IsArchive(name); err != nil {
 		return nil, err
-	} else if magic == "PK\x03\x04" || magic == "PK\x05\x06" {
+	} else if packed {
 		parts, err = f.inArchive(layer)
 		if err != nil {
 			return nil, err
@@ -77,20 +79,6 @@ func Open(name, layer string, want source.Want) (_ *File, err error) {
 		return nil, err
 	}
 	return f, f.begin(parts)
-}
-
-func firstBytes(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var magic [4]byte
-	n, err := io.ReadFull(f, magic[:])
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return string(magic[:n]), nil
 }
 
 // parts opens a part of the shapefile by its extension, such as ".shp". The
@@ -111,19 +99,11 @@ func (f *File) onDisk(layer string) (*parts, error) {
 			names = []string{f.name}
 		}
 		for _, name := range names {
-			file, err := os.Open(name)
+			file, info, err := source.OpenRegular(name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, 0, false, err
-			}
-			info, err := file.Stat()
-			if err != nil {
-				return nil, 0, false, errors.Join(err, file.Close())
-			}
-			if !info.Mode().IsRegular() {
-				_ = file.Close() // only opened
-				return nil, 0, false, fmt.Errorf("%s: not a regular file", name)
 			}
 			f.Paths = append(f.Paths, name)
 			return file, info.Size(), true, nil
@@ -263,7 +243,7 @@ func (f *File) begin(p *parts) error {
 // are not read are not among them.
 func (f *File) Columns() []string {
 	if f.dbf == nil {
-		return nil
+		return []string{}
 	}
 	names := make([]string, 0, len(f.dbf.fields))
 	for _, field := range f.dbf.fields {
@@ -320,7 +300,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		f.done.Store(done)
 		out := source.Feature{Line: f.shp.count, Repair: g.repair}
 		if f.dbf != nil {
-			properties, lost, deleted, err := f.dbf.next()
+			members, lost, deleted, err := f.dbf.next()
 			switch {
 			case errors.Is(err, io.EOF):
 				return fmt.Errorf(".dbf: ends after %d rows, and there are more shapes; the two do not belong together", f.dbf.count)
@@ -329,7 +309,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 			case deleted:
 				continue
 			}
-			out.Properties, out.Lost = properties, lost
+			out.Members, out.Lost = members, lost
 		}
 		bad := error(nil)
 		if g.reason != "" {

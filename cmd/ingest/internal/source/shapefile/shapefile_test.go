@@ -18,6 +18,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
@@ -52,7 +53,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 	if f.Note != "" || len(f.Paths) != 4 || f.Paths[0] != path {
 		t.Errorf("%q %q", f.Note, f.Paths)
 	}
-	for range f.Features() {
+	for range sourcetest.Decoded(f.Features()) {
 		break // leaving early is fine
 	}
 }
@@ -85,7 +86,7 @@ func TestFieldsNotRead(t *testing.T) {
 	if d := cmp.Diff([]string{"NAME", "LAST"}, f.Columns()); d != "" {
 		t.Error(d)
 	}
-	for feature, err := range f.Features() {
+	for feature, err := range sourcetest.Decoded(f.Features()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -559,7 +560,7 @@ func TestLines(t *testing.T) {
 	}
 	defer f.Close()
 	var got []orb.Geometry
-	for feature, err := range f.Features() {
+	for feature, err := range sourcetest.Decoded(f.Features()) {
 		if err != nil {
 			t.Fatal(err)
 		}

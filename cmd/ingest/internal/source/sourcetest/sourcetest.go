@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
 // All reads a sequence to its end: its records, the bad ones, and the error that is none of
@@ -25,6 +26,21 @@ func All[T any](seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord, 
 		}
 	}
 	return records, bad, failure
+}
+
+// Decoded yields features with their Properties in place of their Members.
+func Decoded(seq iter.Seq2[source.Feature, error]) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		values := jsonscan.New(nil)
+		for f, err := range seq {
+			if f.Members != nil {
+				f.Properties, f.Members = values.Decode(f.Members, &f.Lost), nil
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 // Reasons counts bad records by reason.

@@ -14,7 +14,7 @@ import (
 func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 	x := expansion{t: t, left: source.MaxVertices}
 	x.add(g)
-	f := source.Feature{ID: g.id, Properties: g.properties, Lost: g.lost}
+	f := source.Feature{ID: g.id, Members: g.properties, Lost: g.lost}
 	if x.reason == "" && len(x.polygons) == 0 {
 		if len(x.flat) > 0 && t.quantised {
 			x.polygons = []orb.Polygon{t.box(x.flat)}

@@ -102,7 +102,7 @@ type object struct {
 type geometry struct {
 	kind       string
 	id         string
-	properties map[string]any
+	properties []source.Member
 	lost       source.Lost
 	arcs       *refs
 	members    []geometry // of a collection
@@ -315,7 +315,8 @@ func (t *topology) geometry(o *object) (g geometry, err error) {
 		case "id":
 			g.id, err = t.s.ID()
 		case "properties":
-			g.properties, g.lost, err = t.s.Properties()
+			g.properties, g.lost, err = t.s.Members()
+			t.s.KeepMembers()
 		case "arcs":
 			r := &refs{}
 			r.height, err = r.read(t, o)

@@ -25,7 +25,7 @@ type result struct {
 }
 
 func read(text string, wanted ...string) (r result) {
-	features, bad, err := sourcetest.All(topojson.Read(iotest.HalfReader(strings.NewReader(text)), "x.json", wanted...))
+	features, bad, err := sourcetest.All(sourcetest.Decoded(topojson.Read(iotest.HalfReader(strings.NewReader(text)), "x.json", wanted...)))
 	for _, b := range bad {
 		r.bad = append(r.bad, *b)
 	}

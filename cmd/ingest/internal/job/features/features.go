@@ -1,0 +1,166 @@
+// Package features reads files of features for jobs: in whatever format of package format they
+// are, from a file, an archive or standard input, with progress, notes and the description that
+// manifests keep.
+package features
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source/format"
+)
+
+// Files are the files of a job. They belong to one goroutine.
+type Files struct {
+	ctx   context.Context
+	rep   job.Reporter
+	dir   string
+	stdin io.Reader // nil once it has been read
+	temp  []string  // files to remove
+}
+
+// copies are the names of copies of what cannot be read where it lies.
+const copies = "copy-*.tmp"
+
+// New begins to read files. Copies go to dir, "" for the usual place, where a killed run may have
+// left its own; no other run uses it now. stdin is read for the path "-"; it may be nil.
+func New(ctx context.Context, rep job.Reporter, dir string, stdin io.Reader) (*Files, error) {
+	s := &Files{ctx: ctx, rep: rep, dir: dir, stdin: stdin}
+	if dir == "" {
+		return s, nil
+	}
+	left, err := fs.Glob(os.DirFS(dir), copies)
+	for _, name := range left {
+		s.temp = append(s.temp, filepath.Join(dir, name))
+	}
+	return s, errors.Join(err, s.Close())
+}
+
+// Close removes the copies.
+func (s *Files) Close() error {
+	var err error
+	for _, path := range s.temp {
+		err = errors.Join(err, os.Remove(path))
+	}
+	s.temp = nil
+	return err
+}
+
+// File is a file whose format is known.
+type File struct {
+	*format.File
+	Sources []dataset.Source // what was read, once it has been
+
+	in    job.Input
+	files *Files
+}
+
+// stdinName is what standard input is called in messages.
+const stdinName = "standard input"
+
+// Open finds out what a file is.
+func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
+	o.Copy = s.copied
+	path, called := in.Path, ""
+	if path == "-" {
+		if s.stdin == nil {
+			return nil, errors.New("standard input can be read once only: name - once, and files otherwise")
+		}
+		called = stdinName
+		if path, err = s.copied(s.stdin, called); err != nil {
+			return nil, err
+		}
+		s.stdin = nil
+	}
+	f = &File{in: in, files: s}
+	if f.File, err = format.Open(path, called, o); err != nil {
+		return nil, err
+	}
+	f.in.Path = f.Path
+	if !in.Released.IsZero() {
+		f.Modified = in.Released
+	}
+	return f, nil
+}
+
+// copied copies what r has to a file.
+func (s *Files) copied(r io.Reader, name string) (string, error) {
+	out, err := os.CreateTemp(s.dir, copies)
+	if err != nil {
+		return "", err
+	}
+	s.temp = append(s.temp, out.Name())
+	stage := "copying " + filepath.Base(name)
+	var done int64
+	buf := make([]byte, 1<<20)
+	for err == nil {
+		var n int
+		if n, err = r.Read(buf); n > 0 {
+			if _, failed := out.Write(buf[:n]); failed != nil {
+				err = failed
+			}
+			done += int64(n)
+			s.rep.Progress(job.Progress{Stage: stage, Done: done, Unit: "bytes"})
+		}
+		if err == nil {
+			err = s.ctx.Err()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return out.Name(), errors.Join(err, out.Close())
+}
+
+// Read hands the layer of the file to take, whose error may be job.ErrEnough, and notes what was
+// assumed. report tells how far the reading is. Sources are set unless there is an error.
+func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
+	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
+		err := take(l, func() {
+			f.files.rep.Progress(job.Progress{Stage: stage, Done: l.Progress(), Total: l.Size, Unit: cmp.Or(l.Unit, "bytes")})
+		})
+		if errors.Is(err, job.ErrEnough) {
+			return err
+		}
+		if l.Notes != nil {
+			for _, note := range l.Notes() {
+				if note != "" {
+					f.files.rep.Note(note)
+				}
+			}
+		}
+		if err == nil {
+			f.Sources, err = f.describe(l)
+		}
+		return err
+	})
+}
+
+// describe describes what has been read.
+func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
+	if l.Stream != nil {
+		src, err := f.in.Describe(l.Stream)
+		return []dataset.Source{src}, err
+	}
+	for _, path := range l.Paths {
+		if path == f.OnDisk && f.Path != stdinName {
+			path = f.Path // and not its copy
+		}
+		src, err := dataset.FileSource(f.files.ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if f.Path == stdinName {
+			src.Name, src.File = stdinName, stdinName
+		}
+		sources = append(sources, f.in.Complete(src))
+	}
+	return sources, nil
+}

@@ -1,0 +1,257 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+	"golang.org/x/text/encoding"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/charset"
+	"quadrille/cmd/ingest/internal/source/crs"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+)
+
+// Options say how files are read.
+type Options struct {
+	Want    source.Want
+	Layer   string   // of files that have several, unless the path names another behind #
+	Objects []string // layers of TopoJSON to try where none is named
+	// Encoding is the name of that of texts. Without one they are UTF-8, or windows-1252 where
+	// they can be nothing else.
+	Encoding string
+	Columns  pointtable.Columns      // of tables, that are told
+	Said     *geojson.Said           // gets what the files say of themselves; not nil
+	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
+	// Copy copies a file of this name to the disk and returns its path.
+	Copy func(r io.Reader, name string) (path string, err error)
+}
+
+// File is a file whose format is known. It can be read several times, by one goroutine.
+type File struct {
+	Options
+	Path     string // as messages call it
+	OnDisk   string // what is read: a copy if the file is packed, or is not a file
+	Modified time.Time
+	Format   *Format
+
+	layer   string                 // that the path names
+	match   func(name string) bool // tells the member of an archive that is read
+	gdal    string                 // what GDAL reads, if that is one file
+	unknown bool                   // no format claims it
+	text    encoding.Encoding      // nil for UTF-8
+}
+
+// headBytes are enough of a file to tell its format.
+const headBytes = 64 << 10
+
+// Open finds out what a file is, by its content. A path may name a layer behind #. called is what
+// messages call the file, if it is not its path.
+func Open(path, called string, o Options) (*File, error) {
+	f := &File{Options: o}
+	if o.Encoding != "" {
+		var known bool
+		if f.text, known = charset.Find(o.Encoding); !known {
+			return nil, fmt.Errorf("--encoding %s is not known; name one such as windows-1252, iso-8859-2, cp850, shift_jis or utf-8", source.Excerpt(o.Encoding))
+		}
+	}
+	f.OnDisk, f.layer = source.SplitLayer(path)
+	f.Path, f.Layer = cmp.Or(called, f.OnDisk), cmp.Or(f.layer, o.Layer)
+	if packed, err := source.IsArchive(f.OnDisk); err != nil {
+		return nil, err
+	} else if packed {
+		if err := f.lookInto(); err != nil || f.Format != nil {
+			return f, err
+		}
+	}
+	in, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if called == "" {
+		f.gdal = in.GDAL
+	}
+	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.Plain() {
+		return f, err
+	}
+	if f.Format.Parts != "" {
+		return nil, fmt.Errorf("%s: %s is several files: pack the %s into one .zip", f.Path, f.Format.Name, f.Format.Parts)
+	}
+	f.OnDisk, err = f.Copy(in, f.Path)
+	return f, err
+}
+
+// lookInto finds out whether an archive is a file of a format. If not, it notes which member is
+// read: the only one, or the only one with an extension of what is wanted.
+func (f *File) lookInto() error {
+	a, err := source.OpenArchive(f.OnDisk)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Close() }() // only read
+	var names []string
+	for _, m := range a.Members {
+		names = append(names, m.Name)
+	}
+	for _, format := range f.giving() {
+		if format.Member != "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }) {
+			f.Format, f.Modified = format, a.Modified
+			return nil
+		}
+	}
+	f.match = func(name string) bool {
+		return len(names) == 1 || slices.ContainsFunc(f.giving(), func(format *Format) bool { return format.has(name) })
+	}
+	if !slices.ContainsFunc(names, f.match) {
+		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it and name the file inside", f.Path)
+	}
+	return nil
+}
+
+// giving are the formats that give what is wanted.
+func (f *File) giving() []*Format {
+	return slices.DeleteFunc(slices.Clone(table), func(format *Format) bool { return !format.gives(f.Want) })
+}
+
+// open opens the file, or what is packed in it.
+func (f *File) open() (*source.File, error) {
+	in, err := source.OpenMember(f.OnDisk, f.match)
+	if err != nil {
+		return nil, err
+	}
+	f.Modified = in.Modified
+	return in, nil
+}
+
+// recognise tells the format of an open file by its beginning.
+func (f *File) recognise(in *source.File) (*Format, error) {
+	begin, err := in.Reader().Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	head := &Head{Bytes: begin, Text: begin}
+	if f.text != nil && !in.Marked {
+		// What does not fit the encoding is told when it is read.
+		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
+	} else if err := in.Refuse(f.Want); err != nil {
+		return nil, err
+	}
+	head.Text = bytes.TrimLeft(head.Text, " \t\r\n\x1e")
+	for _, format := range table {
+		switch {
+		case format.Is == nil || !format.Is(head):
+		case format.gives(f.Want):
+			return format, nil
+		default:
+			return nil, f.instead(format)
+		}
+	}
+	giving := f.giving()
+	rest := slices.IndexFunc(giving, func(format *Format) bool { return format.Is == nil })
+	switch {
+	case rest < 0:
+		f.unknown = true
+		return &geoJSON, nil // which says what should be there
+	case bytes.IndexByte(head.Text, 0) >= 0:
+		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path, listed(giving))
+	}
+	return giving[rest], nil
+}
+
+// instead refuses a file of a format that does not give what is wanted.
+func (f *File) instead(format *Format) error {
+	if format.Instead == "" {
+		return fmt.Errorf("%s: is %s, which has no %s", f.Path, format.Name, f.Want)
+	}
+	return fmt.Errorf("%s: "+format.Instead, f.Path, f.Word())
+}
+
+// Word returns the word for the file in a command that converts it.
+func (f *File) Word() string {
+	if f.gdal == "" && f.OnDisk != f.Path {
+		return "FILE"
+	}
+	return crs.Quoted(cmp.Or(f.gdal, f.Path))
+}
+
+// ReadLayer opens the layer of the file, hands it to read and closes it. The error calls the file
+// as messages do. A format that only reading tells may have read called twice.
+func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
+	l, err := f.begin(ctx)
+	if err == nil {
+		err = read(l)
+		_ = l.Close() // only read
+	}
+	switch {
+	case errors.Is(err, geojson.ErrTopology) && !topoJSON.gives(f.Want):
+		return f.instead(&topoJSON)
+	case errors.Is(err, geojson.ErrTopology):
+		f.Format = &topoJSON
+		return f.ReadLayer(ctx, read)
+	case err == nil && f.layer != "" && !f.Format.Layered:
+		return fmt.Errorf("%s: is %s, which has no layers such as %s; name the file alone", f.Path, f.Format.Name, source.Excerpt(f.layer))
+	}
+	return f.named(err)
+}
+
+// begin opens the layer.
+func (f *File) begin(ctx context.Context) (*Layer, error) {
+	if f.Format.Open != nil {
+		l, err := f.Format.Open(ctx, f)
+		if err == nil && l.Paths == nil {
+			l.Paths = []string{f.OnDisk}
+		}
+		return l, err
+	}
+	in, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	text := charset.New(in, f.Path, f.text)
+	switch {
+	case in.Marked:
+		text = charset.Marked(in, f.Path, f.text, f.Encoding)
+	case f.Encoding == "" && !f.unknown:
+		text = charset.Guess(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
+	}
+	l := f.Format.Read(f, text.Text())
+	notes := l.Notes
+	l.Notes = func() (all []string) {
+		if notes != nil {
+			all = notes()
+		}
+		all = append(append(all, f.Said.Notes...), text.Note())
+		f.Said.Notes = nil
+		return all
+	}
+	l.Stream, l.Progress, l.Size, l.Close = in, in.Progress, in.Size, in.Close
+	return l, nil
+}
+
+// named names the file, and not its copy, in an error.
+func (f *File) named(err error) error {
+	if system := (*crs.Error)(nil); errors.As(err, &system) {
+		switch {
+		case f.gdal != "":
+			system.In[0] = f.gdal
+		case f.OnDisk != f.Path:
+			system.In = nil
+		}
+		system.File = f.Path
+		return err
+	}
+	if err == nil || f.OnDisk == f.Path || f.Format.Open == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.Path, err)
+}

@@ -1,0 +1,208 @@
+package format
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
+	"quadrille/cmd/internal/testfile"
+)
+
+// samples are the small files of a format below testdata, which are called as it is.
+func samples(t testing.TB, f *Format) []string {
+	words := strings.Fields(strings.ToLower(f.Name))
+	found, err := filepath.Glob("testdata/" + words[len(words)-1] + ".*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// headOf is how a sample begins.
+func headOf(t testing.TB, path string) *Head {
+	text := testfile.Read(t, path)
+	return &Head{Bytes: text, Text: text}
+}
+
+// faults are what is wrong with a table: formats that cannot be told apart or read.
+func faults(t testing.TB, table []*Format) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for i, f := range table {
+		if slices.ContainsFunc(table[:i], func(other *Format) bool { return other.Name == f.Name }) {
+			fault("%s is in the table twice: leave one row out", f.Name)
+		}
+		if len(f.Gives) == 0 || (f.Read == nil) == (f.Open == nil) {
+			fault("%s: give it what it Gives, and either Read or Open", f.Name)
+		}
+		if f.Is == nil && slices.ContainsFunc(table[:i], func(other *Format) bool { return other.Is == nil }) {
+			fault("%s: give it an Is; one format alone can be what no other is", f.Name)
+		}
+		paths := samples(t, f)
+		if len(paths) == 0 {
+			fault("%s: put a small file of it into testdata, called by the last word of its name", f.Name)
+		}
+		for _, path := range paths {
+			head := headOf(t, path)
+			packed, err := source.IsArchive(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range table {
+				claims := !packed && other.Is != nil && other.Is(head)
+				switch own := other == f; {
+				case !own && claims:
+					fault("%s is claimed by %s, too: its Is must tell it from %s", path, other.Name, f.Name)
+				case own && !packed && !claims && f.Is != nil:
+					fault("%s is not claimed by %s: correct its Is", path, f.Name)
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// Every file has one format, which is told by its beginning.
+func TestTable(t *testing.T) {
+	for _, fault := range faults(t, table) {
+		t.Error(fault)
+	}
+	greedy := &Format{Name: "greedy GeoJSON", Gives: shapes, Is: func(h *Head) bool { return len(h.Text) > 0 && h.Text[0] == '{' }, Read: geoJSON.Read}
+	for name, tc := range map[string]struct {
+		more *Format
+		want string
+	}{
+		"twice":      {table[0], "a table is in the table twice"},
+		"greedy":     {greedy, "testdata/topojson.json is claimed by greedy GeoJSON, too"},
+		"second":     {&Format{Name: "a list", Gives: shapes, Read: geoJSON.Read}, "a list: give it an Is"},
+		"no sample":  {&Format{Name: "a list", Gives: shapes, Is: begins("#"), Read: geoJSON.Read}, "a list: put a small file of it into testdata"},
+		"unreadable": {&Format{Name: "a list", Gives: shapes, Is: begins("#")}, "either Read or Open"},
+	} {
+		if found := faults(t, append(slices.Clone(table), tc.more)); !slices.ContainsFunc(found, func(fault string) bool { return strings.Contains(fault, tc.want) }) {
+			t.Errorf("%s: %q, want %q", name, found, tc.want)
+		}
+	}
+}
+
+// open opens a file and reads its features.
+func open(t *testing.T, path string, o Options) (features []source.Feature, f *File, err error) {
+	o.Said = &geojson.Said{}
+	o.Copy = func(r io.Reader, _ string) (string, error) {
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return "", err
+		}
+		copied := filepath.Join(t.TempDir(), "copy")
+		return copied, os.WriteFile(copied, text, 0o600)
+	}
+	if f, err = Open(path, "", o); err != nil {
+		return nil, f, err
+	}
+	err = f.ReadLayer(context.Background(), func(l *Layer) error {
+		for feature, err := range sourcetest.Decoded(l.Features) {
+			if err != nil {
+				return err
+			}
+			features = append(features, feature)
+		}
+		return nil
+	})
+	return features, f, err
+}
+
+// The samples of a format are read as they are, compressed and in an archive, for each purpose
+// that it is for, and refused for others.
+func TestSamples(t *testing.T) {
+	for _, format := range table {
+		for _, path := range samples(t, format) {
+			text := string(testfile.Read(t, path))
+			paths := []string{path}
+			if format.Parts == "" {
+				paths = append(paths, testfile.Temp(t, "packed.gz", testfile.Gzip(text)), testfile.Temp(t, "packed.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{filepath.Base(path), text})))
+			}
+			read := 0
+			for _, want := range []source.Want{source.WantPoints, source.WantPolygons} {
+				for _, path := range paths {
+					features, f, err := open(t, path, Options{Want: want})
+					switch {
+					case err != nil && format.gives(want) && format.Parts == "":
+						t.Errorf("%s of %s: %v", want, path, err)
+					case err == nil && f.Format != format:
+						t.Errorf("%s of %s are read as %s, not %s", want, path, f.Format.Name, format.Name)
+					case err == nil && !format.gives(want):
+						t.Errorf("%s has no %s and is read", path, want)
+					}
+					for _, feature := range features {
+						_, isPoint := feature.Geometry.(orb.Point)
+						if feature.ID == "" && feature.Properties["id"] == nil && format.Parts == "" || feature.Line == 0 || !isPoint && feature.Geometry == nil {
+							t.Errorf("%s: %+v", path, feature)
+						}
+					}
+					read += len(features)
+				}
+			}
+			if read == 0 {
+				t.Errorf("%s: nothing was read", path)
+			}
+		}
+	}
+}
+
+// What only reading tells is found out, and what is not there is refused.
+func TestOpen(t *testing.T) {
+	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ", headBytes) + `","type":"Topology"}`
+	for name, tc := range map[string]struct {
+		path    string
+		options Options
+		format  string
+		err     string
+	}{
+		"late topology":            {testfile.Temp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"late topology for points": {testfile.Temp(t, "a.json", late), Options{Want: source.WantPoints}, "", "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson"},
+		"property called type":     {testfile.Temp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`), Options{Want: source.WantPolygons}, "GeoJSON", ""},
+		"layer of none":            {"testdata/geojson.json#parks", Options{Want: source.WantPoints}, "GeoJSON", `is GeoJSON, which has no layers such as "parks"; name the file alone`},
+		"object":                   {"testdata/topojson.json#parks", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"other object":             {"testdata/topojson.json#lakes", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"binary":                   {testfile.Temp(t, "a", "\x01\x00\x02"), Options{Want: source.WantPoints}, "", "is neither a table, GeoJSON, a GeoPackage nor a shapefile"},
+		"encoding":                 {testfile.Temp(t, "a", "x"), Options{Want: source.WantPoints, Encoding: "klingon"}, "", "--encoding \"klingon\" is not known"},
+		"UTF-16":                   {testfile.Temp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
+		"part":                     {testfile.Temp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))), Options{Want: source.WantPoints}, "", "a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip"},
+		"other archive":            {testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})), Options{Want: source.WantPolygons}, "", "without a shapefile, and no member of it is of a format expected here"},
+	} {
+		_, f, err := open(t, tc.path, tc.options)
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("%s: %v, want %q", name, err, tc.err)
+		}
+		if tc.format != "" && (f == nil || f.Format.Name != tc.format) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// FuzzOpen: whatever a file is, it is told or refused, and its name is in the error.
+func FuzzOpen(f *testing.F) {
+	for _, format := range table {
+		for _, path := range samples(f, format) {
+			f.Add(testfile.Read(f, path))
+		}
+	}
+	f.Add([]byte("\x1f\x8b"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "file")
+		testfile.Write(t, path, text)
+		for _, want := range []source.Want{source.WantPoints, source.WantPolygons} {
+			if _, err := Open(path, "", Options{Want: want, Said: &geojson.Said{}, Copy: func(io.Reader, string) (string, error) { return path, nil }}); err != nil && !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+	})
+}

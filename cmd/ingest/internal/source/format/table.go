@@ -1,0 +1,102 @@
+package format
+
+import (
+	"bufio"
+	"context"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/topojson"
+)
+
+var (
+	shapes         = []source.Want{source.WantPoints, source.WantPolygons}
+	jsonExtensions = []string{".json", ".geojson", ".topojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons"}
+)
+
+// table has a row for each format. Messages list them in this order, on which nothing else depends.
+var table = []*Format{
+	{
+		Name:       "a table",
+		Gives:      []source.Want{source.WantPoints},
+		Extensions: []string{".csv", ".tsv", ".tab", ".txt"},
+		Untyped:    true,
+		Read: func(f *File, text *bufio.Reader) *Layer {
+			t := pointtable.New(text, f.Path, f.Columns)
+			return &Layer{Features: t.Features(), Taken: &t.Columns, Properties: func() []string { return t.Properties }, Notes: t.Notes}
+		},
+	},
+	&geoJSON,
+	&topoJSON,
+	{
+		Name:       "a GeoPackage",
+		Gives:      shapes,
+		Extensions: []string{".gpkg"},
+		Is:         begins(geopackage.Magic),
+		Layered:    true,
+		Open: func(ctx context.Context, f *File) (*Layer, error) {
+			in, err := geopackage.Open(ctx, f.OnDisk, f.Layer, f.Want)
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(ctx), Columns: in.Columns(), Key: in.Key,
+				Progress: in.Progress, Size: in.Size, Unit: "records", Close: in.Close, Notes: func() []string { return []string{in.Note} },
+			}, nil
+		},
+	},
+	{
+		Name:    "a shapefile",
+		Gives:   shapes,
+		Is:      begins(shapefile.Magic),
+		Member:  ".shp",
+		Parts:   ".shp, .shx, .dbf, .prj and .cpg",
+		Layered: true,
+		Open: func(_ context.Context, f *File) (*Layer, error) {
+			in, err := shapefile.Open(f.OnDisk, f.Layer, f.Want)
+			if err != nil {
+				return nil, err
+			}
+			in.Unroll = f.Unroll
+			return &Layer{
+				Features: in.Features(), Columns: in.Columns(),
+				Progress: in.Progress, Size: in.Size, Paths: in.Paths, Close: in.Close, Notes: func() []string { return []string{in.Note} },
+			}, nil
+		},
+	},
+}
+
+var geoJSON = Format{
+	Name:       "GeoJSON",
+	Gives:      shapes,
+	Extensions: jsonExtensions,
+	Is: func(h *Head) bool {
+		typ, is := h.json()
+		return is && typ != "Topology"
+	},
+	Read: func(f *File, text *bufio.Reader) *Layer {
+		return &Layer{Features: geojson.Read(text, f.Path, f.Said)}
+	},
+}
+
+var topoJSON = Format{
+	Name:       "TopoJSON",
+	Gives:      []source.Want{source.WantPolygons},
+	Extensions: jsonExtensions,
+	Is: func(h *Head) bool {
+		typ, is := h.json()
+		return is && typ == "Topology"
+	},
+	Layered: true,
+	Instead: "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson %s LAYER, where LAYER is one of its objects",
+	Read: func(f *File, text *bufio.Reader) *Layer {
+		objects := f.Objects
+		if f.Layer != "" {
+			objects = []string{f.Layer}
+		}
+		return &Layer{Features: topojson.Read(text, f.Path, objects...)}
+	},
+}

@@ -1,0 +1,35 @@
+package feature
+
+// Can says what a layer can be asked besides what every layer can: its own order, what is in a box,
+// and any filter.
+type Can struct {
+	Near       bool // the nearest first
+	Area       bool // what is in any area
+	NearArea   bool // the nearest of an area
+	Importance bool // the most important first
+	Sort       bool // the order of a property
+}
+
+// Check returns why a layer cannot answer a query, whatever it holds: an error that matches
+// errors.ErrUnsupported for what the layer cannot do, and ErrQuery for what no layer can. Layers
+// begin an answer with it, and callers may ask it before.
+func (in *Info) Check(q *Query) error {
+	_, box := q.In.(Box)
+	switch {
+	case !q.At.IsZero() && !in.History:
+		return Unsupported("an instant: only what is now is kept, so leave it out")
+	case q.Near != nil && q.Order != Order{}:
+		return BadQuery("the nearest come by their distance: leave the order out")
+	case q.Near != nil && !in.Can.Near:
+		return Unsupported("the nearest as a list: ask for those in a box")
+	case q.Near != nil && q.In != nil && !in.Can.NearArea:
+		return Unsupported("the nearest of an area: ask for the nearest, or for those in the area")
+	case q.Order.Importance && !in.Can.Importance:
+		return Unsupported("an order by importance: leave the order out")
+	case q.Order.Field.Name != "" && !in.Can.Sort:
+		return Unsupported("an order by %.40q: leave the order out", q.Order.Field.Name)
+	case q.In != nil && !box && !in.Can.Area:
+		return Unsupported("what is in %.40s: ask for what is in a box", q.In)
+	}
+	return nil
+}
