@@ -141,7 +141,7 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 		return nil, err
 	}
 	if s.end, err = s.log.End(ctx); err == nil {
-		err = s.catchUp(ctx)
+		err = s.catchUp(ctx, c.store.kind.Whole)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.index.Close())
@@ -150,9 +150,12 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 }
 
 // catchUp gives the index what it lacks of the log.
-func (s *stored) catchUp(ctx context.Context) error {
+func (s *stored) catchUp(ctx context.Context, whole bool) error {
 	if _, is := s.index.(Tabled); is {
 		return nil
+	}
+	if !whole {
+		return errors.New("live: an index without rows of its own needs a log that is whole: set Kind.Whole")
 	}
 	if at := s.index.At(); at > s.end.Seq {
 		return fmt.Errorf("live: %w: the index has change %d, and its log ends with %d: restore the log, or remove the index, which is made anew of the log",
@@ -188,6 +191,7 @@ func (s *stored) redo(c Change) error {
 	if _, err := s.index.Find(c.ID, &was); err != nil {
 		return err
 	}
+	was.ID = c.ID
 	if was.Version != 0 {
 		object, err := s.index.Properties(nil, &was)
 		if err != nil {

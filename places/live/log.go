@@ -82,7 +82,8 @@ func metaRow(key, value []byte) cellstore.Mutation {
 type TableLog struct {
 	table cellstore.Table
 	whole bool
-	row   cellstore.Row
+	last  End    // as far as this one knows
+	value []byte // of last
 	event Event
 	ends  [2][2]float64
 }
@@ -95,12 +96,8 @@ func NewTableLog(table cellstore.Table, whole bool) *TableLog {
 
 // Append implements Log.
 func (l *TableLog) Append(ctx context.Context, s *Step) error {
-	end, err := l.end(ctx, &l.row)
-	if err != nil {
+	if err := l.follow(ctx, s.Step); err != nil {
 		return err
-	}
-	if end.Step+1 != s.Step {
-		return fmt.Errorf("%w: step %d is there, and %d was to follow on %d: let one program alone have the directory", ErrTaken, end.Step, s.Step, s.Step-1)
 	}
 	for i := range s.Changes {
 		s.Rows = l.change(s.Rows, &s.Changes[i])
@@ -109,7 +106,36 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 	for i := range s.Rows {
 		s.Rows[i].Durability = cellstore.Async // until Sync
 	}
-	return l.table.Apply(ctx, s.Rows...)
+	err := l.table.Apply(ctx, s.Rows...)
+	if l.last = s.End; err != nil {
+		l.last = End{} // it is read again
+	}
+	return err
+}
+
+// follow returns an error unless a step follows on the last one that is there. Reading the row costs
+// the more, the more often it has been written since the store's memory was last flushed; a check only
+// looks at its newest version.
+func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
+	if l.last.Step+1 != step || l.last == (End{}) {
+		if l.last, err = l.End(ctx); err != nil {
+			return err
+		}
+	}
+	check := cellstore.Check{Family: famMeta, Op: cellstore.Absent}
+	if l.last != (End{}) {
+		l.value = l.last.append(l.value[:0])
+		check.Op, check.Value = cellstore.Equal, l.value
+	}
+	is, err := l.table.CheckAndMutate(ctx, check, cellstore.Mutation{Row: endRow, Durability: cellstore.Async})
+	switch {
+	case err != nil:
+		return err
+	case !is || l.last.Step+1 != step:
+		l.last = End{}
+		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrTaken, step)
+	}
+	return nil
 }
 
 // change appends the rows of a change: its event, and when the feature expires.
@@ -157,10 +183,9 @@ func (l *TableLog) Sync(ctx context.Context) error {
 }
 
 // End implements Log.
-func (l *TableLog) End(ctx context.Context) (End, error) { return l.end(ctx, new(cellstore.Row)) }
-
-func (l *TableLog) end(ctx context.Context, row *cellstore.Row) (e End, err error) {
-	found, err := l.table.Get(ctx, endRow, selectMeta, row)
+func (l *TableLog) End(ctx context.Context) (e End, err error) {
+	var row cellstore.Row
+	found, err := l.table.Get(ctx, endRow, selectMeta, &row)
 	if err != nil || !found {
 		return e, wrap(err)
 	}
