@@ -15,9 +15,8 @@ import (
 	"quadrille/places/live/livetest"
 )
 
-// toy is the smallest Index that answers: features in a map, and the degrees of latitude that each
-// is in. It has no rows, so its log is whole, and all of it is read when a collection is opened. Copy
-// it to begin an index of another kind.
+// toy is the smallest Index that answers. It has no rows, so its log is whole, and all of it is read
+// when a collection is opened. Copy it to begin an index of another kind.
 type toy struct {
 	mu    sync.RWMutex
 	meta  func() *live.Meta
@@ -65,9 +64,9 @@ func (x *toy) Apply(changes []live.Change) error {
 	defer x.mu.Unlock()
 	for i := range changes {
 		c := &changes[i]
+		delete(x.known, c.ID)
 		if c.Was != nil {
 			delete(x.rows[int(c.Was.Lat)], c.ID)
-			delete(x.known, c.ID)
 		}
 		if c.Is != nil {
 			is := c.Is.Clone()
@@ -115,8 +114,8 @@ func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 		n := 0
 		for _, f := range x.found(box, boxed, string(q.After)) {
 			f.Mark = feature.Mark(f.ID)
-			pass, err := true, error(nil)
-			if q.Filter != nil {
+			pass, err := q.Filter == nil, error(nil)
+			if !pass {
 				pass, err = q.Filter.Match(ctx, &f)
 			}
 			if err != nil || pass {
