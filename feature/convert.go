@@ -9,9 +9,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-func typeError(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrType, fmt.Sprintf(format, args...))
-}
+func typeError(format string, args ...any) error { return Faultf(ErrType, format, args...) }
 
 // Convert appends a compact object whose members have the types of the schema:
 //

@@ -24,24 +24,43 @@ var (
 	ErrDamaged = cellstore.ErrCorrupt
 )
 
-// BadQuery returns an error that matches ErrQuery.
-func BadQuery(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
+// Fault is an error of a kind that callers branch on: it matches Kind. Detail says what is wrong
+// and what to do, in words for whoever asked, without a capital letter and a full stop.
+type Fault struct {
+	Kind   error
+	Detail string
 }
+
+func (e *Fault) Error() string { return e.Kind.Error() + ": " + e.Detail }
+
+// Unwrap returns the kind.
+func (e *Fault) Unwrap() error { return e.Kind }
+
+// Faultf returns a Fault.
+func Faultf(kind error, format string, args ...any) error {
+	return &Fault{kind, fmt.Sprintf(format, args...)}
+}
+
+// DetailOf returns the detail of the Fault that an error is or wraps, if it matches a kind, and
+// else "".
+func DetailOf(err, kind error) string {
+	if f := (*Fault)(nil); errors.As(err, &f) && errors.Is(f, kind) {
+		return f.Detail
+	}
+	return ""
+}
+
+// BadQuery returns an error that matches ErrQuery.
+func BadQuery(format string, args ...any) error { return Faultf(ErrQuery, format, args...) }
 
 // Unsupported returns the error for something that a layer cannot do at all, such as an order.
 func Unsupported(format string, args ...any) error {
-	return &unsupported{fmt.Sprintf(format, args...)}
+	return Faultf(errors.ErrUnsupported, format, args...)
 }
 
 // IsUnsupported reports whether an error was made by Unsupported. Errors of the system may match
 // errors.ErrUnsupported too.
-func IsUnsupported(err error) bool { return errors.As(err, new(*unsupported)) }
-
-type unsupported struct{ text string }
-
-func (e *unsupported) Error() string        { return errors.ErrUnsupported.Error() + ": " + e.text }
-func (e *unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+func IsUnsupported(err error) bool { return DetailOf(err, errors.ErrUnsupported) != "" }
 
 // NotFound makes the error of a data set for an id that it does not have. It matches
 // ErrNotFound.

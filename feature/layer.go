@@ -90,24 +90,30 @@ type Layer interface {
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
 }
 
+// ErrPageFull is the error with which the function of Page ends a page behind the feature it has
+// taken.
+var ErrPageFull = errors.New("the page is full")
+
 // Page calls fn with a page of the answer to a query, at most limit features. It returns the
 // cursor of the next page, "" if there is none.
 func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) error) (next string, err error) {
 	q.Limit = limit + 1 // to tell whether another page follows
-	n := 0
+	n, full := 0, false
 	var last Mark
 	for f, err := range l.Features(ctx, &q) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if n++; n > limit {
+		case full:
 			return q.Cursor(l.Info(), last), nil
 		}
-		if err := fn(f); err != nil {
-			return "", err
-		}
-		if n == limit {
+		err := fn(f)
+		n++
+		if full = n == limit || errors.Is(err, ErrPageFull); full {
 			last = append(last, f.Mark...)
+		}
+		if err != nil && !errors.Is(err, ErrPageFull) {
+			return "", err
 		}
 	}
 	return "", nil

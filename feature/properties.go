@@ -2,7 +2,6 @@ package feature
 
 import (
 	"errors"
-	"fmt"
 	"unicode"
 )
 
@@ -17,9 +16,7 @@ const (
 // ErrProperties matches the errors of properties that cannot be kept.
 var ErrProperties = errors.New("bad properties")
 
-func badProperties(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrProperties}, args...)...)
-}
+func badProperties(format string, args ...any) error { return Faultf(ErrProperties, format, args...) }
 
 // AppendProperties checks the properties of a GeoJSON Feature, an object or
 // null or nothing, and appends them in compact form: without white space, all spellings of

@@ -58,6 +58,24 @@ func NewSchema(fields []Field) (Schema, error) {
 	return s, nil
 }
 
+// With returns the fields of both schemas. A property that they know of different kinds can be
+// of any.
+func (s Schema) With(other Schema) Schema {
+	all := slices.Concat(s, other)
+	slices.SortStableFunc(all, byName)
+	merged := all[:0]
+	for _, f := range all {
+		if n := len(merged); n > 0 && merged[n-1].Name == f.Name {
+			if merged[n-1].Kind != f.Kind {
+				merged[n-1].Kind = Any
+			}
+			continue
+		}
+		merged = append(merged, f)
+	}
+	return merged
+}
+
 // Lookup returns the field of that name.
 func (s Schema) Lookup(name string) (Field, bool) {
 	i, found := slices.BinarySearchFunc(s, name, func(f Field, name string) int { return cmp.Compare(f.Name, name) })

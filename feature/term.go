@@ -2,7 +2,6 @@ package feature
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,9 +16,7 @@ const (
 // ErrFilter matches the errors of filters that cannot be.
 var ErrFilter = errors.New("bad filter")
 
-func badFilter(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrFilter, fmt.Sprintf(format, args...))
-}
+func badFilter(format string, args ...any) error { return Faultf(ErrFilter, format, args...) }
 
 // Operators of terms.
 const (

@@ -19,11 +19,15 @@ type Writer struct {
 	Nested, Versions bool
 	// Numbers says that ids of GeoJSON are written as numbers if the layer has numbers.
 	Numbers bool
+	// NoIDs says that features of GeoJSON have no id.
+	NoIDs bool
 	// Near has the distance as distance_m, in metres to the decimetre.
 	Near bool
+	// SkipGeometry leaves out geometries, and the positions of objects.
+	SkipGeometry bool
 	// Bounds says that features which are not points have their bounds as bbox.
 	Bounds bool
-	// Fields are the properties that are written, of nested ones; nil is all.
+	// Fields are the properties that are written; nil is all.
 	Fields []string
 	// Position writes positions of GeoJSON; nil is AppendPosition.
 	Position func(dst []byte, p quadkey.Position) []byte
@@ -42,7 +46,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		switch {
-		case f.Members > 0: // a cluster is nobody
+		case f.Members > 0, f.ID == "", w.NoIDs: // a cluster is nobody
 		case w.Numbers && f.Number != 0:
 			dst = append(strconv.AppendUint(append(dst, `"id":`...), f.Number, 10), ',')
 		default:
@@ -51,14 +55,19 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 		if w.Bounds && f.Bounds != (quadkey.Box{}) {
 			dst = append(AppendBounds(dst, [4]float64{f.Bounds.West, f.Bounds.South, f.Bounds.East, f.Bounds.North}), ',')
 		}
-		if dst, err = f.AppendGeometry(append(dst, `"geometry":`...), w.Position); err != nil {
+		dst = append(dst, `"geometry":`...)
+		if w.SkipGeometry {
+			dst = append(dst, "null"...)
+		} else if dst, err = f.AppendGeometry(dst, w.Position); err != nil {
 			return dst, err
 		}
 		dst = append(dst, ',')
 	} else if dst = append(dst, '{'); w.Nested {
-		dst = jsontext.AppendString(append(dst, `"id":`...), f.ID)
-		dst = strconv.AppendFloat(append(dst, `,"lat":`...), f.Lat, 'f', -1, 64)
-		dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+		dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
+		if !w.SkipGeometry {
+			dst = strconv.AppendFloat(append(dst, `"lat":`...), f.Lat, 'f', -1, 64)
+			dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+		}
 	}
 	if w.Nested {
 		return w.nested(append(dst, members...), f), nil
@@ -67,7 +76,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 		dst = append(dst, `"properties":{`...)
 	}
 	start := len(dst)
-	dst = f.Properties.AppendMembers(dst)
+	dst = w.appendMembers(dst, f)
 	if w.Near {
 		if len(dst) > start {
 			dst = append(dst, ',')
@@ -91,13 +100,15 @@ func (w *Writer) nested(dst []byte, f *Feature) []byte {
 			dst = append(f.Expires.UTC().AppendFormat(append(dst, `"expires":"`...), time.RFC3339Nano), `",`...)
 		}
 	}
-	dst = append(dst, `"properties":{`...)
+	return append(w.appendMembers(append(dst, `"properties":{`...), f), '}')
+}
+
+// appendMembers appends the properties that are written.
+func (w *Writer) appendMembers(dst []byte, f *Feature) []byte {
 	if w.Fields == nil {
-		dst = f.Properties.AppendMembers(dst)
-	} else {
-		dst = f.Properties.appendSome(dst, w.Fields)
+		return f.Properties.AppendMembers(dst)
 	}
-	return append(dst, '}')
+	return f.Properties.appendSome(dst, w.Fields)
 }
 
 // AppendDistance appends the member of a distance in metres, to the decimetre.

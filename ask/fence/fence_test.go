@@ -1,17 +1,19 @@
 package fence
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
+	"quadrille/internal/tilestest"
 	"quadrille/places/live"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 func TestNew(t *testing.T) {
@@ -38,26 +40,18 @@ func TestNew(t *testing.T) {
 }
 
 // land has regions of the type state: the north, and the south.
-type land struct{ ask.Boundaries }
-
-func (land) Types() []tiles.TypeMeta { return []tiles.TypeMeta{{Name: "state"}} }
-
-func (land) Region(_ context.Context, _, id string, _ bool) ([]byte, error) {
-	if id != "north" {
-		return nil, tiles.ErrNotFound
-	}
-	return nil, nil
-}
-
-func (land) At(_ context.Context, lat, _ float64, _ ...string) ([]tiles.Region, error) {
-	if lat < 0 {
-		return []tiles.Region{{Type: "state", ID: "south"}}, nil
-	}
-	return []tiles.Region{{Type: "state", ID: "north"}}, nil
+func land(t *testing.T) *dataset.Live[ask.Boundaries] {
+	store := buildtest.Store(t)
+	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{{Type: "state", Features: []build.Feature{
+		{ID: "north", Name: "North", Geometry: tilestest.Square(-3, 0, 3, 3)},
+		{ID: "south", Name: "South", Geometry: tilestest.Square(-3, -3, 3, 0)},
+	}}}, build.Options{})).In(t)
+	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
+	return dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{})
 }
 
 func TestCheck(t *testing.T) {
-	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
+	boundaries := land(t)
 	check := func(f Fences, boundaries *dataset.Live[ask.Boundaries]) error {
 		set := must.Get(New(f)).In(t)
 		return set.Check(t.Context(), ask.NewViews(ask.Sets{Boundaries: boundaries}))
@@ -86,7 +80,7 @@ func TestEnds(t *testing.T) {
 		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "NORTH"}},
 		Boxes: []Box{{Name: "box", Box: quadkey.Box{West: 0, South: 0, East: 2, North: 2}}},
 	})).In(t)
-	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})})
+	views := ask.NewViews(ask.Sets{Boundaries: land(t)})
 	north, south := &[2]float64{1, 1}, &[2]float64{1, -1}
 	for _, c := range []struct {
 		from, to *[2]float64

@@ -1,10 +1,12 @@
 package fence_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,50 +17,54 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
+	"quadrille/internal/tilestest"
 	"quadrille/places/live"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // strip is boundaries with a region "inner" east of a longitude, and perhaps one of another type.
 type strip struct {
-	ask.Boundaries `json:"-"`
-	East           float64
-	Wards          bool // another type, with a region that has the id of the zone
-	Broken         bool
+	East   float64
+	Wards  bool // another type, with a region that has the id of the zone
+	Broken bool // reading what is at 66 degrees east panics
 }
 
-func (s strip) Types() []tiles.TypeMeta {
-	types := []tiles.TypeMeta{{Name: "zone"}}
+// rows are the rows of a strip, which several generations may have.
+type rows struct {
+	store cellstore.Store
+	meta  json.RawMessage
+}
+
+var made = map[strip]rows{}
+
+func (s strip) rows() (r rows, err error) {
+	s.Broken = false
+	if r, ok := made[s]; ok {
+		return r, nil
+	}
+	layer := func(typ string, east float64) build.Layer {
+		return build.Layer{Type: typ, Features: []build.Feature{{ID: "inner", Name: "Inner", Geometry: tilestest.Square(east, 0.99, 90, 1.01)}}}
+	}
+	layers := []build.Layer{layer("zone", s.East)}
 	if s.Wards {
-		types = append(types, tiles.TypeMeta{Name: "ward"})
+		layers = append(layers, layer("ward", -10))
 	}
-	return types
+	if r.store, err = buildtest.Memory(); err != nil {
+		return r, err
+	}
+	meta, _, err := build.Run(context.Background(), r.store, layers, build.Options{})
+	if err != nil {
+		return r, err
+	}
+	r.meta, err = json.Marshal(meta)
+	made[s] = r
+	return r, err
 }
 
-func (s strip) At(_ context.Context, _, lon float64, types ...string) (at []tiles.Region, err error) {
-	known := s.Types()
-	if len(types) == 0 {
-		for _, t := range known {
-			types = append(types, t.Name)
-		}
-	}
-	for _, t := range types {
-		switch {
-		case t != "zone" && len(known) == 1:
-			return nil, fmt.Errorf("type %s: %w", t, tiles.ErrUnknownType)
-		case t == "ward":
-			at = append(at, tiles.Region{Type: "ward", ID: "inner"})
-		case lon > s.East:
-			at = append(at, tiles.Region{Type: "zone", ID: "inner"})
-		}
-	}
-	if s.Broken && lon == 66 {
-		panic("the bytes are wrong")
-	}
-	return at, nil
-}
-
+// emptyStore is what a build writes its rows into that are there already.
 type emptyStore struct{ cellstore.Store }
 
 func (emptyStore) Close() error { return nil }
@@ -67,6 +73,7 @@ func (emptyStore) Close() error { return nil }
 type rig struct {
 	t          *testing.T
 	catalog    *dataset.Catalog
+	strips     map[string]strip // by the directory of a generation
 	boundaries *dataset.Live[ask.Boundaries]
 	views      *ask.Views
 	live       *live.Collection
@@ -95,24 +102,49 @@ func (r *rig) openBoundaries() {
 		must.Do(r.t, r.boundaries.Close())
 	}
 	if r.catalog == nil {
-		open := func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil }
-		r.catalog = must.Get(dataset.Open(r.t.TempDir(), open)).In(r.t)
+		r.catalog, r.strips = must.Get(dataset.Open(r.t.TempDir(), r.open)).In(r.t), map[string]strip{}
 	}
-	r.boundaries = dataset.NewLive(r.catalog, ask.BoundariesName, func(g *dataset.Generation) (ask.Boundaries, error) {
-		var s strip
-		err := json.Unmarshal(g.Manifest.Meta, &s)
-		return s, err
-	})
+	r.boundaries = ask.Published(r.catalog.Generations).Boundaries
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries})
 }
+
+// open opens the store of a generation.
+func (r *rig) open(_, dir string, readOnly bool) (cellstore.Store, error) {
+	if !readOnly {
+		return emptyStore{}, nil
+	}
+	s := r.strips[generationOf(filepath.Dir(dir))]
+	of, err := s.rows()
+	if err != nil {
+		return nil, err
+	}
+	faults := new(buildtest.Faults)
+	if s.Broken {
+		tile, err := quadkey.TileAt(66, 1, 13)
+		if err != nil {
+			return nil, err
+		}
+		bad := tile.Key()
+		faults.Before = func(_ context.Context, _ string, key []byte) error {
+			if bytes.Equal(key, bad[:]) {
+				panic("the bytes are wrong")
+			}
+			return nil
+		}
+	}
+	return faults.Store(of.store)
+}
+
+// generationOf is the directory of a generation, finished or not.
+func generationOf(dir string) string { return strings.TrimSuffix(dir, ".unfinished") }
 
 // publish publishes boundaries, and takes them into service.
 func (r *rig) publish(of strip) {
 	r.t.Helper()
 	b := must.Get(r.catalog.Begin(r.t.Context(), ask.BoundariesName)).In(r.t)
-	meta := must.Get(json.Marshal(of)).In(r.t)
-	m := dataset.Manifest{SchemaVersion: 1, Built: time.Now(), Records: map[string]int64{"rows": 1}, Meta: meta}
+	r.strips[generationOf(b.Dir())] = of
+	m := dataset.Manifest{SchemaVersion: tiles.SchemaVersion, Built: time.Now(), Meta: must.Get(of.rows()).In(r.t).meta}
 	must.Get(b.Publish(r.t.Context(), m)).In(r.t)
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 }

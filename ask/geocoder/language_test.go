@@ -1,31 +1,25 @@
 package geocoder
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/ask"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/places/names"
+	"quadrille/places/search"
 )
 
-// germanNames know the names of regions in German.
-type germanNames struct {
-	ask.Names
-	of  map[string]string
-	err error
-}
-
-func (n germanNames) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
-	name, ok := n.of[typ+" "+id]
-	return name, ok && lang == "de", n.err
-}
-
 func TestLocalize(t *testing.T) {
-	known := germanNames{of: map[string]string{"country de": "Deutschland", "state de-by": "Bayern"}}
+	german := func(typ, id, name string) names.Feature {
+		return names.Feature{Kind: names.Region, Type: typ, ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}}
+	}
+	store := buildtest.Store(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{german("country", "de", "Deutschland"), german("state", "de-by", "Bayern")}), names.Options{})).In(t)
+	var faults buildtest.Faults
+	known := must.Get(names.Open(t.Context(), must.Get(faults.Store(store)).In(t), meta)).In(t)
 	bavaria := func() *Result {
 		return &Result{Feature: names.Feature{Kind: names.Region, Type: "state", ID: "de-by", Name: "Bavaria", Parents: []names.Parent{
 			{Type: "country", ID: "de", Name: "Germany"}, {Type: "continent", ID: "eu", Name: "Europe"},
@@ -45,7 +39,8 @@ func TestLocalize(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	f := &finding{ctx: t.Context(), q: &Query{Langs: []string{"de"}}, names: germanNames{err: broken}}
+	faults.Err = broken
+	f := &finding{ctx: t.Context(), q: &Query{Langs: []string{"de"}}, names: known}
 	if err := f.localise(bavaria()); !errors.Is(err, broken) {
 		t.Error(err)
 	}

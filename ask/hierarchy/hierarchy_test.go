@@ -1,12 +1,10 @@
 package hierarchy
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/ask"
 	"quadrille/feature"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
@@ -213,28 +211,12 @@ func TestCity(t *testing.T) {
 	}
 }
 
-// codes are what rows of places tell of the map.
-type codes struct {
-	ask.Names
-	drawn     map[string][]string
-	divisions map[string]string
-}
-
-func (c codes) Drawn(country string) []string { return c.drawn[country] }
-
-func (c codes) Division(state string) string { return c.divisions[state] }
-
-func (c codes) State(code string) (id string, known bool) {
-	for state, of := range c.divisions {
-		if of == code {
-			id, known = state, true
-		}
-	}
-	return id, known
-}
-
-func (codes) Feature(context.Context, uint64) (f names.Feature, ok bool, err error) {
-	return f, false, nil
+// namesOf are what rows of places tell of the map.
+func namesOf(t *testing.T, o names.Options, list ...names.Feature) *names.Reader {
+	t.Helper()
+	store := buildtest.Store(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each(list), o)).In(t)
+	return must.Get(names.Open(t.Context(), store, meta)).In(t)
 }
 
 // A filter by country takes what the row has and what the map says, and a territory goes with
@@ -250,7 +232,7 @@ func TestFilters(t *testing.T) {
 		{Name: "Unclaimed", Lat: 44.05, Lon: -89.95},
 	}
 	v := world(t, list...)
-	v.Names = codes{drawn: map[string][]string{"CA": {"GF", "US"}}, divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"}}
+	v.Names = namesOf(t, names.Options{Drawn: map[string][]string{"CA": {"GF", "US"}}, Divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"}})
 	if got := v.Wide([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
 		t.Errorf("%v", got)
 	}
@@ -296,21 +278,6 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// rows are codes of which the gazetteer knows the counties.
-type rows struct {
-	codes
-	counties map[string][]names.Parent
-}
-
-func (r rows) Feature(_ context.Context, number uint64) (f names.Feature, ok bool, err error) {
-	for id, parents := range r.counties {
-		if names.Number(names.Region, County, id) == number {
-			return names.Feature{Parents: parents}, true, nil
-		}
-	}
-	return f, false, nil
-}
-
 // The country of a point is that of the smallest polygon, of the nearest border, or off all coasts
 // that of a place; its division is that of the country, with the county that is of both.
 func TestPoint(t *testing.T) {
@@ -322,10 +289,11 @@ func TestPoint(t *testing.T) {
 		places.Place{Name: "Florence", Country: "US", Admin1: "WI", Admin2: "037", Lat: 45.5, Lon: -88.5},
 	)
 	us, mi := names.Parent{Type: Country, ID: "us"}, names.Parent{Type: State, ID: "us-mi", Name: "Michigan"}
-	v.Names = rows{
-		codes{divisions: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
-		map[string][]names.Parent{"26163": {mi, us}, "26115": {{Type: Country, ID: "ca"}}, "55037": {mi, us}},
+	county := func(id string, parents ...names.Parent) names.Feature {
+		return names.Feature{Kind: names.Region, Type: County, ID: id, Name: id, Parents: parents}
 	}
+	v.Names = namesOf(t, names.Options{Divisions: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
+		county("26163", mi, us), county("26115", names.Parent{Type: Country, ID: "ca"}), county("55037", mi, us))
 	for name, c := range map[string]struct {
 		lat, lon, radius float64
 		country          string

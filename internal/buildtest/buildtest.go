@@ -21,6 +21,11 @@ func Store(t testing.TB) *pebblestore.Store {
 	return Open(t, "store", &pebblestore.Options{FS: vfs.NewMem()})
 }
 
+// Memory opens an empty store in memory for rows that many tests read. It ends with the process.
+func Memory() (cellstore.Store, error) {
+	return pebblestore.Open("rows", &pebblestore.Options{FS: vfs.NewMem(), CacheBytes: 1 << 20})
+}
+
 // Open opens a store that is closed with the test.
 func Open(t testing.TB, dir string, o *pebblestore.Options) *pebblestore.Store {
 	t.Helper()

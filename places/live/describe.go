@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -56,7 +55,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 // succeed checks a description that is to replace another one.
 func (m *description) succeed(was *description, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
-		return fmt.Errorf("%w: a collection keeps its name: make another one, and write the points there", ErrInvalid)
+		return feature.Faultf(ErrInvalid, "a collection keeps its name: make another one, and write the points there")
 	}
 	if err := checkMeta(&m.Meta); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 		}
 	}
 	if all > feature.MaxFields {
-		return fmt.Errorf("%w: %d properties together with those that points have had: declare fewer that are new, %d are the most", feature.ErrType, all, feature.MaxFields)
+		return feature.Faultf(feature.ErrType, "%d properties together with those that points have had: declare fewer that are new, %d are the most", all, feature.MaxFields)
 	}
 	switch {
 	case m.History == 0:
@@ -116,7 +115,7 @@ func (k *step) ready(was, next *description) error {
 }
 
 // errNoHistory refuses a history where the index keeps none.
-var errNoHistory = fmt.Errorf("%w: collections of this kind keep no history: leave it out", ErrInvalid)
+var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
 // forget removes what is left of the past of a collection without a history, so that a
 // later collection does not find it.

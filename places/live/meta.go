@@ -3,7 +3,6 @@ package live
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"quadrille/cellstore"
@@ -70,8 +69,8 @@ func CheckName(name string) error {
 		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 	}
 	if !ok {
-		return fmt.Errorf("%w: %.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
-			ErrName, name, MaxName)
+		return feature.Faultf(ErrName, "%.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
+			name, MaxName)
 	}
 	return nil
 }
@@ -97,14 +96,14 @@ const (
 func checkMeta(m *Meta) error {
 	for _, text := range []string{m.Title, m.Attribution, m.Licence} {
 		if len(text) > maxTitle {
-			return fmt.Errorf("%w: a text of the description has %d bytes: give at most %d", ErrInvalid, len(text), maxTitle)
+			return feature.Faultf(ErrInvalid, "a text of the description has %d bytes: give at most %d", len(text), maxTitle)
 		}
 	}
 	if m.Events == 0 {
 		m.Events = DefaultEvents
 	}
 	if m.History < 0 || m.History > MaxHistory || m.Events < Duration(time.Second) || m.Events > MaxHistory {
-		return fmt.Errorf("%w: history and events: give a time such as 24h, at most %v", ErrInvalid, time.Duration(MaxHistory))
+		return feature.Faultf(ErrInvalid, "history and events: give a time such as 24h, at most %v", time.Duration(MaxHistory))
 	}
 	var err error
 	m.Schema, err = feature.NewSchema(m.Schema)

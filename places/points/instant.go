@@ -1,9 +1,9 @@
 package points
 
 import (
-	"fmt"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/internal/instant"
 )
 
@@ -12,7 +12,7 @@ import (
 func ParseExpires(text string) (time.Time, error) {
 	at, ok := instant.Parse(text)
 	if !ok || at.UnixMilli() <= 0 {
-		return time.Time{}, fmt.Errorf("%w: expires is %.40q: give a time after 1970 such as 2026-07-01T12:00:00Z", ErrPoint, text)
+		return time.Time{}, feature.Faultf(ErrPoint, "expires is %.40q: give a time after 1970 such as 2026-07-01T12:00:00Z", text)
 	}
 	return at, nil
 }

@@ -41,11 +41,11 @@ const (
 func CheckID(id string) error {
 	switch {
 	case id == "":
-		return fmt.Errorf("%w: it has no id: give every point one of 1 to %d bytes", ErrPoint, MaxID)
+		return feature.Faultf(ErrPoint, "it has no id: give every point one of 1 to %d bytes", MaxID)
 	case len(id) > MaxID:
-		return fmt.Errorf("%w: its id has %d bytes: give at most %d", ErrPoint, len(id), MaxID)
+		return feature.Faultf(ErrPoint, "its id has %d bytes: give at most %d", len(id), MaxID)
 	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return fmt.Errorf("%w: its id %.40q has control characters or is not UTF-8: remove them", ErrPoint, id)
+		return feature.Faultf(ErrPoint, "its id %.40q has control characters or is not UTF-8: remove them", id)
 	}
 	return nil
 }
@@ -57,9 +57,9 @@ func CheckPosition(lat, lon float64) error {
 	case math.Abs(lat) <= 90 && math.Abs(lon) <= 180:
 		return nil
 	case math.Abs(lon) <= 90 && math.Abs(lat) <= 180:
-		return fmt.Errorf("%w: latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", ErrPoint, lat, lon)
+		return feature.Faultf(ErrPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", lat, lon)
 	}
-	return fmt.Errorf("%w: latitude %v, longitude %v: give degrees, at most ±90 and ±180", ErrPoint, lat, lon)
+	return feature.Faultf(ErrPoint, "latitude %v, longitude %v: give degrees, at most ±90 and ±180", lat, lon)
 }
 
 // appendPointKey appends the row key of a point.

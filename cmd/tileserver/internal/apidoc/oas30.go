@@ -106,7 +106,7 @@ func (o *older) object(v object) object {
 			if len(types) > 0 {
 				dst["example"] = types[0]
 			}
-		case key == "prefixItems":
+		case key == "prefixItems" || key == "contentMediaType" || key == "contentSchema": // of 3.1
 		case key == "exclusiveMinimum" || key == "exclusiveMaximum":
 			if _, number := value.(float64); number {
 				dst[strings.ToLower(strings.TrimPrefix(key, "exclusive"))] = value

@@ -73,9 +73,9 @@ func (tileKey) Extra() int { return 0 }
 
 // Forms of archives alone.
 var (
-	formJPEG = web.NewForm(16, "image/jpeg")
-	formWebP = web.NewForm(17, "image/webp")
-	formAVIF = web.NewForm(18, "image/avif")
+	formJPEG = web.NewForm(web.Media{Name: "jpeg", Type: "image/jpeg", Picture: true})
+	formWebP = web.NewForm(web.Media{Name: "webp", Type: "image/webp", Picture: true})
+	formAVIF = web.NewForm(web.Media{Name: "avif", Type: "image/avif", Picture: true})
 )
 
 // form is how a format is answered, with the extensions of its addresses. TileJSON names

@@ -7,8 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,75 +16,42 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
+	"quadrille/internal/tilestest"
 	"quadrille/places/live"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
-// halves are boundaries of two states, west and east of Greenwich, and of a country north
-// of the equator.
-type halves struct {
-	ask.Boundaries
-	asked chan int // a number for each question
-}
-
-func (halves) Types() []tiles.TypeMeta { return []tiles.TypeMeta{{Name: "country"}, {Name: "state"}} }
-
-func (h halves) At(_ context.Context, lat, lon float64, types ...string) (at []tiles.Region, err error) {
-	select {
-	case h.asked <- len(types):
-	default:
+// halves are the rows of boundaries of two states, west and east of Greenwich, and of a country
+// north of the equator.
+var halves = sync.OnceValues(func() (store cellstore.Store, meta tiles.Meta) {
+	region := func(id string, west, south, east, north float64) build.Feature {
+		return build.Feature{ID: id, Name: id, Geometry: tilestest.Square(west, south, east, north)}
 	}
-	for _, t := range []string{"country", "state"} {
-		switch {
-		case !slices.Contains(types, t):
-		case t == "country" && lat > 0:
-			at = append(at, tiles.Region{Type: t, ID: "north"})
-		case t == "state" && lon < 0:
-			at = append(at, tiles.Region{Type: t, ID: "west"})
-		case t == "state":
-			at = append(at, tiles.Region{Type: t, ID: "east"})
-		}
+	store, err := buildtest.Memory()
+	if err == nil {
+		meta, _, err = build.Run(context.Background(), store, []build.Layer{
+			{Type: "country", Features: []build.Feature{region("north", -10, 0, 120, 20)}},
+			{Type: "state", Features: []build.Feature{region("west", -10, -10, 0, 20), region("east", 0, -10, 120, 20)}},
+		}, build.Options{})
 	}
-	return at, nil
-}
-
-func (halves) Region(_ context.Context, _, id string, _ bool) ([]byte, error) {
-	if id == "north" || id == "west" || id == "east" {
-		return []byte("{}"), nil
+	if err != nil {
+		panic(err)
 	}
-	return nil, tiles.ErrNotFound
-}
-
-type emptyStore struct{ cellstore.Store }
-
-func (emptyStore) Close() error { return nil }
+	return store, meta
+})
 
 // withHalves publishes the boundaries of halves.
-func withHalves(t *testing.T, asked chan int) func(*web.Config, *ask.Sets, *Config) {
+func withHalves(t *testing.T, faults *buildtest.Faults) func(*web.Config, *ask.Sets, *Config) {
 	t.Helper()
-	catalog, err := dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := catalog.Begin(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 1}, Meta: json.RawMessage(`{}`)}); err != nil {
-		t.Fatal(err)
-	}
-	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (ask.Boundaries, error) { return halves{asked: asked}, nil })
-	if err := live.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := live.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	rows, meta := halves()
+	store := must.Get(faults.Store(rows)).In(t)
+	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
+	live := dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{Built: built, Digest: "0123456789abcdef"})
 	return func(_ *web.Config, s *ask.Sets, _ *Config) { s.Boundaries = live }
 }
 
@@ -168,8 +135,19 @@ func (s *service) move(id string, lon, lat float64) {
 // Crossings of fences are told in the order of the writes, and a stream that breaks goes
 // on with the next crossing.
 func TestEvents(t *testing.T) {
-	asked := make(chan int, 1000)
-	s := newService(t, withHalves(t, asked))
+	var faults buildtest.Faults
+	var mu sync.Mutex
+	asked, done := map[string]bool{}, false
+	faults.Before = func(_ context.Context, _ string, key []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[string(key)] && !done {
+			t.Errorf("a place was read again: ask for both types at once")
+		}
+		asked[string(key)] = true
+		return nil
+	}
+	s := newService(t, withHalves(t, &faults))
 	s.make("taxis", "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
@@ -194,11 +172,11 @@ func TestEvents(t *testing.T) {
 	}
 	f.want("leave", `{"id":"a","fence":"bbox:100,0,120,20","gone":true`)
 	f.end()
-	for range len(asked) {
-		if n := <-asked; n != 2 {
-			t.Errorf("%d types were asked at once, want both", n)
-		}
+	mu.Lock()
+	if done = true; len(asked) == 0 {
+		t.Error("nothing was read")
 	}
+	mu.Unlock()
 
 	f = begin(t, server, query, second.id)
 	f.want("enter", `{"id":"a","fence":"state:east","lat":10,"lon":10`)
@@ -222,7 +200,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestEventsRefuse(t *testing.T) {
-	s := newService(t, withHalves(t, nil))
+	s := newService(t, withHalves(t, new(buildtest.Faults)))
 	s.make("shops", `{"private":true}`)
 	s.make("taxis", "")
 	for _, tt := range []struct {

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/webhook"
+	"quadrille/internal/buildtest"
 )
 
 // withHooks adds webhooks, over the boundaries of halves.
 func withHooks(t *testing.T, private bool) *service {
 	t.Helper()
-	s := newService(t, withHalves(t, nil))
+	s := newService(t, withHalves(t, new(buildtest.Faults)))
 	hooks := webhook.Start(t.Context(), webhook.Config{Live: s.live, Views: s.room.Views, Private: private})
 	t.Cleanup(hooks.Close)
 	s.room.Hooks = hooks

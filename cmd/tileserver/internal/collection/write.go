@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -80,19 +79,16 @@ func refusal(err error) error {
 		return endpoint.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
 	}
 	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, live.ErrName} {
-		if endpoint.DetailOf(err) == "" && errors.Is(err, known) {
-			_, detail, ok := strings.Cut(err.Error(), known.Error()+": ")
-			switch first, size := utf8.DecodeRuneInString(detail); {
-			case !ok:
-			case errors.Is(err, feature.ErrType): // begins with the name of a property
-				return endpoint.Refuse(known, "", "Correct "+detail+".")
-			default:
-				if strings.HasSuffix(detail, "?") { // whether latitude and longitude are swapped
-					detail += " Give longitude, then latitude"
-				}
-				return endpoint.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
-			}
+		detail := feature.DetailOf(err, known)
+		switch {
+		case detail == "" || endpoint.DetailOf(err) != "":
+			continue
+		case errors.Is(err, feature.ErrType): // begins with the name of a property
+			return endpoint.Refuse(known, "", "Correct "+detail+".")
+		case strings.HasSuffix(detail, "?"): // whether latitude and longitude are swapped
+			detail += " Give longitude, then latitude"
 		}
+		return endpoint.Refuse(known, "", endpoint.Sentence(detail))
 	}
 	return err
 }
@@ -332,8 +328,7 @@ func mergePatch(to, patch map[string]any) map[string]any {
 
 // undescribed turns the reason why a description was refused into words for the client.
 func undescribed(err error) error {
-	if errors.Is(err, points.ErrPoint) { // of a description
-		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
+	if detail := feature.DetailOf(err, points.ErrPoint); detail != "" { // of a description
 		return endpoint.Refuse(errDescription, "", "Correct the description: "+detail+".")
 	}
 	return refusal(err)

@@ -1,6 +1,10 @@
 package endpoint
 
-import "errors"
+import (
+	"errors"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Reasons for refusing a request while it is read. The table of kinds in package web has
 // their answers.
@@ -30,6 +34,12 @@ func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
 
 // Unwrap returns the error in the table of kinds.
 func (r *Refusal) Unwrap() error { return r.cause }
+
+// Sentence makes a sentence of the detail of an error.
+func Sentence(detail string) string {
+	first, size := utf8.DecodeRuneInString(detail)
+	return string(unicode.ToUpper(first)) + detail[size:] + "."
+}
 
 // DetailOf returns the words of a refusal for the client, "" for other errors.
 func DetailOf(err error) string {

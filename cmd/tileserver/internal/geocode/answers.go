@@ -39,7 +39,13 @@ type GeocodeList struct {
 // GeocodeFeatures is the same answer as GeoJSON.
 type GeocodeFeatures struct {
 	_ struct{} `doc:"Results as GeoJSON, the likeliest first."`
-	listing.Features[listing.Feature[listing.Point, Geocoded]]
+	listing.Features[GeocodeFeature]
+}
+
+// GeocodeFeature is a result as GeoJSON.
+type GeocodeFeature struct {
+	_ struct{} `doc:"A result as GeoJSON."`
+	listing.Feature[listing.Point, Geocoded]
 }
 
 // GeocodeLine answers a line of a batch.

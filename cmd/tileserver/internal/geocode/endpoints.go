@@ -31,9 +31,9 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID:   "geocode", Tag: "places", Rank: 4,
 			Summary: "What a text names",
 			Doc:     "Places, regions of every layer, airports, time zones, weather stations, points of collections published with `--search`, positions and IP addresses in one list, the likeliest first, each with a `label` that tells it apart. All names but those of places need the data set names, which `ingest` makes with them.",
-			Params:  []endpoint.Param{qParam, limitParam, endpoint.Lang, kindsParam, endpoint.Countries, boxParam, latParam, lonParam, endpoint.Format},
+			Params:  []endpoint.Param{qParam, limitParam, endpoint.Lang, kindsParam, endpoint.Countries, boxParam, latParam, lonParam, s.form},
 			Handle:  s.getSearch, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": GeocodeList{}, "application/geo+json": GeocodeFeatures{}}, Keeps: endpoint.Tagged,
+			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/geocode?q=portland%20oregon&limit=1"},
 			Dearest: []string{
@@ -59,9 +59,9 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "reverse", Tag: "places", Rank: 5,
 			Summary: "What is at a point",
 			Doc:     "The nearest place, with its distance, and the regions that contain the point, the smallest first, each with its label. A place of the point's own country comes before the nearest if it is at most twice as far, and so does one of its own state, and of its own county. `parents` of a place are the regions that it is in itself: those that its source names, where a coarse map draws it beyond a border. Servers with `--root-geocoder` have it at `/geocode/reverse` alone.",
-			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Lang, reverseKindsParam, endpoint.Radius, endpoint.Format},
+			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Lang, reverseKindsParam, endpoint.Radius, s.form},
 			Handle:  s.getReverse, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": GeocodeList{}, "application/geo+json": GeocodeFeatures{}}, Keeps: endpoint.Tagged,
+			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/reverse?lat=45.52&lon=-122.68&kinds=place"},
 			Dearest: []string{

@@ -20,17 +20,19 @@ import (
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
+	"quadrille/quadkey"
 )
 
 // Room answers searches and their reverse.
 type Room struct {
 	*web.Kit
 	batch web.BatchLimits
+	form  *endpoint.Value[string]
 }
 
 // New returns the room. batch bounds the answers to many questions in one request.
 func New(k *web.Kit, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch}
+	return &Room{Kit: k, batch: batch, form: listing.FormParam(false)}
 }
 
 const (
@@ -42,12 +44,12 @@ const (
 func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readSearch(q)
-	form := web.FormOf(r, endpoint.Format.Of(q))
+	form := listing.FormOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = find(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -57,12 +59,12 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readReverse(q)
-	form := web.FormOf(r, endpoint.Format.Of(q))
+	form := listing.FormOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -81,7 +83,7 @@ func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
 			if p.Err != nil {
 				return dst, p.Err
 			}
-			return find(ctx, session, &query, web.FormJSON, dst)
+			return find(ctx, session, &query, listing.JSON, dst)
 		},
 	})
 }
@@ -99,13 +101,13 @@ func (s *Room) postReverses(c echo.Context, p *endpoint.Params) error {
 			if p.Err != nil {
 				return dst, p.Err
 			}
-			return reverse(ctx, session, &query, web.FormJSON, dst)
+			return reverse(ctx, session, &query, listing.JSON, dst)
 		},
 	})
 }
 
 // find appends the answer to a search.
-func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form web.Form, dst []byte) ([]byte, error) {
+func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form *listing.Form, dst []byte) ([]byte, error) {
 	found, err := session.Search(ctx, *query)
 	if errors.Is(err, places.ErrQuery) {
 		err = endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
@@ -113,16 +115,16 @@ func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query,
 	if err != nil {
 		return dst, err
 	}
-	return appendResults(dst, found, form, nil), nil
+	return appendResults(dst, found, form, nil)
 }
 
 // reverse appends what is at a point.
-func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form web.Form, dst []byte) ([]byte, error) {
+func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Form, dst []byte) ([]byte, error) {
 	found, err := session.Reverse(ctx, *query)
 	if err != nil {
 		return dst, err
 	}
-	return appendResults(dst, found, form, query), nil
+	return appendResults(dst, found, form, query)
 }
 
 // readSearch reads the parameters of a search.
@@ -197,20 +199,45 @@ func readKinds(p *endpoint.Params, known []names.Kind) (kinds []names.Kind) {
 	return kinds
 }
 
+// schema has the members of a result.
+var schema = feature.Schema{
+	{Name: "bbox", Kind: feature.Any},
+	{Name: "code", Kind: feature.Text},
+	{Name: "country", Kind: feature.Text},
+	{Name: "distance_m", Kind: feature.Number},
+	{Name: "id", Kind: feature.Text},
+	{Name: "kind", Kind: feature.Text},
+	{Name: "label", Kind: feature.Text},
+	{Name: "lat", Kind: feature.Number},
+	{Name: "lon", Kind: feature.Number},
+	{Name: "match", Kind: feature.Any},
+	{Name: "name", Kind: feature.Text},
+	{Name: "parents", Kind: feature.Any},
+	{Name: "population", Kind: feature.Integer},
+	{Name: "type", Kind: feature.Text},
+}
+
+// list describes lists of results.
+var list = listing.Set{Name: "results", List: GeocodeList{}, Features: GeocodeFeatures{}, One: GeocodeFeature{}}
+
 // appendResults writes the results, with the distance of a place from the point of a
 // reverse query.
-func appendResults(dst []byte, found []geocoder.Result, form web.Form, reverse *geocoder.ReverseQuery) []byte {
-	l := listing.Begin(append(dst, '{'), form, "results")
+func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reverse *geocoder.ReverseQuery) (_ []byte, err error) {
+	l := listing.List{Set: &list, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true}}
+	dst = l.Begin(dst)
+	var members []byte
 	for i := range found {
 		r := &found[i]
-		l.Open(nil, r.Lon, r.Lat)
-		l.Body = appendResult(l.Body, r)
+		members = appendResult(members[:0], r)
 		if reverse != nil && r.Kind == geocoder.Place {
-			l.Body = listing.AppendDistance(l.Body, r.Place.DistanceM)
+			members = listing.AppendDistance(members, r.Place.DistanceM)
 		}
-		l.Shut()
+		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.Compact(members)}
+		if dst, err = l.Append(dst, &f, ""); err != nil {
+			return dst, err
+		}
 	}
-	return l.End("")
+	return l.End(dst, ""), nil
 }
 
 // appendResult writes the members of a result.

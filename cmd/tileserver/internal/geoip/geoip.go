@@ -284,7 +284,7 @@ func refusalOf(err error) error {
 
 // Forms of GeoIP2's web service.
 var (
-	formCountry = web.NewForm(7, "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1")
-	formCity    = web.NewForm(8, "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1")
-	formError   = web.NewForm(9, "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0")
+	formCountry = web.NewForm(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
+	formCity    = web.NewForm(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
+	formError   = web.NewForm(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
 )

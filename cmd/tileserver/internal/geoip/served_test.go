@@ -86,7 +86,7 @@ func TestGeoIPErrors(t *testing.T) {
 		{"country/10.1.2.3", "IP_ADDRESS_RESERVED", 400},
 		{"country/fe80::1%25eth0", "IP_ADDRESS_RESERVED", 400},
 		{"country/::1", "IP_ADDRESS_RESERVED", 400},
-		{"city/me", "IP_ADDRESS_RESERVED", 400}, // the test's own address
+		{"city/me", "IP_ADDRESS_NOT_FOUND", 404}, // the test's own address
 		{"city/1.2.3", "IP_ADDRESS_INVALID", 400},
 		{"city/example.org", "IP_ADDRESS_INVALID", 400},
 		{"city/01.2.3.4", "IP_ADDRESS_INVALID", 400},

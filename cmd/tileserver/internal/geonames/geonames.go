@@ -452,4 +452,4 @@ func (s *Room) refuse(c echo.Context, text bool, err error) {
 }
 
 // formGeoNames is JSON, as GeoNames labels it.
-var formGeoNames = web.NewForm(3, "application/json;charset=UTF-8")
+var formGeoNames = web.NewForm(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})

@@ -9,16 +9,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
-	"quadrille/places/search"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // TestGeonamesTypes: clients of typed languages read these fields, so their
@@ -207,7 +206,11 @@ func TestGeonamesBusy(t *testing.T) {
 	g := servertest.NewGlobe(t, func(c *httpapi.Config) { c.MaxConcurrent = 1 })
 	inside, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan struct{})
-	g.Places.Block = func() { close(inside); <-leave }
+	var once sync.Once
+	g.Places.Before = func(context.Context, string, []byte) error {
+		once.Do(func() { close(inside); <-leave })
+		return nil
+	}
 	go func() {
 		defer close(done)
 		g.Get("/getJSON?geonameId=2657896")
@@ -248,31 +251,53 @@ func TestGeonamesScript(t *testing.T) {
 
 func TestGeonamesQueries(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	for path, want := range map[string]search.Query{
-		"q=a":                         {Text: "a", Exact: true, Lang: "en", Limit: 100},
-		"name=a&lang=local&fuzzy=0.8": {Text: "a", Limit: 100},
-		"name_equals=a%0Ab&maxRows=5&startRow=7&lang=de": {Text: "a b", Whole: true, Exact: true, Lang: "de", Limit: 5, Offset: 7},
-		"q=a&cities=cities5000":                          {Text: "a", Exact: true, Lang: "en", Limit: 100, Classes: []string{"P"}, MinPopulation: 5000},
-		"q=a&featureCode=ppl&featureCode=PPLC,PPLA&country=ch&country=DE": {Text: "a", Exact: true, Lang: "en", Limit: 100,
-			Codes: []string{"PPL", "PPLC", "PPLA"}, Countries: []string{"CH", "DE"}},
-		"q=a&orderby=population": {Text: "a", Exact: true, Lang: "en", Limit: 1000},
+	list := []places.Place{
+		{ID: 1, Name: "Abel", Class: "P", Code: "PPLC", Country: "CH", Population: 5000, Lat: 47.401, Lon: 8.5},
+		{ID: 2, Name: "Abel", Class: "S", Code: "PPL", Country: "DE", Population: 4999, Lat: 47.41, Lon: 8.5},
+		{ID: 3, Name: "Abelino", Class: "P", Code: "PPLA", Country: "FR", Population: 6000, Lat: 47.42, Lon: 8.5},
+		{ID: 4, Name: "Abel", Class: "P", Code: "PPLX", Country: "CH", Population: 100, Lat: 0, Lon: 179},
+		{ID: 5, Name: "Abel B", Class: "T", Code: "PPL", Lat: 47.43, Lon: 8.5},
+	}
+	g.Hold(servertest.Places(list, []places.AlternateName{{PlaceID: 1, Lang: "de", Name: "Kain"}, {PlaceID: 1, Lang: "en", Name: "Cain"}}, places.Gazetteer{}))
+	ids := func(path string) (list []float64) {
+		for _, p := range g.Geonames(path)["geonames"].([]any) {
+			list = append(list, p.(map[string]any)["geonameId"].(float64))
+		}
+		return list
+	}
+	for path, want := range map[string][]float64{
+		"q=abel":                                {1, 3, 2, 4, 5},
+		"name=able&lang=local&fuzzy=0.8":        {1, 3, 2, 4, 5},
+		"q=able":                                nil,
+		"name_equals=abel%0A&maxRows=5&lang=de": {1, 2, 4},
+		"name_equals=abel&maxRows=1&startRow=1": {2},
+		"name_equals=abel%0Ab":                  {5},
+		"q=abel&cities=cities5000":              {1, 3},
+		"q=abel&featureCode=ppl&featureCode=PPLC,PPLA&country=ch&country=DE": {1, 2},
+		"q=abel&orderby=population":                  {3, 1, 2, 4, 5},
+		"q=abel&west=170&south=-1&east=-170&north=1": {4},
 	} {
-		g.Geonames("/searchJSON?" + path)
-		if got := g.Places.Searched; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-			t.Errorf("%s: %+v, want %+v", path, got, want)
+		if got := ids("/searchJSON?" + path); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}
-	g.Geonames("/searchJSON?q=a&west=170&south=-1&east=-170&north=1")
-	if b := g.Places.Searched.Box; b == nil || b.String() != "170,-1,-170,1" {
-		t.Errorf("box %v", b)
+	for lang, want := range map[string]string{"": "Cain", "&lang=local": "Abel", "&lang=de": "Kain"} {
+		first := g.Geonames("/searchJSON?name_equals=abel&maxRows=1" + lang)["geonames"].([]any)[0].(map[string]any)
+		if first["name"] != want {
+			t.Errorf("%q: %v, want %s", lang, first["name"], want)
+		}
 	}
-	g.Geonames("/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3&featureClass=P&featureClass=S&featureCode=PPL")
-	servertest.WantQuery(t, "findNearby", &g.Places.Asked, feature.Query{Near: feature.NearTo(47.4, 8.5, 2500), Limit: 3}, []feature.Term{
-		{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL"}},
-	})
+	for path, want := range map[string][]float64{
+		"/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3&featureClass=P&featureClass=S&featureCode=PPL": {2},
+		"/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3":                                               {1, 2, 3},
+	} {
+		if got := ids(path); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
 	// Rows that are not asked for cost nothing, and a radius of nothing is not
 	// one without bound.
-	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=zur&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
+	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=abel&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
 		if list := g.Geonames(path)["geonames"].([]any); len(list) != 0 {
 			t.Errorf("%s: %v", path, list)
 		}
@@ -367,12 +392,15 @@ func TestGeonamesOffshore(t *testing.T) {
 	}
 }
 
+// with are the places of the globe, with some more or in place of those of the same id.
+func with(more ...places.Place) *servertest.Rows {
+	return servertest.Places(append(slices.Clone(servertest.GlobePlaces), more...), servertest.GlobeNames, servertest.GlobeGazetteer)
+}
+
 // TestGeonamesShore: coasts are drawn coarsely, and towns stand on them.
 func TestGeonamesShore(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Places.Gazetteer.Rows = append(g.Places.Gazetteer.Rows, servertest.Row{
-		ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60,
-	})
+	g.Hold(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
 	if at := g.Geonames("/countryCodeJSON?lat=40.01&lng=-60"); at["countryCode"] != "US" || at["distance"] != "0" {
 		t.Errorf("%v", at)
 	}
@@ -384,25 +412,21 @@ func TestGeonamesShore(t *testing.T) {
 // place in them.
 func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	rows := g.Places.Gazetteer.Rows
-	for i := range rows {
-		if rows[i].ID == 5746545 { // Portland, Oregon
-			rows[i].Admin1, rows[i].Admin1Name, rows[i].Country = "07", "Cascadia", "US"
-		}
+	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })] // in Oregon
+	portland.Admin1, portland.Modified = "07", servertest.Built
+	at := func(division string) map[string]any {
+		gazetteer := servertest.GlobeGazetteer
+		gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: "US.07", Name: division})
+		g.Hold(servertest.Places(append(slices.Clone(servertest.GlobePlaces), portland), nil, gazetteer))
+		return g.Geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
 	}
-	at := g.Geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
-	if at["adminCode1"] != "07" || at["adminName1"] != "Cascadia" {
+	if at := at("Cascadia"); at["adminCode1"] != "07" || at["adminName1"] != "Cascadia" {
 		t.Errorf("%v", at)
 	}
-	for i := range rows {
-		if rows[i].ID == 5746545 {
-			rows[i].Admin1, rows[i].Admin1Name = "07", "State of Oregon"
-		}
-	}
-	at = g.Geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
-	codes, _ := at["codes"].([]any)
-	if at["adminCode1"] != "07" || at["adminName1"] != "State of Oregon" || len(codes) != 1 || codes[0].(map[string]any)["code"] != "OR" {
-		t.Errorf("%v", at)
+	oregon := at("State of Oregon")
+	codes, _ := oregon["codes"].([]any)
+	if oregon["adminCode1"] != "07" || oregon["adminName1"] != "State of Oregon" || len(codes) != 1 || codes[0].(map[string]any)["code"] != "OR" {
+		t.Errorf("%v", oregon)
 	}
 }
 
@@ -410,7 +434,6 @@ func TestGeonamesSmallRegions(t *testing.T) {
 // error.
 func TestGeonamesNoLetters(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Places.SearchErr = fmt.Errorf("secret: %w", places.ErrQuery)
 	for _, path := range []string{"/searchJSON?q=---", "/searchJSON?q=---&countryBias=CH&maxRows=2"} {
 		if at := g.Geonames(path); at["totalResultsCount"] != 0.0 {
 			t.Errorf("%s: %v", path, at)
@@ -424,12 +447,12 @@ func TestGeonamesNoLetters(t *testing.T) {
 // TestGeonamesConditionsFirst: conditions come before the limit.
 func TestGeonamesConditionsFirst(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	var rows []servertest.Row
+	var rows []places.Place
 	for i := range uint32(2500) {
-		rows = append(rows, servertest.Row{ID: i + 1, Name: "Town", Country: "US", Class: "P", Code: "PPL", Population: 9000 - int64(i), Admin1: "ME"})
+		rows = append(rows, places.Place{ID: i + 1, Name: "Town", Country: "US", Class: "P", Code: "PPL", Population: 9000 - int64(i), Admin1: "ME"})
 	}
 	rows[2400].Admin1 = "WY"
-	g.Places.Gazetteer.Rows = rows
+	g.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
 	at := g.Geonames("/searchJSON?country=US&adminCode1=WY")
 	if list := at["geonames"].([]any); at["totalResultsCount"] != 1.0 || len(list) != 1 || list[0].(map[string]any)["geonameId"] != 2401.0 {
 		t.Errorf("%v", at)
@@ -441,11 +464,11 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 func TestGeonamesTooWide(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, nil)
-	var rows []servertest.Row
-	for i := range 2 * 3_000 {
-		rows = append(rows, servertest.Row{ID: uint32(i + 1), Name: "Place", Country: "CH", Class: "P", Code: "PPL", Admin1: "ZH", Lat: 47, Lon: 8})
+	var rows []places.Place
+	for i := range uint32(2 * 3_000) {
+		rows = append(rows, places.Place{ID: i + 1, Name: "Place", Country: "CH", Class: "P", Code: "PPL", Admin1: "ZH", Lat: 47, Lon: 8})
 	}
-	f.Places.Gazetteer = &servertest.Gazetteer{Rows: rows}
+	f.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
 	for query, want := range map[string]string{
 		"adminCode2=q1":                    `"value":14`,
 		"country=CH&adminCode5=q1":         `"value":14`,
@@ -465,14 +488,6 @@ func TestGeonamesTooWide(t *testing.T) {
 // the place and has its name, where GeoNames' code is not that itself.
 func TestGeonamesISODivisions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	state := tiles.Region{Type: "state", ID: "pe-lma", Name: "Provincia de Lima"}
-	g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
-		return append(servertest.WhereOnGlobe(lat, lon), tiles.Match{Region: state, Kind: tiles.MatchInside})
-	}
-	g.Places.Gazetteer.Rows = append(g.Places.Gazetteer.Rows, servertest.Row{
-		ID: 3946083, Name: "Callao", Country: "PE", Class: "P", Code: "PPLA", Lat: -12.05, Lon: -77.1,
-	})
-	row := &g.Places.Gazetteer.Rows[len(g.Places.Gazetteer.Rows)-1]
 	for _, c := range []struct{ country, admin1, name, region, iso string }{
 		{"PE", "15", "Lima", "pe-lma", "LMA"},
 		{"PE", "15", "LÍMA", "pe-lma", "LMA"},
@@ -485,7 +500,14 @@ func TestGeonamesISODivisions(t *testing.T) {
 		{"GB", "ENG", "England", "gb-ken", "ENG"},
 		{"CH", "00", "Lima", "ch-li", ""},
 	} {
-		row.Country, row.Admin1, row.Admin1Name, state.ID = c.country, c.admin1, c.name, c.region
+		gazetteer := servertest.GlobeGazetteer
+		if c.name != "" {
+			gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: c.country + "." + c.admin1, Name: c.name})
+		}
+		callao := places.Place{ID: 3946083, Name: "Callao", Country: c.country, Class: "P", Code: "PPLA", Admin1: c.admin1, Lat: -12.05, Lon: -77.1}
+		g.Hold(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
+			Type: "state", Features: []build.Feature{servertest.Region(c.region, "Provincia de Lima", -77.2, -12.1, -77, -12)},
+		}))
 		iso := ""
 		if codes, ok := g.Geonames("/getJSON?geonameId=3946083")["adminCodes1"].(map[string]any); ok {
 			iso = codes["ISO3166_2"].(string)

@@ -15,7 +15,7 @@ import (
 func TestBasePath(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.BasePath = "/maps"
-		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32")}
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32")}
 	}, servertest.All...)
 	bare := servertest.New(t, nil, servertest.All...)
 	const tile = "/tiles/country,places/3/4/2.mvt"

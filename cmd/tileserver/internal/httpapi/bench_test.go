@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,15 +104,14 @@ func BenchmarkHTTPIPBare(b *testing.B) {
 	benchHTTP(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(addressPaths()[0]))), addressPaths()...)
 }
 
-// benchGlobe keeps a stored answer of ten places for "sant".
-func benchGlobe(b *testing.B) *servertest.Globe {
+// benchGlobe has a stored answer of ten places for "sant".
+func benchGlobe(b *testing.B) *servertest.Server {
 	g := servertest.NewGlobe(b, func(c *httpapi.Config) { c.ResponseCacheBytes = 16 << 20 })
-	var list []string
-	for i := range 10 {
-		r := g.Places.Gazetteer.Rows[i]
-		list = append(list, "{"+string(r.Members())+`,"match":{"kind":"prefix","highlight":[0,3]}}`)
+	list := slices.Clone(servertest.GlobePlaces)
+	for i := range list {
+		list[i].Name = "Santa " + list[i].Name
 	}
-	g.Places.Completions = map[string]string{"sant": `{"places":[` + strings.Join(list, ",") + "]}"}
+	g.Hold(servertest.Places(list, nil, servertest.GlobeGazetteer))
 	return g
 }
 

@@ -157,7 +157,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		servertest.Guarded(t, false, quota.Limits{100000})(c)
 		c.Guard.Keys = func() *quota.Keys { return keys }
 	}
-	nothing, globe, addresses := servertest.New(t, change), servertest.NewGlobe(t, change).Server, servertest.NewAddresses(t, change)
+	nothing, globe, addresses := servertest.New(t, change), servertest.NewGlobe(t, change), servertest.NewAddresses(t, change)
 	refused := map[int]int{}
 	for n, o := range ops {
 		if o.Members["servers"] != nil {

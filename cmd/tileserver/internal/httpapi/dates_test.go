@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -101,17 +100,12 @@ func TestLastModified(t *testing.T) {
 // service.
 func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 	t.Helper()
-	b, err := f.Catalog.Begin(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := dataset.Manifest{SchemaVersion: 1, Built: built, Meta: json.RawMessage(`{}`)}
-	if old, err := f.Catalog.Current(t.Context(), catalogue.Boundaries.Name); err == nil {
-		m.Replace(&old)
-	}
-	if _, err := b.Publish(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	f.PublishAs(catalogue.Boundaries.Name, func(m *dataset.Manifest) {
+		m.Built = built
+		if old, err := f.Catalog.Current(t.Context(), catalogue.Boundaries.Name); err == nil {
+			m.Replace(&old)
+		}
+	})
 	f.Poll()
 }
 

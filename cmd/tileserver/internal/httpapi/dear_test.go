@@ -160,15 +160,9 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		t.Fatal(err)
 	}
 	w.Server = &servertest.Server{T: t, Catalog: c}
-	w.Config = httpapi.Config{
-		Sets: ask.Sets{
-			Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[ask.Places](c.Generations, catalogue.Places),
-			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
-			TimeZones: catalogue.Live[ask.TimeZones](c.Generations, catalogue.TimeZones), Stations: catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
-			Weather:     catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
-			Collections: &ask.Collections{},
-		},
-	}
+	w.Config.Sets = ask.Published(c.Generations)
+	w.Config.Addresses, w.Config.Names = catalogue.Live[ask.Addresses](c.Generations, catalogue.IP), nil // from its index
+	w.Config.Collections = &ask.Collections{}
 	servertest.Guarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
 	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
@@ -182,8 +176,9 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				t.Fatal(err)
 			}
 		}
-		servertest.PublishToy(t, w.Server, catalogue.Stations.Name)
-		servertest.PublishToy(t, w.Server, catalogue.Weather.Name)
+		for _, rows := range servertest.StationRows() {
+			rows.PublishInto(t, c)
+		}
 	}
 	for _, live := range []interface {
 		Poll(context.Context) error

@@ -35,7 +35,6 @@ func FuzzRequest(f *testing.F) {
 	fix := servertest.New(f, func(c *httpapi.Config) {
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("0.0.0.0/0"))
 	}, servertest.All...)
-	fix.Places.Shown = []servertest.ShownPlace{{ID: 1, Lon: 1, Lat: 1, Name: "x"}}
 	f.Fuzz(func(t *testing.T, target, encoding, forwarded, host string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {

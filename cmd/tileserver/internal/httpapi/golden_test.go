@@ -10,7 +10,7 @@ import (
 // TestGolden pins the problems of all faces.
 func TestGolden(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.GoldenFakes(t, "problem",
+	servertest.GoldenSmall(t, "problem",
 		"/nowhere",
 		"POST /ip/me",
 		"DELETE /",

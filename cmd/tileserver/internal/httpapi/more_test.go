@@ -4,7 +4,6 @@ package httpapi_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,9 +14,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
 	"quadrille/quadkey"
@@ -120,38 +117,3 @@ func TestLayerOfTheCallers(t *testing.T) {
 		t.Errorf("the layers that there are: %s", text)
 	}
 }
-
-// A form of lists is in those of every layer once the register has it.
-func TestFormOfTheCallers(t *testing.T) {
-	forms := listing.Forms
-	t.Cleanup(func() { listing.Forms = forms })
-	listing.Forms = append(slices.Clone(forms), &listing.Form{
-		Name: "csv", Form: csvForm, Whole: true, Doc: "csv is all of them, in lines.",
-		Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
-		Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
-			return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
-		},
-	})
-	w := servertest.NewWhole(t)
-	for path, want := range map[string]string{
-		"/places/within?bbox=-180,-90,180,90":         "id,lat,lon,name\n",
-		"/airports/within/country/wl":                 `,"Westland \"Main\" <intl>"`,
-		"/stations/within?bbox=-180,-90,180,90":       `06670099999,47.48,8.536,"KLOTEN"`,
-		"/points/shops/within?tile=0/0/0&price.lt=20": "id,lat,lon,name\n",
-	} {
-		join := "?"
-		if strings.Contains(path, "?") {
-			join = "&"
-		}
-		res := w.Get(path + join + "format=csv")
-		text := servertest.Body(t, res)
-		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv" || !strings.Contains(text, want) || strings.Count(text, "\n") < 3 {
-			t.Errorf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
-		}
-	}
-	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/csv"`) < 8 {
-		t.Error("the form is not described")
-	}
-}
-
-var csvForm = web.NewForm(31, "text/csv")

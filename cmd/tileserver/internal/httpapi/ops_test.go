@@ -14,36 +14,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/feature/layertest"
 	"quadrille/internal/testrace"
-	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // Damage met while serving shows in /readyz and /status, and goes when another
 // generation is published. What is whole is answered all the while.
 func TestDamaged(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, catalogue.Places.Name, catalogue.Boundaries.Name)
-	var serving *dataset.Generation
-	finder := dataset.NewLive(f.Catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
-		serving = g
-		return &servertest.BoundPlaces{Memory: &layertest.Memory{}, Places: &f.Places, Generation: g.Manifest.Generation}, nil
-	})
-	f.Config.Places.Close()
-	f.Config.Places = finder // which the fixture closes
-	f.Poll()
-	f.Serve()
 	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), catalogue.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
@@ -51,7 +38,7 @@ func TestDamaged(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dirs[0], "rows"), []byte("others"), 0o600); err != nil { // which Verify finds
 		t.Fatal(err)
 	}
-	serving.Suspect(errors.New("input/output error"))
+	f.Places.Report(errors.New("input/output error"))
 	if res := f.Get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("one read that failed makes the server not ready: %s", servertest.Body(t, res))
 	}
@@ -83,10 +70,13 @@ func TestDamaged(t *testing.T) {
 func TestBusy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 2 }, catalogue.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
-		enter <- struct{}{}
-		<-leave
-		return nil, nil
+	var held atomic.Int64
+	f.Boundaries.Before = func(context.Context, string, []byte) error {
+		if held.Add(1) <= 2 {
+			enter <- struct{}{}
+			<-leave
+		}
+		return nil
 	}
 	done := make(chan int)
 	for i := range 2 {
@@ -122,7 +112,7 @@ func TestBusy(t *testing.T) {
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, catalogue.Boundaries.Name)
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { panic("secret") }
+	f.Boundaries.Before = func(context.Context, string, []byte) error { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)
@@ -253,7 +243,7 @@ func TestLogs(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.AccessLog = slog.New(slog.NewJSONHandler(&access, nil))
 		c.Log = slog.New(slog.NewJSONHandler(&failures, nil))
-		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("198.51.100.0/24"))
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("1.2.0.0/24"))
 	}, servertest.All...)
 	f.Get("/tiles/country/1/0/0.mvt?_=b%0Ac", "X-Forwarded-For", "1.2.3.4")
 	f.Get("/nowhere\"x")
@@ -270,9 +260,9 @@ func TestLogs(t *testing.T) {
 		got = append(got, fmt.Sprintf("%+v", e))
 	}
 	want := []string{
-		`{Client:1.2.3.4 Method:GET Path:/tiles/country/1/0/0.mvt Query:_=b%0Ac Status:200 Bytes:22}`,
-		`{Client:198.51.100.7 Method:GET Path:/nowhere"x Query: Status:404 Bytes:135}`,
-		`{Client:198.51.100.7 Method:POST Path:/ Query: Status:405 Bytes:141}`,
+		`{Client:1.2.3.4 Method:GET Path:/tiles/country/1/0/0.mvt Query:_=b%0Ac Status:200 Bytes:457}`,
+		`{Client:1.2.0.7 Method:GET Path:/nowhere"x Query: Status:404 Bytes:135}`,
+		`{Client:1.2.0.7 Method:POST Path:/ Query: Status:405 Bytes:141}`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("access log\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -4,7 +4,6 @@ package httpapi_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -14,8 +13,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // requestName matches names of requests that can stand in a log.
@@ -25,11 +22,9 @@ func TestRequestID(t *testing.T) {
 	var log bytes.Buffer
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
-		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32")}
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32")}
 	}, servertest.All...)
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
-		return nil, errors.New("disk on fire")
-	}
+	f.Boundaries.Err = errors.New("disk on fire")
 	const path = "/tiles/country/1/0/0.mvt"
 	p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "abc.DEF_1-2"), 500, "internal")
 	if p.RequestID != "abc.DEF_1-2" || !strings.Contains(log.String(), "request_id=abc.DEF_1-2") || strings.Contains(p.Detail, "fire") {

@@ -17,7 +17,7 @@ import (
 
 // Whatever takes a time takes the same texts for one.
 func TestTimesAgree(tt *testing.T) {
-	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, catalogue.Stations.Name, catalogue.Weather.Name), servertest.NewGlobe(tt, nil).Server
+	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, catalogue.Stations.Name, catalogue.Weather.Name), servertest.NewGlobe(tt, nil)
 	get := func(f *servertest.Server, path string) func(text string) *http.Response {
 		return func(text string) *http.Response {
 			return f.Get(strings.ReplaceAll(path, "{}", url.QueryEscape(text)))

@@ -59,7 +59,7 @@ func TestWhoIsTraced(t *testing.T) {
 			f := servertest.New(t, func(cfg *httpapi.Config) {
 				tracing(c.share, spans)(cfg)
 				if c.trusted {
-					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32"), netip.MustParsePrefix("192.0.2.1/32")}
+					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32"), netip.MustParsePrefix("192.0.2.1/32")}
 				}
 			})
 			headers := []string{"X-Forwarded-For", "203.0.113.9", "X-Forwarded-Proto", "https"}
@@ -84,7 +84,7 @@ func TestWhoIsTraced(t *testing.T) {
 			for _, a := range s.Attributes() {
 				values[string(a.Key)] = a.Value.String()
 			}
-			client, scheme := "198.51.100.7", "http"
+			client, scheme := "1.2.0.7", "http"
 			if c.trusted {
 				client, scheme = "203.0.113.9", "https"
 			}

@@ -9,7 +9,7 @@ import (
 
 func TestGolden(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.GoldenFakes(t, "ip",
+	servertest.GoldenSmall(t, "ip",
 		"/ip/1.2.3.4",
 		"/ip/::ffff:1.2.3.4",
 		"/ip/me",

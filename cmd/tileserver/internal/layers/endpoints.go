@@ -13,9 +13,8 @@ import (
 
 // Parameters of this room alone.
 var (
-	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
-	fieldsParam    = endpoint.New("fields", "Properties of the answer; all of them if absent.",
-		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxFields}, readFields).Like([]string{"name"})
+	minRadiusParam  = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
+	fieldsParam     = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
 	pastParam       = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
 	filtersParam    = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
 	sortParam       = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
@@ -51,22 +50,6 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
-// formats declares the parameter of the forms of a list: forms of pages or, for an area, all
-// forms.
-func formats(all bool) *endpoint.Value[string] {
-	var names []string
-	doc := "Form of the answer; without it the Accept header decides."
-	for _, f := range listing.Forms {
-		if f.Whole && !all {
-			continue
-		}
-		if names = append(names, f.Name); f.Doc != "" {
-			doc += " " + f.Doc
-		}
-	}
-	return endpoint.Word("format", doc, names...)
-}
-
 // Endpoints are those of the room.
 func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
@@ -79,21 +62,6 @@ func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 		}
 	}
 	return all
-}
-
-// answers describes a list in the forms that it has.
-func (l *list) answers(all bool) endpoint.Content {
-	c := endpoint.Content{}
-	for _, f := range listing.Forms {
-		if f.Whole && !all {
-			continue
-		}
-		c[f.Form.Type()] = nil
-		if f.Content != nil {
-			c[f.Form.Type()] = f.Content(&l.Set)
-		}
-	}
-	return c
 }
 
 // endpoint returns what the endpoints of a list have in common. end is the rest of the
@@ -124,7 +92,7 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {
-		e.Params = append(e.Params, l.Shown...)
+		e.Params = append(append(e.Params, l.Shown...), listing.Properties, listing.SkipGeometry)
 	}
 	e.Params = append(append(e.Params, l.Params...), behind...)
 	if l.Open {
@@ -138,7 +106,7 @@ func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpo
 func (l *list) nearby() endpoint.Endpoint {
 	e := l.endpoint("/nearby", "Nearby", 0, true)
 	e.Summary, e.Doc, e.Handle = "The nearest "+l.Words.Things, l.Words.Nearby, l.getNearby
-	e.Answers, e.Problems = l.answers(false), append(e.Problems, "cursor-expired", "search-too-wide")
+	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
 	first := []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Radius}
 	if l.Open {
 		first = append(first, minRadiusParam)
@@ -146,7 +114,7 @@ func (l *list) nearby() endpoint.Endpoint {
 	if e.Cost = endpoint.Light; l.Open || l.Dear != nil {
 		e.Cost = endpoint.Mixed
 	}
-	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.room.pageFormat})
+	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.room.pageForm})
 	return e
 }
 
@@ -194,12 +162,12 @@ func (l *list) regionPath() string {
 
 // area declares the list of an area.
 func (l *list) area(e *endpoint.Endpoint, of ...endpoint.Param) {
-	e.Answers, e.Problems = l.answers(true), append(e.Problems, "cursor-expired", "search-too-wide")
+	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
 	behind := []endpoint.Param{endpoint.Cursor}
 	if l.Open {
 		behind = append(behind, sortParam)
 	}
-	l.filtered(e, true, append(of, listing.Limit), append(behind, l.room.anyFormat))
+	l.filtered(e, true, append(of, listing.Limit), append(behind, l.room.areaForm))
 }
 
 func (l *list) count() endpoint.Endpoint {
@@ -218,8 +186,8 @@ func (l *list) one() endpoint.Endpoint {
 	const end = "/{id}"
 	e := l.endpoint(end, "Point", 4, false)
 	e.Summary, e.Handle, e.Cost = "A point", l.getOne, endpoint.Light
-	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields` or `at` is given."
-	e.Params = append(e.Params, oneParam, fieldsParam, pastParam)
+	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields`, `properties`, `skipGeometry` or `at` is given."
+	e.Params = append(e.Params, oneParam, fieldsParam, listing.Properties, listing.SkipGeometry, pastParam)
 	e.Answers, e.Problems = endpoint.Content{"application/geo+json": l.One}, append(e.Problems, l.NoFeature)
 	return e
 }

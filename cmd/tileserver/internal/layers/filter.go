@@ -6,29 +6,27 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/feature"
 )
 
-// readFields reads the properties that are wanted.
-func readFields(q *endpoint.Params, name string) []string {
-	names := feature.SplitValues(q.Text(name, endpoint.MaxListText))
-	switch {
-	case len(names) > maxFields:
-		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
-	case len(names) == 1 && names[0] == "":
-		q.Refuse("fields", "List at least one entry in fields, or leave it out.")
-	}
-	return names
-}
-
-// readOpen checks the fields, and makes filters of all other parameters.
-func (q *question) readOpen(p *endpoint.Params) error {
+// checkFields refuses fields that no layer has.
+func (q *question) checkFields(p *endpoint.Params) error {
 	for _, name := range q.writer.Fields {
 		known := func(a asked) bool { _, ok := a.About.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
-			return endpoint.Refuse(endpoint.ErrParameter, "fields", "There is no property "+endpoint.Printable(name)+": "+q.properties())
+			parameter := listing.Properties.Name
+			if !listing.Properties.Given(p) {
+				parameter = fieldsParam.Name
+			}
+			return endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no property "+endpoint.Printable(name)+": "+q.properties())
 		}
 	}
+	return nil
+}
+
+// readOpen makes filters of all parameters that are not declared.
+func (q *question) readOpen(p *endpoint.Params) error {
 	if !p.Of().Filters {
 		return nil
 	}
@@ -63,7 +61,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 		}
 		shown := endpoint.Printable(o.Name)
 		if _, known := schema.Find(term.Name); term.Name == "" || known {
-			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
+			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
 		if meant := query.Nearest(o.Name); meant != "" {
@@ -76,11 +74,6 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 	var err error
 	a.filter, err = feature.ParseFilter(schema, terms)
 	return err
-}
-
-// reason returns the text of an error without the text of its kind.
-func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
 }
 
 // namesInRefusal is the number of properties that a refusal lists.
@@ -115,7 +108,7 @@ func (q *question) sort(text string) (by feature.Sort, err error) {
 		return by, nil
 	}
 	if by, err = q.layer().About.Schema.ParseSort(text); err != nil {
-		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
+		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 	}
 	return by, err
 }

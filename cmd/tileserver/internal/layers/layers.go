@@ -34,8 +34,8 @@ type Room struct {
 	*web.Kit
 	Config
 	lists []*list
-	// pageFormat is for the forms of pages, anyFormat for the forms of answers within an area.
-	pageFormat, anyFormat *endpoint.Value[string]
+	// pageForm is for the forms of pages, areaForm for the forms of answers within an area.
+	pageForm, areaForm *endpoint.Value[string]
 }
 
 // list is a set of layers that are listed.
@@ -50,7 +50,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	s := &Room{Kit: k, Config: cfg, pageFormat: formats(false), anyFormat: formats(true)}
+	s := &Room{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}

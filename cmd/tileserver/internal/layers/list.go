@@ -11,7 +11,6 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/internal/jsontext"
 )
 
 const (
@@ -36,7 +35,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	}
 	limit := int(listing.Limit.Of(p))
 	cursor := endpoint.Cursor.Of(p)
-	q, err := l.ask(c, p, l.room.pageFormat, true)
+	q, err := l.ask(c, p, l.room.pageForm, true)
 	if err != nil {
 		return err
 	}
@@ -68,7 +67,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 
 // ask is begin for a list. It also reads the form.
 func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
-	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p))}
+	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
 	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
 		a.show = l.Show(p)
 	}
@@ -82,13 +81,14 @@ type page struct {
 	body []byte
 }
 
-func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, members string) (err error) {
+// append writes a feature. collection is its collection if several are asked.
+func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, collection string) (err error) {
 	if p.show != nil {
 		if err := p.show(ctx, of.Layer.Layer, f); err != nil {
 			return err
 		}
 	}
-	p.body, err = p.list.Append(p.body, f, members)
+	p.body, err = p.list.Append(p.body, f, collection)
 	return err
 }
 
@@ -118,8 +118,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Distance, b.Distance) })
 	for i := range all[:min(len(all), limit)] {
-		of := append(jsontext.AppendString([]byte(`"collection":`), all[i].of.name), ',')
-		if err := p.append(ctx, all[i].of, &all[i].Feature, string(of)); err != nil {
+		if err := p.append(ctx, all[i].of, &all[i].Feature, all[i].of.name); err != nil {
 			return err
 		}
 	}
@@ -134,6 +133,9 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 		defer func() { out.Body = p.body }()
 		p.body = p.list.Begin(p.body)
 		next, err := fill(ctx, &p)
+		if next != "" && !q.form.Object {
+			q.room.LinkNext(q.context, next)
+		}
 		if p.body = p.list.End(p.body, next); err == nil && more != nil {
 			p.body, err = more(ctx, p.body)
 		}
@@ -142,7 +144,11 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 }
 
 func (q *question) newList(head string) listing.List {
-	return listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head}
+	l := listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head, Schema: q.layer().About.Schema, Several: len(q.asked) > 1}
+	for i := range q.asked[1:] {
+		l.Schema = l.Schema.With(q.asked[i+1].About.Schema)
+	}
+	return l
 }
 
 // getWithin answers GET …/within: the features in a box or a tile.
@@ -201,8 +207,8 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// sendWithin answers with the features in an area: a page of them or, in a form for all,
-// every one.
+// sendWithin answers with the features in an area: a page of them or, in a form for all that
+// is not asked for a page, every one.
 func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (area, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
@@ -211,14 +217,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 			p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
 		}
 	}
-	if form := listing.FormOf(c.Request(), l.room.anyFormat.Of(p)); form.Whole {
-		for _, name := range []string{"limit", "cursor", "sort"} {
-			if (name != "sort" || l.Open) && p.Has(name) {
-				p.Refuse(name, "Give either "+name+" or format="+form.Name+", which answers with all "+l.Words.Things+" in the order they are kept in.")
-			}
-		}
-	}
-	q, err := l.ask(c, p, l.room.anyFormat, false)
+	q, err := l.ask(c, p, l.room.areaForm, false)
 	if err != nil {
 		return err
 	}
@@ -235,7 +234,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	}
 	query.In = where.Area
 	q.dependOn(&where)
-	if q.form.Whole {
+	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)
 	}
@@ -271,7 +270,7 @@ func (q *question) stream(query feature.Query) error {
 		from = nil
 	}
 	of := q.layer()
-	return q.room.Stream(q.context, web.Answer{Form: q.form.Form}, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+	return q.room.Stream(q.context, web.Answer{Form: q.form.Form, ByAccept: q.byAccept}, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)
 		for again := true; again; {

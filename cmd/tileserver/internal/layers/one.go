@@ -28,7 +28,7 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if q.layer().Written && !fieldsParam.Given(p) && q.at.IsZero() {
+	if q.layer().Written && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
 	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {

@@ -22,8 +22,6 @@ import (
 const (
 	// maxLayers bounds the layers of one question.
 	maxLayers = 10
-	// maxFields bounds the properties that may be chosen.
-	maxFields = 64
 )
 
 // asked is a layer that a question is for.
@@ -51,8 +49,10 @@ type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
 	form    *listing.Form
-	writer  feature.Writer
-	show    func(ctx context.Context, l feature.Layer, f *feature.Feature) error
+	// byAccept says that no parameter names the form.
+	byAccept bool
+	writer   feature.Writer
+	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 }
 
 // begin takes the layers that a path names, and makes their filters. The caller releases the
@@ -87,8 +87,11 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 // readWriter reads how features are written.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
 	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
-	if l.Open {
-		w.Fields = fieldsParam.Of(p)
+	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
+	if l.Open && fieldsParam.Given(p) {
+		if w.Fields = fieldsParam.Of(p); listing.Properties.Given(p) {
+			p.Refuse(fieldsParam.Name, "Give either fields or properties, which are the same.")
+		}
 	}
 	return w
 }
@@ -162,6 +165,9 @@ func (q *question) read(p *endpoint.Params) error {
 			return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
 		}
 	}
+	if err := q.checkFields(p); err != nil {
+		return err
+	}
 	if q.Open {
 		return q.readOpen(p)
 	}
@@ -183,24 +189,16 @@ func (q *question) explain(err error) error {
 			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
 		}
 	}
+	past, unsupported := feature.DetailOf(err, feature.ErrQuery), feature.DetailOf(err, errors.ErrUnsupported)
 	switch {
-	case !q.at.IsZero() && errors.Is(err, feature.ErrQuery):
-		return endpoint.Refuse(endpoint.ErrParameter, "at", sentence(err, feature.ErrQuery))
-	case feature.IsUnsupported(err):
-		return endpoint.Refuse(endpoint.ErrParameter, "", sentence(err, errors.ErrUnsupported))
+	case !q.at.IsZero() && past != "":
+		return endpoint.Refuse(endpoint.ErrParameter, "at", endpoint.Sentence(past))
+	case unsupported != "":
+		return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(unsupported))
 	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
 		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}
 	return err
-}
-
-// sentence returns the text of an error without the text of its kind, as words for the client.
-func sentence(err, kind error) string {
-	_, text, found := strings.Cut(err.Error(), kind.Error()+": ")
-	if !found || text == "" {
-		text = err.Error()
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // reply answers with what fill writes.

@@ -1,8 +1,11 @@
 package listing
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
@@ -15,19 +18,99 @@ type Form struct {
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
-	// Whole answers have all features of an area, one after the other as they are found,
-	// instead of a page of them. Doc of the form says that.
+	// Whole answers have all features of an area, one after the other as they are found, if
+	// nothing asks for a page of them.
 	Whole bool
-	Doc   string
+	// Doc says what the list is, such as "a row each"; "" for nothing.
+	Doc string
 	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON
-	// object, which may have further members.
+	// object, which may have further members and has the cursor of the next page. The header
+	// Link has the address of the next page of any other.
 	GeoJSON, Object bool
-	// Head, Item and Tail write a list. members are finished members of the feature, each
-	// with a comma behind it. next is the cursor of the next page. Head and Tail are nil if
-	// they would write nothing.
+	// Head, Item and Tail write a list. of is the name of the feature's collection, "" if only
+	// one is asked. next is the cursor of the next page. Head and Tail are nil if they would
+	// write nothing.
 	Head func(dst []byte, l *List) []byte
-	Item func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error)
+	Item func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error)
 	Tail func(dst []byte, l *List, next string) []byte
+}
+
+// Forms are the forms of every list. Clients that name none get the first. Register adds to
+// them.
+var Forms = []*Form{JSON, GeoJSON, Lines}
+
+// Register adds a form to every list. It is for init functions. It panics if the form cannot be
+// in a list.
+func Register(f *Form) {
+	if f.Item == nil {
+		panic(fmt.Sprintf("listing: the form %q has no Item: give it the function that writes a feature", f.Name))
+	}
+	for _, other := range Forms {
+		if other.Name == f.Name || other.Form == f.Form {
+			panic(fmt.Sprintf("listing: the forms %q and %q have one name or one web.Form: give each its own, by web.NewForm", other.Name, f.Name))
+		}
+	}
+	Forms = append(Forms, f)
+}
+
+// FormParam declares the parameter that names a form. areas says that the list is of an area, of
+// which some forms answer with all.
+func FormParam(areas bool) *endpoint.Value[string] {
+	var names []string
+	doc := "Form of the answer; without it the Accept header decides."
+	for _, f := range Forms {
+		names = append(names, f.Name)
+		if f.Doc == "" {
+			continue
+		}
+		if doc += " `" + f.Name + "` is " + f.Doc; f.Whole && areas {
+			doc += ", of all there are unless `limit`, `cursor` or `sort` asks for a page"
+		}
+		doc += "."
+	}
+	return endpoint.Word("format", doc, names...)
+}
+
+// Answers describes a list of a set in all forms.
+func (s *Set) Answers() endpoint.Content {
+	c := endpoint.Content{}
+	for _, f := range Forms {
+		c[f.Media()] = nil
+		if f.Content != nil {
+			c[f.Media()] = f.Content(s)
+		}
+	}
+	return c
+}
+
+// Media is the media type without its parameters.
+func (f *Form) Media() string {
+	media, _, _ := strings.Cut(f.Form.Type(), ";")
+	return media
+}
+
+// FormOf returns the form that the parameter format names. If it is "", it returns the form that
+// the Accept header gives most weight, and of several with the same weight the one that it names
+// first: clients that generators make name every type that is described, and read the first.
+// Wildcards mean none: a client that wants another form than the first says so.
+func FormOf(r *http.Request, format string) *Form {
+	for _, f := range Forms {
+		if f.Name == format {
+			return f
+		}
+	}
+	best, most := Forms[0], 0.0
+	for name, weight := range web.AcceptedTypes(r) {
+		if weight <= most {
+			continue
+		}
+		for _, f := range Forms {
+			if strings.EqualFold(name, f.Media()) {
+				best, most = f, weight
+			}
+		}
+	}
+	return best
 }
 
 // List is a list that is written in a form.
@@ -36,9 +119,16 @@ type List struct {
 	Form *Form
 	// Writer writes its features.
 	Writer feature.Writer
+	// Schema has their properties. Shapes says that they are not points, and Several that each
+	// is of one of several collections.
+	Schema          feature.Schema
+	Shapes, Several bool
+	// Axes are those of Writer.Position, in its order.
+	Axes [2]string
 	// First are the first members of a JSON object, with a comma behind them.
-	First string
-	some  bool // features have been written
+	First  string
+	some   bool // features have been written
+	memory any  // of the form
 }
 
 // Begin begins the list.
@@ -49,9 +139,9 @@ func (l *List) Begin(dst []byte) []byte {
 	return l.Form.Head(dst, l)
 }
 
-// Append appends a feature. members are finished members of it, each with a comma behind it.
-func (l *List) Append(dst []byte, f *feature.Feature, members string) ([]byte, error) {
-	return l.Form.Item(dst, l, f, members)
+// Append appends a feature. of is the name of its collection, "" if only one is asked.
+func (l *List) Append(dst []byte, f *feature.Feature, of string) ([]byte, error) {
+	return l.Form.Item(dst, l, f, of)
 }
 
 // End ends the list. next is the cursor of the next page, "" if there is none.
@@ -61,9 +151,6 @@ func (l *List) End(dst []byte, next string) []byte {
 	}
 	return l.Form.Tail(dst, l, next)
 }
-
-// Forms are the forms of every list. Clients that name none get the first.
-var Forms = []*Form{JSON, GeoJSON, Lines}
 
 // JSON is an object with a member that has the features.
 var JSON = &Form{
@@ -86,19 +173,27 @@ var GeoJSON = &Form{
 // Lines are GeoJSON features, one in a line.
 var Lines = &Form{
 	Name: "ndjson", Form: web.FormNDJSON, Content: func(s *Set) any { return s.One }, GeoJSON: true,
-	Whole: true, Doc: "ndjson is all of them, a GeoJSON feature in each line.",
-	Item: func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
-		dst, err := l.Writer.Append(dst, f, members)
+	Whole: true, Doc: "a GeoJSON feature in each line",
+	Item: func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
+		dst, err := l.Writer.Append(dst, f, memberOf(of))
 		return append(dst, '\n'), err
 	},
 }
 
-func appendItem(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
+func appendItem(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
 	if l.some {
 		dst = append(dst, ',')
 	}
 	l.some = true
-	return l.Writer.Append(dst, f, members)
+	return l.Writer.Append(dst, f, memberOf(of))
+}
+
+// memberOf is the member that says which collection a feature is of.
+func memberOf(collection string) string {
+	if collection == "" {
+		return ""
+	}
+	return string(append(jsontext.AppendString([]byte(`"collection":`), collection), ','))
 }
 
 func endObject(dst []byte, _ *List, next string) []byte {
@@ -107,18 +202,4 @@ func endObject(dst []byte, _ *List, next string) []byte {
 		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
 	}
 	return append(dst, '}')
-}
-
-// FormOf returns the form that the parameter format names. If it is "", it returns the
-// form that the client prefers.
-func FormOf(r *http.Request, format string) *Form {
-	for _, f := range Forms {
-		if f.Name == format {
-			return f
-		}
-	}
-	if web.PrefersGeoJSON(r) {
-		return GeoJSON
-	}
-	return JSON
 }

@@ -5,43 +5,48 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/search"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
-// A page is a member of its object or, in GeoJSON, the features of a collection.
+// A list is a member of its object or, in GeoJSON, the features of a collection.
 func TestPage(t *testing.T) {
-	for form, want := range map[web.Form][2]string{
-		web.FormJSON: {
+	for form, want := range map[*Form][2]string{
+		JSON: {
 			`{"places":[]}`,
 			`{"places":[{"a":1},{"a":2}],"next":"\"c\""}`,
 		},
-		web.FormGeoJSON: {
+		GeoJSON: {
 			`{"type":"FeatureCollection","features":[]}`,
 			`{"type":"FeatureCollection","features":[{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,-47]},"properties":{"a":1}},` +
 				`{"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"a":2}}],"next":"\"c\""}`,
 		},
 	} {
-		empty := Begin([]byte("{"), form, "places")
-		if got := string(empty.End("")); got != want[0] {
-			t.Errorf("an empty page is %s, want %s", got, want[0])
+		list := List{Set: &Set{Name: "places"}, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+		if got := written(t, form.Name, list, ""); got != want[0] {
+			t.Errorf("an empty list is %s, want %s", got, want[0])
 		}
-		p := Begin([]byte("{"), form, "places")
-		p.Open([]byte("7"), 8.5, -47)
-		p.Body = append(p.Body, `"a":1`...)
-		p.Shut()
-		p.Open(nil, 0, 0)
-		p.Body = append(p.Body, `"a":2`...)
-		p.Shut()
-		if got := string(p.End(`"c"`)); got != want[1] {
-			t.Errorf("a page is %s, want %s", got, want[1])
+		if got := written(t, form.Name, list, `"c"`,
+			feature.Feature{ID: "7", Number: 7, Position: quadkey.Position{Lat: -47, Lon: 8.5}, Properties: compact(t, `{"a":1}`)},
+			feature.Feature{Properties: compact(t, `{"a":2}`)}); got != want[1] {
+			t.Errorf("a list is %s, want %s", got, want[1])
 		}
+	}
+	p := Begin([]byte("{"), "places")
+	for _, item := range []string{"1", "2"} {
+		p.Next()
+		p.Body = append(p.Body, item...)
+	}
+	if got := string(p.End("c")); got != `{"places":[1,2],"next":"c"}` {
+		t.Error(got)
 	}
 }
 
 // The parameter decides on the form, and the Accept header where there is none.
 func TestFormOf(t *testing.T) {
+	csv := Forms[len(Forms)-1]
 	for _, c := range []struct {
 		format, accept string
 		want           *Form
@@ -52,6 +57,12 @@ func TestFormOf(t *testing.T) {
 		{"json", "application/geo+json", JSON},
 		{"geojson", "application/json", GeoJSON},
 		{"ndjson", "", Lines},
+		{"", "application/x-ndjson", Lines},
+		{"", "Text/CSV;charset=utf-8, application/json;q=0.9", csv},
+		{"", "text/csv;q=0.1, */*", csv},
+		{"", "application/json, application/geo+json, application/x-ndjson, text/csv", JSON},
+		{"", "text/csv;q=0", JSON},
+		{"csv", "application/json", csv},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept", c.accept)

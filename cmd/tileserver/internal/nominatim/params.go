@@ -201,4 +201,4 @@ func (q *request) readDetails() (err error) {
 }
 
 // formXML is what Nominatim answers in unless it is asked for JSON.
-var formXML = web.NewForm(10, "text/xml; charset=utf-8")
+var formXML = web.NewForm(web.Media{Name: "xml", Type: "text/xml; charset=utf-8"})

@@ -56,7 +56,7 @@ func TestBBox(t *testing.T) {
 func TestGeometry(t *testing.T) {
 	in := func(of *crs, g string) (string, error) {
 		f := feature.Feature{ID: "a", Geometry: feature.GeoJSON([]byte(g))}
-		out, err := f.AppendGeometry(nil, of.writer().Position)
+		out, err := f.AppendGeometry(nil, (&shown{crs: of}).writer().Position)
 		return string(out), err
 	}
 	const g = `{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]],[[1.1,2],[3,-90],[1.1,2]]],[[[180,-0.5],[0,0],[180,-0.5]]]]}`

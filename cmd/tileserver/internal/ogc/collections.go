@@ -90,6 +90,11 @@ func (s *Room) links(base string, c *collection) []ogcapi.Link {
 		{Href: here + "/items?f=html", Rel: "items", Type: ogcapi.TypeHTML, Title: "The features as a table"},
 		{Href: here + "/queryables?f=json", Rel: ogcapi.RelQueryables, Type: ogcapi.TypeSchema, Title: "The properties that filters may name"},
 	}
+	for _, f := range s.formats {
+		if listOf(f) != nil {
+			all = append(all, ogcapi.Link{Href: here + "/items?f=" + f.Name, Rel: "items", Type: f.Type, Title: "The features as " + f.Name})
+		}
+	}
 	for _, p := range s.parts {
 		if p.Collection != nil {
 			all = append(all, p.Collection(c.view, base, c.About.Name)...)

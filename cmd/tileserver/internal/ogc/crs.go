@@ -19,6 +19,7 @@ type crs struct {
 	project func(lon, lat float64) (a, b float64)
 	degrees func(a, b float64) (lon, lat float64)
 	digits  int
+	axes    [2]string
 }
 
 func same(a, b float64) (c, d float64)    { return a, b }
@@ -30,10 +31,10 @@ var poles = map[string]float64{"∞": math.Inf(1), "-∞": math.Inf(-1), "Infini
 
 // The systems. The first one is the system of the store, and the default.
 var systems = []*crs{
-	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1},
-	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1},
+	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1, axes: [2]string{"lon", "lat"}},
+	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1, axes: [2]string{"lat", "lon"}},
 	// In metres, to the centimetre.
-	{uri: "http://www.opengis.net/def/crs/EPSG/0/3857", project: toMercator, degrees: fromMercator, digits: 2},
+	{uri: "http://www.opengis.net/def/crs/EPSG/0/3857", project: toMercator, degrees: fromMercator, digits: 2, axes: [2]string{"x", "y"}},
 }
 
 var (
@@ -144,11 +145,11 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 	return append(dst, ']')
 }
 
-// writer writes features in the system. Bounds are in degrees, so only the default system has
-// them.
-func (s *crs) writer() *feature.Writer {
-	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s == crs84}
-	if s != crs84 {
+// writer writes what is shown of features, in its system. Bounds are in degrees, so only the
+// default system has them.
+func (s *shown) writer() *feature.Writer {
+	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
+	if s.crs != crs84 {
 		w.Position = s.appendPosition
 	}
 	return w

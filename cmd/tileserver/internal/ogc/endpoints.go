@@ -5,6 +5,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
@@ -25,7 +26,6 @@ var (
 	offsetParam     = endpoint.Integer("offset", 0, maxOffset, "How many features to leave out; links use `cursor`, which reads none in vain.").Or(0)
 	cursorParam     = endpoint.Cursor.As("That of a link `next`.")
 	filtersParam    = endpoint.Filtered("Every property that `queryables` lists is a parameter: `country=CH` for features that have this value.", map[string]any{"name": "Zürich"})
-	fFeaturesParam  = ogcapi.Parameter("The format; else the Accept header chooses.", itemFormats)
 	featureIDParam  = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
 )
 
@@ -124,16 +124,17 @@ func (s *Room) itemEndpoints() []endpoint.Endpoint {
 			Path: "/ogc/collections/{collectionId}/items",
 			ID:   "getOGCItems", Tag: "ogc", Rank: 7,
 			Summary: "Features of a collection",
-			Doc:     "A page of those that pass all filters. Besides the parameters below, each property that `queryables` lists is one: `?country=CH`. A page ends early where much has been looked at in vain or features are large; the link `next` goes on.",
-			Params:  []endpoint.Param{featureCollectionParam, limitParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, crsParam, bboxCRSParam, offsetParam, cursorParam, filtersParam, fFeaturesParam}, Filters: true,
+			Doc:     "A page of those that pass all filters. Besides the parameters below, each property that `queryables` lists is one: `?country=CH`. A page ends early where much has been looked at in vain or features are large; the link `next` goes on; forms without links have it in the header Link.",
+			Params:  []endpoint.Param{featureCollectionParam, limitParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, crsParam, bboxCRSParam, offsetParam, cursorParam, filtersParam, listing.Properties, listing.SkipGeometry, s.fFeatures}, Filters: true,
 			Handle: s.getItems, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/geo+json": Features{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: s.content(Features{}), Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 			Dearest: []string{
 				"/ogc/collections/places/items?limit=1000",
 				"/ogc/collections/country/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
 				"/ogc/collections/places/items?limit=1000&filter=name%20LIKE%20%27%25x%25%27",
+				"/ogc/collections/places/items?limit=1000&f=csv",
 				"/ogc/collections/timezone/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
 				"/ogc/collections/country/items?limit=1000&filter=S_INTERSECTS(geometry,BBOX(-180,-90,170,90))%20OR%20S_INTERSECTS(geometry,BBOX(-180,-90,171,90))",
 			},
@@ -142,9 +143,9 @@ func (s *Room) itemEndpoints() []endpoint.Endpoint {
 			Path: "/ogc/collections/{collectionId}/items/{featureId}",
 			ID:   "getOGCItem", Tag: "ogc", Rank: 8,
 			Summary: "One feature",
-			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, fFeaturesParam},
+			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, listing.Properties, listing.SkipGeometry, s.fFeatures},
 			Handle:  s.getItem, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/geo+json": Feature{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: s.content(Feature{}), Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
 			Dearest:  []string{"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},

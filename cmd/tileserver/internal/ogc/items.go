@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -50,8 +52,39 @@ var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box t
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
-// itemFormats are those of features.
-var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
+// shown is what is shown of features, and how.
+type shown struct {
+	*crs
+	skipGeometry bool
+	properties   []string // nil for all
+}
+
+// readShown reads what is shown of the features of a collection.
+func readShown(q *endpoint.Params, c *collection) (s shown) {
+	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
+	for _, name := range s.properties {
+		if _, ok := c.About.Schema.Lookup(name); !ok {
+			q.Refuse(listing.Properties.Name, "There is no property "+endpoint.Printable(name)+": use those that "+c.About.Name+"/queryables lists"+c.someProperties()+".")
+		}
+	}
+	return s
+}
+
+// someProperties names the most usual properties, for a refusal.
+func (c *collection) someProperties() string {
+	const most = 20
+	var names []string
+	for _, f := range c.fields() {
+		names = append(names, endpoint.Printable(f.Name))
+	}
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
+}
 
 // question is what a request for features asks.
 type question struct {
@@ -60,14 +93,16 @@ type question struct {
 	boxed  bool // box is given by bbox or by the filter
 	limit  int
 	offset int // features that pass and are left out before the first
-	crs    *crs
+	shown
 }
 
 // read reads the parameters of a request for features of a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
 	a.box, a.boxed = bbox(q)
-	a.crs = crsParam.Of(q)
+	if a.shown = readShown(q, c); a.skipGeometry {
+		a.Detail = feature.WithoutGeometry
+	}
 	cursor := endpoint.Cursor.Of(q)
 	// The standard has more than the most mean the most.
 	a.limit = min(int(limitParam.Of(q)), maxLimit)
@@ -236,7 +271,7 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, itemFormats)
+	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
 	if err != nil {
 		return err
 	}
@@ -257,16 +292,65 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 		defer cancel()
 		return s.sendItemsPage(ctx, c, base, of, a)
 	}
-	return s.sendFeatures(c, of, base, a.crs, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
-		return s.appendItems(ctx, dst, r.URL, base, of, a)
+	return s.sendFeatures(c, of, base, a.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+		if form := listOf(format); form != nil {
+			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
+			if next != "" {
+				next = ogcapi.Collection(base, of.About.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
+			}
+			return dst, next, err
+		}
+		dst, err := s.appendItems(ctx, dst, r.URL, base, of, a)
+		return dst, "", err
 	})
+}
+
+// list describes a list of a collection. Those of users have properties of any names.
+func (s *Room) list(of *collection) *listing.Set {
+	name := of.About.Name
+	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.MoreNames(), name)}
+}
+
+// listOf is the form of lists that a format is, nil for GeoJSON, which has links here.
+func listOf(format ogcapi.Format) *listing.Form {
+	i := slices.IndexFunc(listing.Forms, func(f *listing.Form) bool { return !f.Object && f.Form == format.Form })
+	if i < 0 {
+		return nil
+	}
+	return listing.Forms[i]
+}
+
+// withKey adds the key of the request to what query is given: the header Link has no other.
+func (s *Room) withKey(c echo.Context, pairs ...string) []string {
+	if web.KeyInQuery(c) {
+		pairs = append(pairs, endpoint.KeyParameter, c.QueryParam(endpoint.KeyParameter))
+	}
+	return pairs
+}
+
+// listIn is a list of features of a collection in a form.
+func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) listing.List {
+	l := listing.List{Set: set, Form: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
+	l.Writer.GeoJSON = form.GeoJSON
+	return l
+}
+
+// appendList writes a page in a form of lists, and returns the cursor of the next page.
+func appendList(ctx context.Context, dst []byte, of *collection, a *question, form *listing.Form, set *listing.Set) (_ []byte, next string, err error) {
+	l := a.listIn(form, set, of)
+	dst = l.Begin(dst)
+	next, _, err = a.page(ctx, of, func(f *feature.Feature) (_ int, err error) {
+		dst, err = l.Append(dst, f, "")
+		return len(dst), err
+	})
+	return l.End(dst, next), next, err
 }
 
 // appendItems writes a page as a FeatureCollection.
 func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *question) ([]byte, error) {
 	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
 	n := 0
-	w := a.crs.writer()
+	w := a.writer()
 	next, left, err := a.page(ctx, of, func(f *feature.Feature) (_ int, err error) {
 		if n++; n > 1 {
 			dst = append(dst, ',')
@@ -289,7 +373,7 @@ func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base 
 	}
 	dst = append(dst, `,"timeStamp":"`...)
 	dst = append(time.Now().UTC().AppendFormat(dst, time.RFC3339), `","links":`...)
-	links, err := json.Marshal(itemLinks(here, base, of, next))
+	links, err := json.Marshal(s.itemLinks(here, base, of, next))
 	if err != nil {
 		return dst, err
 	}
@@ -297,15 +381,26 @@ func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base 
 }
 
 // itemLinks are those of a page of features.
-func itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
+func (s *Room) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
 	address := ogcapi.Collection(base, of.About.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
 		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
 		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
 	}
+	all = append(all, s.alternates(address+"/items", here, "This page")...)
 	if next != "" {
 		all = append(all, ogcapi.Link{Href: address + "/items" + query(here, "f", "json", "cursor", next), Rel: "next", Type: ogcapi.TypeGeoJSON, Title: "The next page"})
+	}
+	return all
+}
+
+// alternates are links to the same in the forms of lists.
+func (s *Room) alternates(address string, here *url.URL, what string) (all []ogcapi.Link) {
+	for _, f := range s.formats {
+		if form := listOf(f); form != nil {
+			all = append(all, ogcapi.Link{Href: address + query(here, "f", f.Name), Rel: "alternate", Type: f.Type, Title: what + " as " + f.Name})
+		}
 	}
 	return all
 }
@@ -334,17 +429,20 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	in := crsParam.Of(q)
-	if q.Err != nil {
+	if crsParam.Of(q); q.Err != nil {
 		return q.Err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, itemFormats)
+	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
 	if err != nil {
 		return err
 	}
 	of, err := open(q.View, values[0])
 	if err != nil {
 		return err
+	}
+	in := readShown(q, of)
+	if q.Err != nil {
+		return q.Err
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {
@@ -357,25 +455,30 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 		if err := of.read(ctx, values[1], &f); err != nil {
 			return err
 		}
-		return s.sendItemPage(c, base, of, &f)
+		return s.sendItemPage(c, base, of, &f, in.properties)
 	}
-	return s.sendFeatures(c, of, base, in, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
+	return s.sendFeatures(c, of, base, in.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		var f feature.Feature
 		if err := of.read(ctx, values[1], &f); err != nil {
-			return dst, err
+			return dst, "", err
+		}
+		if form := listOf(format); form != nil {
+			l := in.listIn(form, s.list(of), of)
+			dst, err := l.Append(l.Begin(dst), &f, "")
+			return l.End(dst, ""), "", err
 		}
 		dst, err := in.writer().Open(dst, &f, "")
 		if err != nil {
-			return dst, err
+			return dst, "", err
 		}
 		address := ogcapi.Collection(base, of.About.Name)
 		here := address + "/items/" + url.PathEscape(f.ID)
-		links, err := json.Marshal([]ogcapi.Link{
+		links, err := json.Marshal(append([]ogcapi.Link{
 			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
 			{Href: here + query(r.URL, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This feature for people"},
 			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
-		})
-		return append(append(append(dst, `,"links":`...), links...), '}'), err
+		}, s.alternates(here, r.URL, "This feature")...))
+		return append(append(append(dst, `,"links":`...), links...), '}'), "", err
 	})
 }
 
@@ -383,42 +486,55 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 type pageKey struct {
 	address string // with the server's, which is in the links
 	from    uint64
+	form    web.Form // which the header Accept may have chosen
 	coding  web.Coding
 }
 
 func (k pageKey) Spread() uint64 {
-	return uint64(web.HashStart.Bytes(k.address).Number(k.from).Number(uint64(k.coding)))
+	return uint64(web.HashStart.Bytes(k.address).Number(k.from).Number(k.form.Tag()).Number(uint64(k.coding)))
 }
 
 func (k pageKey) Extra() int { return len(k.address) }
 
 // sendFeatures answers with what fill writes, and keeps it unless it holds for this moment
-// only.
-func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, byAccept bool, fill func(ctx context.Context, dst []byte) ([]byte, error)) error {
+// only. next is the address of the next page where the body has no place for it.
+func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool, fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error)) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept, Base: base}
+	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK} // lines of no features
+	if form == web.FormGeoJSON {
+		a.Base = base // the body has links
+	}
+	var link []string
+	inTurn := func(ctx context.Context, out *web.Scratch) error {
+		return s.InTurn(ctx, func(ctx context.Context) (err error) {
+			var next string
+			if out.Body, next, err = fill(ctx, out.Body); next != "" {
+				link = web.NextLink(next)
+			}
+			return err
+		})
+	}
 	if of.About.Live || web.KeyInQuery(c) { // the links of the latter are nobody else's
 		var from []uint64
 		if !of.About.Live {
 			from = append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			return s.InTurn(s.As(ctx, c), func(ctx context.Context) (err error) {
-				out.Body, err = fill(ctx, out.Body)
-				return err
-			})
-		})
-	}
-	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.IDs[0], coding: web.AcceptedKept(r)}
-	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.IDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
-		err = s.InTurn(ctx, func(ctx context.Context) (err error) {
-			if out.Body, err = fill(ctx, out.Body); err == nil {
-				res = web.Finish(&a, out.Body)
+			err := inTurn(s.As(ctx, c), out)
+			if link != nil {
+				c.Response().Header()["Link"] = link
 			}
 			return err
 		})
+	}
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.IDs[0], form: form, coding: web.AcceptedKept(r)}
+	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
+	return s.kept.Send(c, key, &a, of.IDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+		if err = inTurn(ctx, out); err == nil {
+			res = web.Finish(&a, out.Body)
+			res.Link = link
+		}
 		return res, err
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -44,12 +45,37 @@ type Room struct {
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
+	// formats are those of features, and fFeatures names one.
+	formats   []ogcapi.Format
+	fFeatures *endpoint.Value[string]
 }
 
 // New returns the room.
 func New(k *web.Kit, cfg Config) *Room {
 	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
-	return &Room{Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
+	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
+	for _, f := range listing.Forms {
+		if !f.Object { // what is an object has no links of OGC's
+			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Form: f.Form})
+		}
+	}
+	return &Room{
+		Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept,
+		formats: formats, fFeatures: ogcapi.Parameter("The format; else the Accept header chooses.", formats),
+	}
+}
+
+// content describes features in all formats; geojson is the answer in the first.
+func (s *Room) content(geojson any) endpoint.Content {
+	c := endpoint.Content{}
+	for _, f := range s.formats {
+		c[f.Type] = nil
+		if form := listOf(f); form != nil && form.Content != nil {
+			c[f.Type] = form.Content(&listing.Set{One: Feature{}})
+		}
+	}
+	c[ogcapi.TypeGeoJSON] = geojson
+	return c
 }
 
 // conformance lists the conformance classes that this room meets.
@@ -316,6 +342,9 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 		next, _, err = a.page(ctx, of, func(f *feature.Feature) (int, error) {
 			values := map[string]string{}
 			for name, v := range f.Properties.All() {
+				if a.properties != nil && !slices.Contains(a.properties, name) {
+					continue
+				}
 				if values[name] = cell(v); name != "id" && !slices.Contains(columns, name) { // which is in front of all
 					columns = append(columns, name)
 				}
@@ -356,12 +385,15 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.About.Title, Templates: pages, Template: "items", Data: data})
 }
 
-// sendItemPage answers with the page of a feature.
-func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature) error {
+// sendItemPage answers with the page of a feature. properties are those that are wanted, nil for
+// all.
+func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature, properties []string) error {
 	type property struct{ Name, Value string }
 	var list []property
 	for name, v := range f.Properties.All() {
-		list = append(list, property{name, cell(v)})
+		if properties == nil || slices.Contains(properties, name) {
+			list = append(list, property{name, cell(v)})
+		}
 	}
 	box := f.Bounds
 	if of.About.Points {
@@ -378,4 +410,4 @@ func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feat
 }
 
 // formSchema is a JSON schema.
-var formSchema = web.NewForm(12, "application/schema+json")
+var formSchema = web.NewForm(web.Media{Name: "schema", Type: ogcapi.TypeSchema})

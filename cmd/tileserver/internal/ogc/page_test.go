@@ -27,7 +27,7 @@ func TestLargeFeatures(t *testing.T) {
 		return i < n
 	}}
 	c := collectionOf(l)
-	a := &question{limit: 1000, crs: crs84}
+	a := &question{limit: 1000, shown: shown{crs: crs84}}
 	seen := 0
 	for pages := 0; ; pages++ {
 		if pages > 100 {
@@ -40,7 +40,7 @@ func TestLargeFeatures(t *testing.T) {
 				t.Fatalf("%s instead of %d", f.ID, seen)
 			}
 			seen++
-			dst, err = crs84.writer().Append(dst, f, "")
+			dst, err = (&shown{crs: crs84}).writer().Append(dst, f, "")
 			return len(dst), err
 		})
 		if err != nil {

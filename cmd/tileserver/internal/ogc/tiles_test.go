@@ -3,7 +3,6 @@
 package ogc_test
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // A tile of OGC API is the same as that below /tiles: its bytes, its entity tag, its cache.
@@ -102,7 +100,6 @@ func TestOGCTileErrors(t *testing.T) {
 // An empty tile within the limits is 204 even where /tiles answers 404.
 func TestOGCEmptyTiles(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = http.StatusNotFound }, servertest.All...)
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
 	if res := f.Get("/tiles/country/5/1/1.mvt"); res.StatusCode != http.StatusNotFound {
 		t.Errorf("/tiles: %d", res.StatusCode)
 	}

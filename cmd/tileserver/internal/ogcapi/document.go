@@ -72,4 +72,4 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 }
 
 // FormOpenAPI is a description of an API.
-var FormOpenAPI = web.NewForm(11, "application/vnd.oai.openapi+json;version=3.0")
+var FormOpenAPI = web.NewForm(web.Media{Name: "openapi", Type: TypeOpenAPI})

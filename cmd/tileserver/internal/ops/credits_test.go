@@ -16,9 +16,11 @@ import (
 func TestCredits(t *testing.T) {
 	const link, text = `© <a href="https://example.org/l" onclick="x()">City</a><img src=x>`, "© City, https://example.org/l"
 	w := servertest.NewWorld(t)
-	w.Config.Names = dataset.Fixed[ask.Names](servertest.Names{}, dataset.Manifest{
-		Dataset: ask.NamesName, Digest: "1111111111111111", Sources: []dataset.Source{{Name: "City", Attribution: link}},
-	})
+	named := servertest.New(t, nil)
+	named.Hold(servertest.Names())
+	named.PublishAs(ask.NamesName, func(m *dataset.Manifest) { m.Sources = []dataset.Source{{Name: "City", Attribution: link}} })
+	named.Poll()
+	w.Config.Names = named.Config.Names
 	w.Serve()
 	var tiles struct{ Attribution string }
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/country.json?names=de"))), &tiles); err != nil {

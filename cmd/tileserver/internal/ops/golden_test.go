@@ -9,7 +9,7 @@ import (
 
 func TestGolden(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.GoldenFakes(t, "ops",
+	servertest.GoldenSmall(t, "ops",
 		"/healthz",
 		"/readyz",
 		"/status",

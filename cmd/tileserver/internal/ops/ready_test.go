@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
@@ -20,19 +18,8 @@ import (
 // which nothing opens makes the server not ready, and its endpoints fail
 // rather than say that it is missing.
 func TestReadiness(t *testing.T) {
-	var broken error
 	f := servertest.New(t, nil, catalogue.Places.Name)
-	bounds := dataset.NewLive(f.Catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (ask.Boundaries, error) {
-		if broken != nil {
-			return nil, broken
-		}
-		return &servertest.BoundBoundaries{Boundaries: &f.Boundaries, Generation: 1}, nil
-	})
-	defer bounds.Close()
-	f.Config.Boundaries.Close()
-	f.Config.Boundaries = bounds
-	f.Serve()
-
+	bounds := f.Config.Boundaries
 	state := func() string {
 		var doc ops.Status
 		if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/status"))), &doc); err != nil {
@@ -57,8 +44,8 @@ func TestReadiness(t *testing.T) {
 	}
 	check("nothing published", "missing", true)
 
-	broken = errors.New("secret path of a damaged file")
 	f.Publish(catalogue.Boundaries.Name)
+	f.Boundaries.Open = errors.New("secret path of a damaged file")
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
@@ -72,14 +59,14 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("internals shown: %s", b)
 	}
 
-	broken = nil
+	f.Boundaries.Open = nil
 	if err := bounds.Poll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	check("mended", "serving", true)
 
-	broken = errors.New("again")
 	f.Publish(catalogue.Boundaries.Name)
+	f.Boundaries.Open = errors.New("again")
 	_ = bounds.Poll(context.Background())
 	check("second is broken", "stale", true)
 	if res := f.Get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {

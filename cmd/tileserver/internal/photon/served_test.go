@@ -9,56 +9,36 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	named "quadrille/places/names"
-	"quadrille/tiles"
+	"quadrille/places/search"
 )
 
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 
 // newPhoton is a globe with names and with regions around Zürich.
-func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Globe {
+func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
-	g := servertest.NewGlobe(t, nil)
-	features := servertest.Names{
-		{Kind: named.Region, Type: "country", ID: "ch", Name: "Switzerland", Country: "CH", Lat: 46.8, Lon: 8.2, Bounds: [4]float64{5.96, 45.8, 10.49, 47.8}},
-		{Kind: named.Region, Type: "state", ID: "ch-zh", Name: "Zürich", Country: "CH", Lat: 47.4, Lon: 8.6, Bounds: [4]float64{8.36, 47.16, 8.98, 47.69}, Parents: []named.Parent{switzerland}, Level: 1},
-		{Kind: named.Airport, Type: "large_airport", ID: "LSZH", Name: "Zürich Airport", Country: "CH", Code: "ZRH", Lat: 47.458056, Lon: 8.548056,
-			Parents: []named.Parent{{Type: "state", ID: "ch-zh", Name: "Zürich"}, switzerland}},
-		{Kind: named.Airport, Type: "heliport", ID: "LSXX", Name: `Zürich "Heli" <b>`, Country: "CH", Lat: 47.4, Lon: 8.5},
-	}
-	g.Config.Names = dataset.NewLive(g.Catalog, catalogue.NameIndex.Name, func(*dataset.Generation) (ask.Names, error) { return features, nil })
-	t.Cleanup(func() {
-		if err := g.Config.Names.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	g.Publish(catalogue.NameIndex.Name)
-	if err := g.Config.Names.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	g.Boundaries.TypeList = append(slices.Clone(g.Boundaries.TypeList), tiles.TypeMeta{Name: "marine"})
-	g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
-		if lat > 45.8 && lat < 47.8 && lon > 5.96 && lon < 10.49 {
-			return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "ch", Name: "Switzerland"}}, {Kind: tiles.MatchInside, Region: tiles.Region{Type: "state", ID: "ch-zh", Name: "Zürich"}}}
-		}
-		if lat == -30 && lon == -20 {
-			return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "marine", ID: "sea", Name: "Sea of Trial"}}}
-		}
-		return nil
-	}
-	if change != nil {
-		change(&g.Config)
-	}
-	g.Serve()
+	g := servertest.NewGlobe(t, change)
+	g.Hold(servertest.ZurichRegions(), servertest.Names(
+		named.Feature{
+			Kind: named.Region, Type: "country", ID: "ch", Name: "Switzerland", Country: "CH", Lat: 46.8, Lon: 8.2, Bounds: [4]float64{5.96, 45.8, 10.49, 47.8},
+			Names: []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
+		},
+		named.Feature{
+			Kind: named.Region, Type: "state", ID: "ch-zh", Name: "Zürich", Country: "CH", Lat: 47.4, Lon: 8.6, Bounds: [4]float64{8.36, 47.16, 8.98, 47.69},
+			Parents: []named.Parent{switzerland}, Level: 1,
+		},
+		named.Feature{
+			Kind: named.Airport, Type: "large_airport", ID: "LSZH", Name: "Zürich Airport", Country: "CH", Code: "ZRH", Lat: 47.458056, Lon: 8.548056,
+			Parents: []named.Parent{{Type: "state", ID: "ch-zh", Name: "Zürich"}, switzerland},
+		},
+		named.Feature{Kind: named.Airport, Type: "heliport", ID: "LSXX", Name: `Zürich "Heli" <b>`, Country: "CH", Lat: 47.4, Lon: 8.5},
+	))
 	return g
 }
 
@@ -72,7 +52,7 @@ type photonFeature struct {
 }
 
 // photon asks and decodes a good answer.
-func photon(g *servertest.Globe, path string, headers ...string) []photonFeature {
+func photon(g *servertest.Server, path string, headers ...string) []photonFeature {
 	g.T.Helper()
 	res := g.Get(path, headers...)
 	text := servertest.Body(g.T, res)
@@ -101,14 +81,14 @@ func listed(features []photonFeature) string {
 func TestPhotonSearch(t *testing.T) {
 	g := newPhoton(t, nil)
 	for query, want := range map[string]string{
-		"q=z%C3%BCr":    "city Zürich, house Zürich Flughafen, state Zürich, house Zürich Airport, house Zürich \"Heli\" <b>",
-		"q=zurich":      "city Zürich, house Zürich Flughafen, state Zürich, house Zürich Airport, house Zürich \"Heli\" <b>",
+		"q=z%C3%BCr":    "city Zürich, house Zürich Airport, house Zürich Flughafen, state Zürich, house Zürich \"Heli\" <b>",
+		"q=zurich":      "city Zürich, house Zürich Airport, state Zürich, house Zürich Flughafen, house Zürich \"Heli\" <b>",
 		"q=zur&limit=1": "city Zürich", "q=zur&limit=0": "city Zürich", "q=zur&limit=-5": "city Zürich", "q=switzerland": "country Switzerland",
 		"q=switzerland&dedupe=0": "country Switzerland, country Switzerland", "q=switzerland&dedupe=no": "country Switzerland, country Switzerland",
 		"q=zur&layer=city": "city Zürich", "q=zur&layer=state": "state Zürich", "q=zur&layer=state&layer=city": "city Zürich, state Zürich", "q=zur&layer=street": "",
 		"q=port&layer=city":        "city Portland, city Portland",
-		"q=zur&osm_tag=place:city": "city Zürich", "q=zur&osm_tag=place": "city Zürich, state Zürich", "q=zur&osm_tag=:aerodrome": "house Zürich Flughafen, house Zürich Airport",
-		"q=zur&osm_tag=!place": "house Zürich Flughafen, house Zürich Airport, house Zürich \"Heli\" <b>", "q=zur&osm_tag=!place&osm_tag=:!aerodrome": "house Zürich \"Heli\" <b>",
+		"q=zur&osm_tag=place:city": "city Zürich", "q=zur&osm_tag=place": "city Zürich, state Zürich", "q=zur&osm_tag=:aerodrome": "house Zürich Airport, house Zürich Flughafen",
+		"q=zur&osm_tag=!place": "house Zürich Airport, house Zürich Flughafen, house Zürich \"Heli\" <b>", "q=zur&osm_tag=!place&osm_tag=:!aerodrome": "house Zürich \"Heli\" <b>",
 		"q=zur&osm_tag=place:!state": "city Zürich", "q=zur&osm_tag=place:city&osm_tag=aeroway:heliport": "city Zürich, house Zürich \"Heli\" <b>", "q=zur&osm_tag=highway": "",
 		"q=zur&include=osm.place": "city Zürich, state Zürich", "q=zur&include=osm.place.city,osm.aeroway.heliport": "city Zürich, house Zürich \"Heli\" <b>",
 		"q=zur&include=osm.place&exclude=osm.place.city": "state Zürich", "q=zur&include=food.pizza": "",
@@ -126,13 +106,13 @@ func TestPhotonSearch(t *testing.T) {
 // What the bias depends on: a zoom that shows the whole world says nothing about a point.
 func TestPhotonBias(t *testing.T) {
 	g := newPhoton(t, nil)
-	for query, want := range map[string]bool{
-		"": false, "&lat=47&lon=7": true, "&lat=47&lon=7&zoom=5": true, "&lat=47&lon=7&zoom=4": false, "&lat=47&lon=7&zoom=-3": false,
-		"&lat=47&lon=7&location_bias_scale=1": false, "&lat=47&lon=7&location_bias_scale=0.9": true,
+	const near = "&lat=43.66&lon=-70.26" // the smaller of two
+	for query, want := range map[string]string{
+		"": "Oregon", near: "Maine", near + "&zoom=5": "Maine", near + "&zoom=4": "Oregon", near + "&zoom=-3": "Oregon",
+		near + "&location_bias_scale=1": "Oregon", near + "&location_bias_scale=0.9": "Maine",
 	} {
-		photon(g, "/photon/api?q=bern"+query)
-		if got := g.Places.Searched.Bias; got != want {
-			t.Errorf("%q: bias %v", query, got)
+		if got := photon(g, "/photon/api?q=portland"+query)[0].Properties["state"]; got != want {
+			t.Errorf("%q: the first is in %v, want %s", query, got, want)
 		}
 	}
 }

@@ -65,10 +65,14 @@ type FoundList struct {
 // FoundFeatures is the answer of a search as GeoJSON.
 type FoundFeatures struct {
 	_ struct{} `doc:"Places as GeoJSON, the best first."`
-	listing.Features[struct {
-		listing.Feature[listing.Point, Found]
-		ID int `json:"id,omitempty" doc:"Of a place."`
-	}]
+	listing.Features[FoundFeature]
+}
+
+// FoundFeature is a result of a search as GeoJSON.
+type FoundFeature struct {
+	_ struct{} `doc:"A place or an airport as GeoJSON."`
+	listing.Feature[listing.Point, Found]
+	ID int `json:"id,omitempty" doc:"Of a place."`
 }
 
 // PlaceRecord is the answer of /places/{id}.

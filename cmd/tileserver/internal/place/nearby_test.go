@@ -3,47 +3,52 @@ package place_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/feature"
 	"quadrille/places"
 )
 
 func TestNearbyQuery(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
-	for _, tt := range []struct {
-		query string
-		want  feature.Query
-		terms []feature.Term
-	}{
-		{query: "", want: feature.Query{Limit: 11}},
-		{"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000", feature.Query{Near: &feature.Near{MaxM: 2500.5}, Limit: 1001}, []feature.Term{
-			{Name: "class", Values: []string{"P"}}, {Name: "code", Values: []string{"PPLC"}}, {Name: "country", Values: []string{"FR"}},
-			{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{"5000"}},
-		}},
-		{"&class=p,S&code=ppl,CH&country=fr,De", feature.Query{Limit: 11}, []feature.Term{
-			{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL", "CH"}}, {Name: "country", Values: []string{"FR", "DE"}},
-		}},
-		{query: "&_=parameter&limit=1", want: feature.Query{Limit: 2}},
+	f := servertest.New(t, nil)
+	var list []places.Place
+	for i, p := range []places.Place{ // the nearest first
+		{Name: "a", Class: "P", Code: "PPLC", Country: "FR", Population: 5000},
+		{Name: "b", Class: "P", Code: "PPLC", Country: "FR", Population: 4999},
+		{Name: "c", Class: "P", Code: "PPL", Country: "DE", Population: 9000},
+		{Name: "d", Class: "S", Code: "CH", Country: "FR"},
+		{Name: "e", Class: "S", Code: "PPL", Country: "IT"},
+		{Name: "f", Class: "T", Code: "PPL", Country: "FR"},
+		{Name: "g", Class: "P", Code: "PPLA", Country: "FR", Population: 5000},
+		{Name: "h", Class: "P", Code: "PPLC", Country: "FR", Population: 9000},
+		{Name: "i", Class: "P", Code: "PPLC", Country: "FR", Population: 9000},
+		{Name: "j", Class: "P"},
+		{Name: "k", Class: "P"},
 	} {
-		if tt.want.Near == nil {
-			tt.want.Near = &feature.Near{}
+		p.ID, p.Lat, p.Lon = uint32(i+1), 48.8566+float64(i)*0.003, 2.3522 // 334 m each
+		list = append(list, p)
+	}
+	f.Hold(servertest.Places(list, nil, places.Gazetteer{}))
+	for query, want := range map[string][]string{
+		"": strings.Split("abcdefghij", ""),
+		"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000": {"a", "h"},
+		"&class=p,S&code=ppl,CH&country=fr,De":                                       {"c", "d"},
+		"&_=parameter&limit=1":                                                       {"a"},
+	} {
+		res := f.Get("/places/nearby?lat=48.8566&lon=2.3522" + query)
+		if got := names(t, servertest.Body(t, res)); res.StatusCode != 200 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d, %q, want %q", query, res.StatusCode, got, want)
 		}
-		tt.want.Near.Lat, tt.want.Near.Lon = 48.8566, 2.3522
-		if res := f.Get("/places/nearby?lat=48.8566&lon=2.3522" + tt.query); res.StatusCode != 200 {
-			t.Errorf("%s: %s", tt.query, servertest.Body(t, res))
-		}
-		servertest.WantQuery(t, tt.query, &f.Places.Asked, tt.want, tt.terms)
 	}
 }
 
 func TestNearbyNothing(t *testing.T) {
 	f := servertest.New(t, nil, catalogue.Places.Name)
-	const path = "/places/nearby?lat=1&lon=1"
+	const path = "/places/nearby?lat=1&lon=1&radius=1000"
 	if got := servertest.Body(t, f.Get(path)); got != `{"places":[]}` {
 		t.Error(got)
 	}

@@ -11,6 +11,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -21,11 +22,12 @@ import (
 type Room struct {
 	*web.Kit
 	kept *web.Kept[searchKey]
+	form *endpoint.Value[string] // of a search
 }
 
 // New returns the room. It keeps finished searches in up to cacheBytes of memory, none with 0.
 func New(k *web.Kit, cacheBytes int64) *Room {
-	return &Room{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes)}
+	return &Room{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its

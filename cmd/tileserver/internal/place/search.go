@@ -19,8 +19,10 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/search"
+	"quadrille/quadkey"
 )
 
 // Limits of a search.
@@ -38,7 +40,7 @@ const (
 // letter. Its answer is stored, and kept when it has been asked for.
 func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if text, ok := onlyText(r.URL.RawQuery); ok && !web.PrefersGeoJSON(r) {
+	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
 		return s.sendCompletion(c, q.View, text)
 	}
 	query := search.Query{Text: qParam.Of(q)}
@@ -54,7 +56,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 		query.Lat, query.Lon = endpoint.Position(q)
 		query.Bias = true
 	}
-	form := web.FormOf(r, endpoint.Format.Of(q))
+	form := listing.FormOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -68,7 +70,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	if len(query.Countries) > 0 {
 		from = append(hierarchy.IDs(q.View), air.ID)
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
 		v, _ := hierarchy.Of(q.View) // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
@@ -129,7 +131,7 @@ func complete(ctx context.Context, dst []byte, finder ask.Places, airport *found
 		return dst, err
 	}
 	if !found {
-		return find(ctx, dst, finder, airport, q, web.FormJSON)
+		return find(ctx, dst, finder, airport, q, listing.JSON)
 	}
 	stored := out[len(dst):]
 	if !bytes.HasPrefix(stored, []byte(storedHead)) || !bytes.HasSuffix(stored, []byte(storedTail)) {
@@ -138,13 +140,18 @@ func complete(ctx context.Context, dst []byte, finder ask.Places, airport *found
 	if airport == nil {
 		return out, nil
 	}
+	return insert(dst, stored, airport, q.Limit)
+}
+
+// insert appends a stored answer with an airport among its places.
+func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error) {
 	var list struct {
 		Places []json.RawMessage `json:"places"`
 	}
 	if json.Unmarshal(stored, &list) != nil {
 		return dst, errStored
 	}
-	l := beginList(dst, web.FormJSON, airport, q.Limit)
+	l := beginList(dst, listing.JSON, nil, airport, limit)
 	for _, item := range list.Places {
 		var p struct {
 			Population int64 `json:"population"`
@@ -153,17 +160,16 @@ func complete(ctx context.Context, dst []byte, finder ask.Places, airport *found
 			return dst, errStored
 		}
 		if l.next(p.Population) {
-			l.Next()
-			l.Body = append(l.Body, item...)
+			l.append(&feature.Feature{Properties: feature.Compact(item[1 : len(item)-1])})
 		}
 	}
-	return l.end(), nil
+	return l.end()
 }
 
 var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
 
 // find appends the places that a search finds.
-func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query, form web.Form) ([]byte, error) {
+func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query, form *listing.Form) ([]byte, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
@@ -175,9 +181,13 @@ func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirp
 		return dst, err
 	}
 	*memory = hits
-	l := beginList(dst, form, airport, q.Limit)
+	var schema feature.Schema
+	if !form.Object {
+		schema = finder.Info().Schema.With(foundSchema)
+	}
+	l := beginList(dst, form, schema, airport, q.Limit)
 	var place places.Hit
-	var id [10]byte
+	var properties []byte
 	for i := range hits {
 		h := &hits[i]
 		if err := finder.Hit(ctx, h.ID, &place); err != nil {
@@ -192,23 +202,52 @@ func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirp
 		if !l.next(place.Population) {
 			break
 		}
-		l.Open(strconv.AppendUint(id[:0], uint64(h.ID), 10), degrees(h.Lon), degrees(h.Lat))
-		l.Body = places.AppendNamed(l.Body, place.JSON, name)
-		l.Body = search.AppendMatch(append(l.Body, ','), matchOf(&h.Match, place.Name, name))
-		l.Shut()
+		properties = places.AppendNamed(properties[:0], place.JSON, name)
+		properties = search.AppendMatch(append(properties, ','), matchOf(&h.Match, place.Name, name))
+		l.append(&feature.Feature{
+			ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID),
+			Position: quadkey.Position{Lat: degrees(h.Lat), Lon: degrees(h.Lon)}, Properties: feature.Compact(properties),
+		})
 	}
-	return l.end(), nil
+	return l.end()
+}
+
+// found describes lists of what was found.
+var found = listing.Set{Name: "places", List: FoundList{}, Features: FoundFeatures{}, One: FoundFeature{}}
+
+// foundSchema has what is found besides the properties of a place: how, and those of an airport.
+var foundSchema = feature.Schema{
+	{Name: "iata", Kind: feature.Text},
+	{Name: "icao", Kind: feature.Text},
+	{Name: "kind", Kind: feature.Text},
+	{Name: "local", Kind: feature.Text},
+	{Name: "match", Kind: feature.Any},
+	{Name: "municipality", Kind: feature.Text},
+	{Name: "region", Kind: feature.Text},
+	{Name: "type", Kind: feature.Text},
 }
 
 // placeList is a list of places being written, with an airport among them.
 type placeList struct {
-	listing.Page
+	listing.List
+	body    []byte
+	err     error         // the first of writing
 	airport *foundAirport // nil if there is none, or it has been written
 	room    int           // for how many more there is room
 }
 
-func beginList(dst []byte, form web.Form, airport *foundAirport, limit int) placeList {
-	return placeList{Page: listing.Begin(append(dst, '{'), form, "places"), airport: airport, room: limit}
+func beginList(dst []byte, form *listing.Form, schema feature.Schema, airport *foundAirport, limit int) *placeList {
+	l := &placeList{airport: airport, room: limit}
+	l.List = listing.List{Set: &found, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+	l.body = l.Begin(dst)
+	return l
+}
+
+func (l *placeList) append(f *feature.Feature) {
+	var err error
+	if l.body, err = l.Append(l.body, f, ""); l.err == nil {
+		l.err = err
+	}
 }
 
 // next prepares for a place. If the airport has more weight than the place has
@@ -224,17 +263,17 @@ func (l *placeList) next(population int64) bool {
 
 func (l *placeList) addAirport() {
 	if l.room > 0 {
-		l.airport.append(&l.Page)
+		l.append(&feature.Feature{Position: quadkey.Position{Lat: l.airport.Lat, Lon: l.airport.Lon}, Properties: feature.Compact(l.airport.appendMembers(nil))})
 		l.room--
 	}
 	l.airport = nil
 }
 
-func (l *placeList) end() []byte {
+func (l *placeList) end() ([]byte, error) {
 	if l.airport != nil {
 		l.addAirport()
 	}
-	return l.End("")
+	return l.End(l.body, ""), l.err
 }
 
 // degrees turns the 1e-7 degrees of a hit into degrees.

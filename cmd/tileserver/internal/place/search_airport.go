@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/internal/jsontext"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -108,11 +107,10 @@ func airportPasses(d *airports.Airport, q *search.Query) bool {
 		(q.Box == nil || q.Box.Contains(d.Lon, d.Lat))
 }
 
-// append writes an airport as an item of a list of places. It has no id: the id
+// appendMembers appends the members of an airport in a list of places. It has no id: the id
 // of its own source is not a GeoNames id.
-func (d *foundAirport) append(p *listing.Page) {
-	p.Open(nil, d.Lon, d.Lat)
-	dst := jsontext.AppendString(append(p.Body, `"kind":"airport","name":`...), d.Name)
+func (d *foundAirport) appendMembers(dst []byte) []byte {
+	dst = jsontext.AppendString(append(dst, `"kind":"airport","name":`...), d.Name)
 	for _, m := range [...]struct{ name, value string }{
 		{"country", d.Country}, {"region", d.Region}, {"municipality", d.Municipality}, {"class", airportClass}, {"code", airportCode},
 		{"type", d.Type}, {"iata", d.IATA}, {"icao", d.ICAO}, {"local", d.Local}, {"timezone", d.TimeZone},
@@ -124,6 +122,5 @@ func (d *foundAirport) append(p *listing.Page) {
 	}
 	dst = strconv.AppendFloat(append(dst, `,"lat":`...), d.Lat, 'f', -1, 64)
 	dst = strconv.AppendFloat(append(dst, `,"lon":`...), d.Lon, 'f', -1, 64)
-	p.Body = search.AppendMatch(append(dst, ','), &search.Match{Name: d.code, End: len(d.code), Kind: search.Exact})
-	p.Shut()
+	return search.AppendMatch(append(dst, ','), &search.Match{Name: d.code, End: len(d.code), Kind: search.Exact})
 }

@@ -1,15 +1,12 @@
 package place
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/places/airports"
 	"quadrille/places/search"
 )
@@ -18,8 +15,7 @@ import (
 // and all else stays as it is stored.
 func TestInsert(t *testing.T) {
 	airport := foundAirport{airports.Airport{Name: "airport"}, "PDX", 0}
-	one := listing.Page{}
-	airport.append(&one)
+	one := append(airport.appendMembers([]byte{'{'}), '}')
 	rapid.Check(t, func(rt *rapid.T) {
 		type item struct {
 			Name       string `json:"name"`
@@ -51,23 +47,13 @@ func TestInsert(t *testing.T) {
 		if at < 0 {
 			at = len(list)
 		}
-		want := slices.Insert(slices.Clone(list), at, json.RawMessage(one.Body))
+		want := slices.Insert(slices.Clone(list), at, json.RawMessage(one))
 		want = want[:min(limit, len(want))]
-		got, err := complete(t.Context(), nil, stored{answer: encode(list)}, &airport, search.Query{Text: "pdx", Limit: limit})
+		got, err := insert(nil, []byte(encode(list)), &airport, limit)
 		if err != nil || string(got) != encode(want) {
 			rt.Fatalf("%s, %v, want %s", got, err, encode(want))
 		}
 	})
-}
-
-// stored are places with one stored answer.
-type stored struct {
-	ask.Places
-	answer string
-}
-
-func (s stored) Complete(_ context.Context, _ string, dst []byte) ([]byte, bool, error) {
-	return append(dst, s.answer...), true, nil
 }
 
 func TestIsAirportCode(t *testing.T) {

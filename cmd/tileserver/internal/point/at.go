@@ -115,7 +115,7 @@ func appendAnswer(dst []byte, q *about.Query, a *about.Answer) []byte {
 	dst = q.At.AppendFormat(append(dst, `","at":"`...), time.RFC3339)
 	dst = append(dst, '"')
 	if !a.Lacks(ask.BoundariesName) {
-		list := listing.Begin(append(dst, ','), web.FormJSON, "regions")
+		list := listing.Begin(append(dst, ','), "regions")
 		for i := range a.Regions {
 			list.Next()
 			list.Body = append(listing.AppendRegion(list.Body, &a.Regions[i]), `,"match":"`+localtime.MatchInside+`"}`...)

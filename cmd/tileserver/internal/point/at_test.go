@@ -11,15 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
+	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
-	"quadrille/places/stations"
+	"quadrille/places/names"
+	"quadrille/places/search"
 	"quadrille/quadkey"
 )
 
@@ -42,7 +40,7 @@ type pointAnswer struct {
 	Missing []string
 }
 
-func at(g *servertest.Globe, query string) (a pointAnswer) {
+func at(g *servertest.Server, query string) (a pointAnswer) {
 	g.T.Helper()
 	res := g.Get("/at?" + query)
 	text := servertest.Body(g.T, res)
@@ -66,7 +64,7 @@ func TestTimeZoneAt(t *testing.T) {
 		{"not the nearer place across the border", "lat=47.61&lon=8.55", "Europe/Berlin", "place", "nearest"},
 		{"an area of one offset is not asked before places", "lat=-12&lon=-77", "America/Lima", "place", "nearest"},
 		{"but where there are none", "lat=-16&lon=-68.1", "America/New_York", "region", "derived"},
-		{"land far from all places of the country", "lat=35&lon=-100", "America/Los_Angeles", "place", "nearest"},
+		{"land far from all places of the country", "lat=35&lon=-100", "America/Los_Angeles", "airport", "nearest"},
 		{"the sea near land", "lat=-12&lon=-78.9", "America/Lima", "place", "nearest"},
 		{"territorial waters", "lat=-12&lon=-82.1", "America/Lima", "place", "nearest"},
 		{"the sea", "lat=0&lon=-140", "Etc/GMT+9", "longitude", "derived"},
@@ -89,7 +87,11 @@ func TestTimeZoneAt(t *testing.T) {
 // Regions and the place have their names in the language asked for, as those of /reverse have. The
 // zone is known by the usual name of its region.
 func TestAtInALanguage(t *testing.T) {
-	g := servertest.NewGlobe(t, func(c *httpapi.Config) { c.Names = dataset.Fixed[ask.Names](servertest.Names{}, dataset.Manifest{}) })
+	g := servertest.NewGlobe(t, nil)
+	g.Hold(servertest.Names(names.Feature{
+		Kind: names.Region, Type: "country", ID: "ch", Name: "Switzerland", Lat: 47, Lon: 8, Bounds: [4]float64{6, 45.8, 10.5, 47.6},
+		Names: []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
+	}))
 	for query, want := range map[string]string{"": "Switzerland", "&lang=de": "Schweiz", "&lang=es-MX": "Suiza", "&lang=fr": "Switzerland", "&lang=de&types=country": "Schweiz"} {
 		for range 2 { // a reader's own regions keep their names
 			text := servertest.Body(t, g.Get("/at?lat=47.4&lon=8.5&at=2026-01-01T00:00:00Z"+query))
@@ -106,14 +108,15 @@ func TestAtInALanguage(t *testing.T) {
 // Where places do not tell zones the nearest airport does, in the same country.
 func TestTimeZoneOfAirports(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Airports.Near = []places.Hit{
-		{ID: 1, JSON: []byte(`"id":1,"name":"None","elevation_m":12.5`)},
-		{ID: 2, DistanceM: 500_000, TimeZone: "America/Los_Angeles", JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
-	}
+	g.Hold(servertest.Airports(
+		airports.Airport{ID: 1, Ident: "1", Name: "None", Type: airports.Large, Country: "US", Lat: 35.1, Lon: -100},
+		airports.Airport{ID: 2, Ident: "2", Name: "Denver", Type: airports.Large, Country: "US", Lat: 39.85, Lon: -104.67, TimeZone: "America/Los_Angeles"},
+		airports.Airport{ID: 3, Ident: "3", Name: "Stansted", Type: airports.Large, Country: "GB", Lat: 51.885, Lon: 0.235, TimeZone: "Etc/GMT-1"},
+	))
 	if z := at(g, "lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
 		t.Errorf("%+v", z)
 	}
-	if text := servertest.Body(t, g.Get("/places/2653941/offset?at=2026-07-01T12:00:00Z")); !strings.Contains(text, `"timezone":"America/Los_Angeles"`) {
+	if text := servertest.Body(t, g.Get("/places/2653941/offset?at=2026-07-01T12:00:00Z")); !strings.Contains(text, `"timezone":"Etc/GMT-1"`) {
 		t.Error(text)
 	}
 	if z := at(g, "lat=47.58&lon=8.2").Timezone; z.Source != "place" {
@@ -125,16 +128,13 @@ func TestTimeZoneOfAirports(t *testing.T) {
 // in the gazetteer, which must not keep the zone of the place at hand from it.
 func TestTimeZoneOfTerritories(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Boundaries.Absent = []string{"gf"}
-	g.Places.Gazetteer.Rows = []servertest.Row{
-		{ID: 1, Name: "Territory", Country: "GF", Class: "P", Code: "PPLC", TimeZone: "America/Lima", Lat: -16, Lon: -68.1},
-	}
+	territory := places.Place{ID: 1, Name: "Territory", Country: "GF", Class: "P", Code: "PPLC", TimeZone: "America/Lima", Lat: -16, Lon: -68.1}
+	g.Hold(servertest.Places([]places.Place{territory}, nil, places.Gazetteer{}))
 	if z := at(g, "lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
 		t.Errorf("close by: %+v", z)
 	}
-	g.Places.Gazetteer.Rows = append(g.Places.Gazetteer.Rows, servertest.Row{
-		ID: 2, Name: "Typo", Country: "PE", Class: "P", Code: "PPL", TimeZone: "America/Nowhere", Lat: -16.1, Lon: -68.1,
-	})
+	typo := places.Place{ID: 2, Name: "Typo", Country: "PE", Class: "P", Code: "PPL", TimeZone: "America/Nowhere", Lat: -16.1, Lon: -68.1}
+	g.Hold(servertest.Places([]places.Place{territory, typo}, nil, places.Gazetteer{}))
 	if z := at(g, "lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
 		t.Errorf("behind one with a zone there is not: %+v", z)
 	}
@@ -150,7 +150,9 @@ func TestAtMissing(t *testing.T) {
 	for i := range every {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := servertest.NewGlobe(t, nil, published...)
-		g.Airports.Near[0].JSON, g.Airports.Near[0].TimeZone = []byte(`"id":3780,"name":"Kloten","timezone":"Europe/Zurich"`), "Europe/Zurich"
+		if every[i] != catalogue.Airports.Name {
+			g.Hold(servertest.Airports(airports.Airport{ID: 1, Ident: "LSZH", Name: "Kloten", Type: airports.Large, Country: "CH", Lat: 47.46, Lon: 8.55, TimeZone: "Europe/Zurich"}))
+		}
 		a := at(g, "lat=47.4&lon=8.5")
 		if !slices.Equal(a.Missing, every[i:i+1]) {
 			t.Errorf("without %s: missing %q", every[i], a.Missing)
@@ -165,12 +167,20 @@ func TestAtMissing(t *testing.T) {
 	}
 	servertest.WantProblem(t, servertest.NewGlobe(t, nil, catalogue.IP.Name).Get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
-	for name, spoil := range map[string]func(*servertest.Globe){
-		"places":   func(g *servertest.Globe) { g.Places.Err = servertest.ErrHidden },
-		"regions":  func(g *servertest.Globe) { g.Boundaries.Err = servertest.ErrHidden },
-		"airports": func(g *servertest.Globe) { g.Airports.Err = servertest.ErrHidden },
-		"stations": func(g *servertest.Globe) { g.Stations.Err = servertest.ErrHidden },
-		"record":   func(g *servertest.Globe) { g.Boundaries.Records["timezone/kolkata"] = `{` },
+	for name, spoil := range map[string]func(*servertest.Server){
+		"places":   func(g *servertest.Server) { g.Places.Err = servertest.ErrHidden },
+		"regions":  func(g *servertest.Server) { g.Boundaries.Err = servertest.ErrHidden },
+		"airports": func(g *servertest.Server) { g.Airports.Err = servertest.ErrHidden },
+		"stations": func(g *servertest.Server) { g.Stations.Err = servertest.ErrHidden },
+		"record": func(g *servertest.Server) {
+			g.Boundaries.Change = func(table string, row *cellstore.Row) {
+				for i := range row.Cells {
+					if table == "region_info" {
+						row.Cells[i].Value = []byte("{")
+					}
+				}
+			}
+		},
 	} {
 		g := servertest.NewGlobe(t, nil)
 		spoil(g)
@@ -178,18 +188,21 @@ func TestAtMissing(t *testing.T) {
 			t.Errorf("%s: internals shown: %+v", name, p)
 		}
 	}
-	// No station at all is no damage.
+	// No station at all is no damage, and no airport that is open.
 	g := servertest.NewGlobe(t, nil)
-	g.Stations.Err = fmt.Errorf("%w: the data set is empty", stations.ErrNotFound)
-	g.Airports.Near = nil
+	closed := airports.Airport{ID: 1, Ident: "X", Name: "Closed", Type: airports.Closed, Country: "CH", Lat: 47.4, Lon: 8.5}
+	g.Hold(servertest.Stations(), servertest.Airports(closed))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
 		t.Errorf("%+v", a)
 	}
 	// The airport that is looked for is open, and more than a helipad.
-	terms, _ := g.Airports.Asked.Filter.Terms()
-	if q := g.Airports.Asked; q.Limit != 1 || len(terms) != 1 || terms[0].Name != "type" || terms[0].Op != feature.OpEquals ||
-		slices.Contains(terms[0].Values, airports.Closed) || slices.Contains(terms[0].Values, airports.Heliport) || len(terms[0].Values) == 0 {
-		t.Errorf("%+v, %v", q, terms)
+	var list []airports.Airport
+	for i, typ := range []string{airports.Closed, airports.Heliport, airports.Small, airports.Large} { // the nearest first
+		list = append(list, airports.Airport{ID: uint32(i + 1), Ident: fmt.Sprint("X", i), Name: typ, Type: typ, Country: "CH", Lat: 47.4 + float64(i)/100, Lon: 8.5})
+	}
+	g.Hold(servertest.Airports(list...))
+	if a := at(g, "lat=47.4&lon=8.5"); a.Airport == nil || a.Airport.Name != airports.Small {
+		t.Errorf("%+v", a.Airport)
 	}
 }
 
@@ -215,11 +228,6 @@ func TestAtCaching(t *testing.T) {
 	for _, name := range []string{catalogue.Boundaries.Name, catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name, catalogue.Stations.Name} {
 		g.Publish(name)
 		g.Poll()
-		for _, err := range []error{g.Config.Airports.Poll(t.Context()), g.Config.TimeZones.Poll(t.Context()), g.Config.Stations.Poll(t.Context())} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		res := g.Get(fixed, "If-None-Match", tag)
 		if res.StatusCode != 200 || res.Header.Get("Etag") == tag {
 			t.Errorf("%d after %s was published", res.StatusCode, name)

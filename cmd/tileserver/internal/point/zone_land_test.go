@@ -4,22 +4,21 @@ package point_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/places/zones"
+	"quadrille/places"
+	"quadrille/places/airports"
 	"quadrille/quadkey"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // lands are countries as rectangles; of those at a point the first counts, so
@@ -59,7 +58,7 @@ func landAt(lat, lon float64) string {
 }
 
 // towns have time zones, but for those whose country has one only.
-var towns = []servertest.Row{
+var towns = []places.Place{
 	{Name: "Wichita", Country: "US", TimeZone: "America/Chicago", Lat: 37.69, Lon: -97.34},
 	{Name: "Denver", Country: "US", TimeZone: "America/Denver", Lat: 39.74, Lon: -104.98},
 	{Name: "Phoenix", Country: "US", TimeZone: "America/Phoenix", Lat: 33.45, Lon: -112.07},
@@ -79,7 +78,7 @@ var towns = []servertest.Row{
 }
 
 // fields are airports.
-var fields = []servertest.Row{
+var fields = []airports.Airport{
 	{Name: "Pituffik", Country: "GL", TimeZone: "America/Thule", Lat: 76.53, Lon: -68.7},
 	{Name: "Los Angeles", Country: "US", TimeZone: "America/Los_Angeles", Lat: 33.94, Lon: -118.41},
 	{Name: "Aswan", Country: "EG", TimeZone: "Africa/Cairo", Lat: 23.96, Lon: 32.82},
@@ -90,57 +89,40 @@ var landCountries = map[string]string{
 	"FR": "Europe/Paris", "GF": "America/Cayenne", "FJ": "Pacific/Fiji",
 }
 
-// newLands serves the lands and towns.
-func newLands(t *testing.T) *servertest.Globe {
-	g := servertest.NewGlobe(t, nil)
-	g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
-		if id := landAt(lat, lon); id != "" {
-			return []tiles.Match{{Region: tiles.Region{Type: "country", ID: id, Name: id}, Kind: tiles.MatchInside}}
-		}
-		return nil
+// landLayer are the lands as boundaries.
+func landLayer() build.Layer {
+	l := build.Layer{Type: "country"}
+	for _, c := range lands {
+		l.Features = append(l.Features, servertest.Region(c.id, c.id, c.box.West, c.box.South, c.box.East, c.box.North))
 	}
-	g.Boundaries.Absent = []string{"gf"}
-	numbered := func(rows []servertest.Row) *servertest.Gazetteer {
-		list := slices.Clone(rows)
-		for i := range list {
-			list[i].ID, list[i].Class = uint32(i+1), "P"
-		}
-		return &servertest.Gazetteer{Rows: list}
-	}
-	g.Places.Gazetteer, g.Airports.Gazetteer = numbered(towns), numbered(fields)
-	store, err := toyworld.Open("", t.TempDir(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	return l
+}
+
+var landRows = sync.OnceValue(func() []*servertest.Rows {
 	names := map[string]bool{"Etc/GMT+9": true} // which a map of zones may have
-	for _, r := range slices.Concat(towns, fields) {
-		names[r.TimeZone] = true
+	list, near := slices.Clone(towns), slices.Clone(fields)
+	for i := range list {
+		list[i].ID, list[i].Class = uint32(i+1), "P"
+		names[list[i].TimeZone] = true
+	}
+	for i := range near {
+		near[i].ID, near[i].Ident, near[i].Type = uint32(i+1), fmt.Sprint("X", i), airports.Large
+		names[near[i].TimeZone] = true
 	}
 	for _, z := range landCountries {
 		names[z] = true
 	}
 	delete(names, "")
-	var list []string
-	for z := range names {
-		list = append(list, z)
+	return []*servertest.Rows{
+		servertest.Regions(landLayer()), servertest.Places(list, nil, places.Gazetteer{}), servertest.Airports(near...),
+		servertest.Zones(slices.Sorted(maps.Keys(names)), landCountries),
 	}
-	meta, _, err := zones.Build(t.Context(), store, list, landCountries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := zones.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := dataset.NewLive(g.Catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (ask.TimeZones, error) { return reader, nil })
-	if err := live.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { live.Close() })
-	cfg := g.Config
-	cfg.TimeZones = live
-	g.Handler = httpapi.New(cfg)
+})
+
+// newLands serves the lands and towns.
+func newLands(t *testing.T) *servertest.Server {
+	g := servertest.NewGlobe(t, nil, catalogue.Stations.Name)
+	g.Hold(landRows()...)
 	return g
 }
 
@@ -231,10 +213,16 @@ func TestTimeZoneOnLandProperty(t *testing.T) {
 		if code == "AQ" {
 			best = 300_000
 		}
-		for _, r := range slices.Concat(towns, fields) {
-			if d := quadkey.Distance(lon, lat, r.Lon, r.Lat); r.Country == code && r.TimeZone != "" && d < best {
-				best, want = d, r.TimeZone
+		consider := func(country, zone string, atLat, atLon float64) {
+			if d := quadkey.Distance(lon, lat, atLon, atLat); country == code && zone != "" && d < best {
+				best, want = d, zone
 			}
+		}
+		for _, r := range towns {
+			consider(r.Country, r.TimeZone, r.Lat, r.Lon)
+		}
+		for _, r := range fields {
+			consider(r.Country, r.TimeZone, r.Lat, r.Lon)
 		}
 		if only := landCountries[code]; only != "" {
 			want = only

@@ -10,15 +10,17 @@ import (
 
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/quadkey"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
+
+type zoneArea struct {
+	id, name string
+	box      quadkey.Box
+}
 
 // zoneAreas are zones as rectangles, in the way of timezone-boundary-builder: they
 // cover waters of the country too, and overlap where people keep two times.
-var zoneAreas = []struct {
-	id, name string
-	box      quadkey.Box
-}{
+var zoneAreas = []zoneArea{
 	{"america-chicago", "America/Chicago", quadkey.Box{West: -104, South: 24.8, East: -85, North: 49.2}},
 	{"asia-shanghai", "Asia/Shanghai", quadkey.Box{West: 74, South: 19.8, East: 135.2, North: 50}},
 	{"asia-urumqi", "Asia/Urumqi", quadkey.Box{West: 74, South: 34, East: 96, North: 49}},
@@ -26,46 +28,32 @@ var zoneAreas = []struct {
 	{"asia-atlantis", "Asia/Atlantis", quadkey.Box{West: -50, South: 30, East: -40, North: 40}}, // unknown to the offsets
 }
 
-var oceanAreas = []struct {
-	id, name string
-	box      quadkey.Box
-}{
+var oceanAreas = []zoneArea{
 	{"etc-gmt-plus-9", "Etc/GMT+9", quadkey.Box{West: -142.5, South: -90, East: -127.5, North: 85}},
 }
 
-// newZones serves the lands and the zones, whose layer spans the box.
-func newZones(t *testing.T, bounds [4]float64, oceans bool) *servertest.Globe {
-	g := newLands(t)
-	areas := slices.Clone(zoneAreas)
-	if oceans {
-		areas = append(areas, oceanAreas...)
-	}
-	onLand := g.Boundaries.Where
-	g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
-		found := onLand(lat, lon)
-		for _, z := range areas {
-			if z.box.Contains(lon, lat) {
-				found = append(found, tiles.Match{Region: tiles.Region{Type: "timezone", ID: z.id, Name: z.name}, Kind: tiles.MatchInside})
-			}
-		}
-		return found
-	}
-	g.Boundaries.Records = map[string]string{}
-	for _, z := range areas {
-		g.Boundaries.Records["timezone/"+z.id] = fmt.Sprintf(`{"type":"timezone","id":%q,"name":%q,"bbox":[%v,%v,%v,%v]}`, z.id, z.name, z.box.West, z.box.South, z.box.East, z.box.North)
-	}
-	i := slices.IndexFunc(g.Boundaries.TypeList, func(m tiles.TypeMeta) bool { return m.Name == "timezone" })
-	g.Boundaries.TypeList[i].Bounds = bounds
-	return g
+// corners let the layer of zones span the whole world.
+var corners = []zoneArea{
+	{"america-nuuk", "America/Nuuk", quadkey.Box{West: -180, South: 83, East: -179, North: 84}},
+	{"asia-kathmandu", "Asia/Kathmandu", quadkey.Box{West: 179, South: 83, East: 180, North: 84}},
 }
 
-var wholeWorld = [4]float64{-180, -90, 180, 84}
+// newZones serves the zones beside some other layers.
+func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest.Server {
+	g := newLands(t)
+	l := build.Layer{Type: "timezone"}
+	for _, z := range areas {
+		l.Features = append(l.Features, servertest.Region(z.id, z.name, z.box.West, z.box.South, z.box.East, z.box.North))
+	}
+	g.Hold(servertest.Regions(append(others, l)...))
+	return g
+}
 
 // TestZonePolygons: zones of the whole world tell the time by themselves, and
 // where the sea is.
 func TestZonePolygons(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
-		g := newZones(t, wholeWorld, oceans)
+		g := newZones(t, wholeWorld(oceans), landLayer())
 		for _, tt := range []struct {
 			name     string
 			lat, lon float64
@@ -104,6 +92,14 @@ func TestZonePolygons(t *testing.T) {
 	}
 }
 
+func wholeWorld(oceans bool) []zoneArea {
+	areas := slices.Concat(zoneAreas, corners)
+	if oceans {
+		areas = append(areas, oceanAreas...)
+	}
+	return areas
+}
+
 func ocean(oceans bool) string {
 	if oceans {
 		return `"Etc/GMT+9" region inside nautical`
@@ -113,7 +109,7 @@ func ocean(oceans bool) string {
 
 // TestZonesOfAPart: zones of a part of the world say nothing of the rest of it.
 func TestZonesOfAPart(t *testing.T) {
-	g := newZones(t, [4]float64{-104, 24, 135, 50}, false)
+	g := newZones(t, slices.DeleteFunc(slices.Clone(zoneAreas), func(z zoneArea) bool { return z.id == "antarctica-mcmurdo" }), landLayer())
 	if z := at(g, "lat=-80&lon=-110").Timezone; z.ID != "" {
 		t.Errorf("Antarctica: %+v", z)
 	}
@@ -126,13 +122,7 @@ func TestZonesOfAPart(t *testing.T) {
 // may be land, so that nothing is called the sea.
 func TestZonesWithoutCountries(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
-		g := newZones(t, wholeWorld, oceans)
-		isCountry := func(typ string) bool { return typ == "country" }
-		g.Boundaries.TypeList = slices.DeleteFunc(g.Boundaries.TypeList, func(m tiles.TypeMeta) bool { return isCountry(m.Name) })
-		everything := g.Boundaries.Where
-		g.Boundaries.Where = func(lat, lon float64) []tiles.Match {
-			return slices.DeleteFunc(everything(lat, lon), func(m tiles.Match) bool { return isCountry(m.Type) })
-		}
+		g := newZones(t, wholeWorld(oceans))
 		for _, tt := range []struct {
 			name     string
 			lat, lon float64

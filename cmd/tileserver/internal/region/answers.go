@@ -31,13 +31,39 @@ type RegionsAt struct {
 
 // RegionsWithin is the answer of /regions/within.
 type RegionsWithin struct {
-	_       struct{}     `doc:"Regions that meet a box; the bbox of each is of its part in the box."`
-	BBox    listing.BBox `json:"bbox"`
-	Regions []struct {
-		listing.RegionName
-		BBox listing.BBox `json:"bbox"`
-	} `json:"regions"`
+	_       struct{}       `doc:"Regions that meet a box; the bbox of each is of its part in the box."`
+	BBox    listing.BBox   `json:"bbox"`
+	Regions []RegionWithin `json:"regions"`
+	Next    listing.Next   `json:"next,omitzero"`
+}
+
+// RegionWithin is a region that meets a box.
+type RegionWithin struct {
+	_ struct{} `doc:"A region that meets a box."`
+	listing.RegionName
+	BBox listing.BBox `json:"bbox" doc:"Of its part in the box."`
+}
+
+// RegionFeature is a region that meets a box as GeoJSON.
+type RegionFeature struct {
+	_ struct{} `doc:"A region that meets a box as GeoJSON, with its whole border."`
+	listing.Feature[any, RegionWithin]
+	Geometry listing.Area `json:"geometry,omitzero"`
+}
+
+// RegionFeatures is a page of regions as GeoJSON.
+type RegionFeatures struct {
+	_    struct{}     `doc:"Regions that meet a box as GeoJSON."`
+	BBox listing.BBox `json:"bbox"`
+	listing.Features[RegionFeature]
 	Next listing.Next `json:"next,omitzero"`
+}
+
+// RegionsOrPart is an answer of /regions/within as GeoJSON.
+type RegionsOrPart struct {
+	_       struct{} `doc:"The regions that meet a box or, with id, the part of one." schema:"is"`
+	Regions RegionFeatures
+	Part    RegionPart
 }
 
 // RegionRecord is the answer of /regions/{type}/{id}.

@@ -20,10 +20,11 @@ import (
 // Room answers with regions: those that hold a point or meet a box, and a single one.
 type Room struct {
 	*web.Kit
+	form *endpoint.Value[string] // of a list
 }
 
 // New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+func New(k *web.Kit) *Room { return &Room{k, listing.FormParam(false)} }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
 // every type, or of those listed, that hold the point. With snap, a distance in
@@ -48,7 +49,7 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
 		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
-		p := listing.Begin(append(out.Body, ','), web.FormJSON, "regions")
+		p := listing.Begin(append(out.Body, ','), "regions")
 		if snapParam.Given(q) {
 			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
@@ -86,7 +87,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 		}
 		p.Body = append(dst, '}')
 	}
-	none := listing.Begin(append(p.Body, ']', ','), web.FormJSON, "none")
+	none := listing.Begin(append(p.Body, ']', ','), "none")
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind != tiles.MatchNone {

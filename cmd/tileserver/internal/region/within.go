@@ -32,6 +32,14 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	case cursorParam.Given(q) && cursor == "":
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
+	form := listing.FormOf(c.Request(), s.form.Of(q))
+	l := listing.List{
+		Set: &list, Form: form, Schema: schema, Shapes: true, First: string(append(feature.AppendBounds(nil, boundsOf(box)), ',')),
+		Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true, SkipGeometry: listing.SkipGeometry.Of(q)},
+	}
+	if id != "" && s.form.Given(q) {
+		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
+	}
 	if q.Err != nil {
 		return q.Err
 	}
@@ -42,40 +50,70 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err := problems.CheckTypes(b, types); err != nil {
 		return err
 	}
-	a := web.Answer{Form: web.FormJSON}
 	if id != "" {
-		a.Form = web.FormGeoJSON
-	}
-	return s.Reply(c, a, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
-		if id != "" {
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
-		} else {
-			out.Body, err = appendWithin(ctx, out.Body, b, types, box, limit, cursor)
+			return err
+		})
+	}
+	query := feature.Query{In: feature.Box(box), Step: web.Step}
+	if form == listing.JSON || l.Writer.SkipGeometry {
+		query.Detail, query.Step = feature.WithoutGeometry, nil
+	}
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q)}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+		fill := func(ctx context.Context) (err error) {
+			var next string
+			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {
+				s.LinkNext(c, next)
+			}
+			return err
 		}
-		return err
+		if query.Detail == feature.WithoutGeometry {
+			return fill(ctx)
+		}
+		return s.InTurn(s.As(ctx, c), fill)
 	})
 }
 
-// appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.
-func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, types []string, box quadkey.Box, limit int, cursor string) ([]byte, error) {
+// maxPageBytes ends a page of long borders.
+const maxPageBytes = 16 << 20
+
+// list describes lists of regions.
+var list = listing.Set{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, One: RegionFeature{}}
+
+// schema has what lists know of a region.
+var schema = feature.Schema{
+	{Name: "bbox", Kind: feature.Any},
+	{Name: "id", Kind: feature.Text},
+	{Name: "name", Kind: feature.Text},
+	{Name: "type", Kind: feature.Text},
+}
+
+func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
+
+// appendWithin writes a page of the regions of types, each with the box around its part in the
+// box that is asked for.
+func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, l *listing.List, types []string, q feature.Query, limit int, cursor string) (_ []byte, next string, err error) {
 	of, err := layersOf(b, types)
 	if err != nil {
-		return dst, err
+		return dst, "", err
 	}
-	q := feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}
 	if err := q.Continue(of.Info(), cursor); err != nil {
-		return dst, err
+		return dst, "", err
 	}
-	dst = feature.AppendBounds(append(dst, '{'), [4]float64{box.West, box.South, box.East, box.North})
-	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
-	next, err := feature.Page(ctx, of, q, limit, func(f *feature.Feature) error {
-		p.Next()
-		p.Body = listing.AppendRegion(p.Body, &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
-		in := tiles.Overlap(box, f.Bounds)
-		p.Body = append(feature.AppendBounds(append(p.Body, ','), [4]float64{in.West, in.South, in.East, in.North}), '}')
-		return nil
+	box := quadkey.Box(q.In.(feature.Box))
+	var members []byte
+	dst = l.Begin(dst)
+	next, err = feature.Page(ctx, of, q, limit, func(f *feature.Feature) (err error) {
+		members = listing.AppendRegion(members[:0], &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
+		members = feature.AppendBounds(append(members, ','), boundsOf(tiles.Overlap(box, f.Bounds)))
+		f.Properties = feature.Compact(members[1:])
+		if dst, err = l.Append(dst, f, ""); err == nil && len(dst) >= maxPageBytes {
+			err = feature.ErrPageFull
+		}
+		return err
 	})
-	return p.End(next), err
+	return l.End(dst, next), next, err
 }
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign

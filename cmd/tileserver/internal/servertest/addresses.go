@@ -122,7 +122,7 @@ func NewAddresses(t testing.TB, change func(*httpapi.Config)) *Server {
 		Sets: ask.Sets{
 			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
 		},
-		Config: web.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
+		Config: web.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("1.2.0.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.Config)

@@ -3,7 +3,6 @@ package servertest
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,43 +50,37 @@ func NewAirfield(t testing.TB, missing ...string) *Server {
 
 func ServeAirfield(t testing.TB, dir string, missing ...string) *Server {
 	t.Helper()
-	open := func(dir string) *dataset.Catalog {
-		c, err := dataset.Open(dir, toyworld.Open)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
 	}
-	full, empty := open(dir), open(t.TempDir())
-	of := func(name string) *dataset.Catalog {
-		if slices.Contains(missing, name) {
-			return empty
-		}
-		return full
+	nothing, err := dataset.Open(t.TempDir(), toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
 	}
-	f := &Server{T: t, Catalog: full}
+	f := &Server{T: t, Catalog: c}
+	all, none := ask.Published(c.Generations), ask.Published(nothing.Generations)
 	f.Config = httpapi.Config{
-		Sets: ask.Sets{
-			Places:    catalogue.Live[ask.Places](of(catalogue.Places.Name).Generations, catalogue.Places),
-			Airports:  catalogue.Live[ask.Airports](of(catalogue.Airports.Name).Generations, catalogue.Airports),
-			TimeZones: catalogue.Live[ask.TimeZones](of(catalogue.TimeZones.Name).Generations, catalogue.TimeZones),
-		},
+		Sets:               ask.Sets{Places: all.Places, Airports: all.Airports, TimeZones: all.TimeZones},
 		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},
 		ResponseCacheBytes: 1 << 20,
 	}
-	t.Cleanup(func() {
-		for _, err := range []error{f.Config.Places.Close(), f.Config.Airports.Close(), f.Config.TimeZones.Close()} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	ctx := context.Background()
-	for _, err := range []error{f.Config.Places.Poll(ctx), f.Config.Airports.Poll(ctx), f.Config.TimeZones.Poll(ctx)} {
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range missing {
+		switch name {
+		case catalogue.Places.Name:
+			f.Config.Places = none.Places
+		case catalogue.Airports.Name:
+			f.Config.Airports = none.Airports
+		case catalogue.TimeZones.Name:
+			f.Config.TimeZones = none.TimeZones
 		}
 	}
+	t.Cleanup(func() {
+		if err := f.Config.Sets.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.Poll()
 	f.Serve()
 	return f
 }
@@ -96,22 +89,13 @@ func ServeAirfield(t testing.TB, dir string, missing ...string) *Server {
 func (f *Server) Republish(name string) {
 	f.T.Helper()
 	ctx := f.T.Context()
-	var err error
-	switch name {
-	case catalogue.Places.Name:
-		if err = toyworld.PublishPlaces(ctx, f.Catalog); err == nil {
-			err = f.Config.Places.Poll(ctx)
-		}
-	case catalogue.Airports.Name:
-		if err = toyworld.PublishAirports(ctx, f.Catalog); err == nil {
-			err = f.Config.Airports.Poll(ctx)
-		}
-	case catalogue.TimeZones.Name:
-		if err = toyworld.PublishTimeZones(ctx, f.Catalog); err == nil {
-			err = f.Config.TimeZones.Poll(ctx)
-		}
-	}
-	if err != nil {
+	publish := map[string]func(context.Context, *dataset.Catalog) error{
+		catalogue.Places.Name:    toyworld.PublishPlaces,
+		catalogue.Airports.Name:  toyworld.PublishAirports,
+		catalogue.TimeZones.Name: toyworld.PublishTimeZones,
+	}[name]
+	if err := publish(ctx, f.Catalog); err != nil {
 		f.T.Fatal(err)
 	}
+	f.Poll()
 }

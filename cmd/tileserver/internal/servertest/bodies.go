@@ -45,7 +45,7 @@ func Unpacked(t testing.TB, encoding, body string) string {
 func (f *Server) Post(path string, body io.Reader, headers ...string) *http.Response {
 	f.T.Helper()
 	r := httptest.NewRequest("POST", path, body)
-	r.RemoteAddr = "198.51.100.7:4000"
+	r.RemoteAddr = "1.2.0.7:4000"
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}

@@ -272,7 +272,7 @@ func (f *Server) PostTo(path string, sent io.Reader, headers ...string) *http.Re
 
 func (f *Server) SendTo(method, path string, sent io.Reader, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, path, sent)
-	r.RemoteAddr = "198.51.100.7:4000"
+	r.RemoteAddr = "1.2.0.7:4000"
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}

@@ -5,26 +5,26 @@ import (
 )
 
 // Geonames sends a request in GeoNames' manner and decodes the answer.
-func (g *Globe) Geonames(path string) map[string]any {
-	g.T.Helper()
-	res := g.Get(path)
-	text := Body(g.T, res)
+func (f *Server) Geonames(path string) map[string]any {
+	f.T.Helper()
+	res := f.Get(path)
+	text := Body(f.T, res)
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "application/json;charset=UTF-8" {
-		g.T.Fatalf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
+		f.T.Fatalf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
 	}
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		g.T.Fatalf("%s: %v: %s", path, err, text)
+		f.T.Fatalf("%s: %v: %s", path, err, text)
 	}
 	return doc
 }
 
 // WantGeonames checks that the answer is an error object with the value.
-func (g *Globe) WantGeonames(path string, value int) string {
-	g.T.Helper()
-	status, ok := g.Geonames(path)["status"].(map[string]any)
+func (f *Server) WantGeonames(path string, value int) string {
+	f.T.Helper()
+	status, ok := f.Geonames(path)["status"].(map[string]any)
 	if !ok || status["value"] != float64(value) || status["message"] == "" {
-		g.T.Errorf("%s: %v, want value %d", path, status, value)
+		f.T.Errorf("%s: %v, want value %d", path, status, value)
 		return ""
 	}
 	return status["message"].(string)

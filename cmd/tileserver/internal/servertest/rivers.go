@@ -1,16 +1,13 @@
 package servertest
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/paulmach/orb"
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
 
@@ -22,30 +19,15 @@ func NewRivers(t testing.TB) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.Begin(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	meta, _, err := build.Run(t.Context(), b.Store(), []build.Layer{{Type: "river", Features: []build.Feature{
+	Regions(build.Layer{Type: "river", Features: []build.Feature{
 		{ID: "aa", Name: "Aa", Geometry: orb.LineString{{5, 47}, {6, 47.5}, {7, 47.25}}},
 		{ID: "bb", Name: "Bb", Geometry: orb.LineString{{179, 1}, {181, 2}}},
-	}}}, build.Options{Timestamp: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := dataset.Manifest{SchemaVersion: tiles.SchemaVersion, Meta: raw, Built: toyworld.Modified, Sources: []dataset.Source{{Name: "rivers"}}}
-	if _, err := b.Publish(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	}}).PublishInto(t, c)
 	w := NewWorld(t)
 	if err := w.Config.Boundaries.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Config.Boundaries = catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries)
+	w.Config.Boundaries = ask.Published(c.Generations).Boundaries
 	w.Poll()
 	w.Serve()
 	return w

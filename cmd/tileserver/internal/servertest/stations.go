@@ -1,107 +1,24 @@
 package servertest
 
 import (
-	"context"
-	"encoding/json"
-	"iter"
+	"sync"
 	"testing"
 	"time"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/stations"
 )
 
-// NewStations is a service over real tables of made-up stations and weather.
+// NewStations serves the named data sets of made-up stations and weather.
 func NewStations(t testing.TB, published ...string) *Server {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &Server{T: t, Catalog: c}
-	f.Config = httpapi.Config{
-		Sets: ask.Sets{
-			Stations: catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
-			Weather:  catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
-		},
-		Config: web.Config{Version: "test"},
-	}
-	t.Cleanup(func() {
-		if err := f.Config.Stations.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := f.Config.Weather.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, name := range published {
-		PublishToy(t, f, name)
-	}
-	f.Serve()
-	return f
+	return serve(t, StationRows(), func(c *httpapi.Config) { c.ResponseCacheBytes = 0 }, published)
 }
 
-func PublishToy(t testing.TB, f *Server, name string) {
-	t.Helper()
-	b, err := f.Catalog.Begin(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := dataset.Manifest{SchemaVersion: stations.SchemaVersion, Records: map[string]int64{"stations": 4}}
-	var meta any
-	if name == catalogue.Stations.Name {
-		meta, _, err = stations.Build(t.Context(), b.Store(), each(toyStations()), stations.BuildOptions{})
-	} else {
-		var finder *stations.Finder
-		if finder, err = toyFinder(t); err != nil {
-			t.Fatal(err)
-		}
-		meta, _, err = stations.BuildWeather(t.Context(), b.Store(), finder, each(toyWeather(t)), stations.BuildOptions{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m.Meta, err = json.Marshal(meta); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Publish(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Config.Stations.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Config.Weather.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func toyFinder(t testing.TB) (*stations.Finder, error) {
-	store, err := toyworld.Open("", t.TempDir(), false)
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { store.Close() })
-	meta, _, err := stations.Build(t.Context(), store, each(toyStations()), stations.BuildOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return stations.Open(context.WithoutCancel(t.Context()), store, meta)
-}
-
-func each[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range list {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
-}
+// StationRows are the rows of made-up stations and weather, by their data sets.
+var StationRows = sync.OnceValue(func() map[string]*Rows {
+	return byDataset(Stations(toyStations()...), Weather(toyStations(), toyWeather()))
+})
 
 func toyStations() []stations.Station {
 	id := func(s string) stations.ID {
@@ -121,13 +38,13 @@ func toyStations() []stations.Station {
 	}
 }
 
-func toyWeather(t testing.TB) []stations.Observation {
+func toyWeather() []stations.Observation {
 	var list []stations.Observation
 	for i, s := range toyStations()[:2] {
 		for h := range 30 {
 			o := stations.Observation{Station: s.ID, Time: time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC)}
 			if err := o.Set(stations.Temperature, 10*h+i); err != nil {
-				t.Fatal(err)
+				panic(err)
 			}
 			list = append(list, o)
 		}

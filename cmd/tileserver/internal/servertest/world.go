@@ -42,28 +42,30 @@ func NewWorld(t testing.TB) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := dataset.Open(dir, toyworld.Open)
+	w := &World{Server: Server{T: t}}
+	w.Catalog, err = dataset.Open(dir, func(name, dir string, readOnly bool) (cellstore.Store, error) {
+		store, err := toyworld.Open(name, dir, readOnly)
+		if name == catalogue.Boundaries.Name && err == nil {
+			w.store.Store(store)
+		}
+		return store, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{Server: Server{T: t, Catalog: c}}
+	all := ask.Published(w.Catalog.Generations)
 	w.Config = httpapi.Config{
 		Sets: ask.Sets{
-			Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
-				w.store.Store(g.Store)
-				return catalogue.Boundaries.Open(g)
-			}),
-			Places:    catalogue.Live[ask.Places](c.Generations, catalogue.Places),
-			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
+			Boundaries: all.Boundaries,
+			Places:     all.Places,
+			Addresses:  catalogue.Live[ask.Addresses](w.Catalog.Generations, catalogue.IP), // from its index
 		},
 	}
 	w.Poll()
 	w.Serve()
 	t.Cleanup(func() {
-		for _, err := range []error{w.Config.Boundaries.Close(), w.Config.Places.Close(), w.Config.Addresses.Close()} {
-			if err != nil {
-				t.Error(err)
-			}
+		if err := w.Config.Sets.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	return w

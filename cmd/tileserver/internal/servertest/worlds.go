@@ -44,7 +44,7 @@ func (w *contractWorlds) Tiles() *Server {
 
 // Globe has the gazetteer.
 func (w *contractWorlds) Globe() *Server {
-	return w.one("globe", func() *Server { return NewGlobe(w.t, nil).Server })
+	return w.one("globe", func() *Server { return NewGlobe(w.t, nil) })
 }
 
 // Whole is what NewWhole makes.
@@ -101,7 +101,7 @@ func NewWhole(t *testing.T) *Server {
 			t.Error(err)
 		}
 	})
-	PublishToy(t, f, catalogue.Stations.Name)
+	StationRows()[catalogue.Stations.Name].PublishInto(t, c)
 	err = errors.Join(toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c), toyworld.PublishShops(ctx, c, 300),
 		f.Config.Sets.Poll(ctx), shops.Poll(ctx))
 	if err != nil {

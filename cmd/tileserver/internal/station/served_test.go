@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/ask"
-	"quadrille/cellstore"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -173,7 +170,8 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range append(paths, weather...) {
 		servertest.WantProblem(t, f.Get(path), 404, "dataset-missing")
 	}
-	servertest.PublishToy(t, f, catalogue.Stations.Name)
+	f.Publish(catalogue.Stations.Name)
+	f.Poll()
 	for _, path := range paths {
 		if res := f.Get(path); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", path, res.StatusCode, servertest.Body(t, res))
@@ -182,7 +180,8 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range weather {
 		servertest.WantProblem(t, f.Get(path), 404, "dataset-missing")
 	}
-	servertest.PublishToy(t, f, catalogue.Weather.Name)
+	f.Publish(catalogue.Weather.Name)
+	f.Poll()
 	for _, path := range weather {
 		if res := f.Get(path); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", path, res.StatusCode, servertest.Body(t, res))
@@ -199,7 +198,8 @@ func TestStationDatasets(t *testing.T) {
 	}
 	// A newer generation is taken into service, and answers have another tag.
 	tag := f.Get(paths[0]).Header.Get("Etag")
-	servertest.PublishToy(t, f, catalogue.Stations.Name)
+	f.Publish(catalogue.Stations.Name)
+	f.Poll()
 	if res := f.Get(paths[0], "If-None-Match", tag); res.StatusCode != 200 {
 		t.Error(res.StatusCode)
 	}
@@ -207,25 +207,12 @@ func TestStationDatasets(t *testing.T) {
 
 // Nearest is one seek, and one more for the record.
 func TestStationSeeks(t *testing.T) {
-	f := servertest.NewStations(t)
-	var store cellstore.Store
-	live := dataset.NewLive(f.Catalog, catalogue.Stations.Name, func(g *dataset.Generation) (ask.Stations, error) {
-		store = g.Store
-		return catalogue.Stations.Open(g)
-	})
-	servertest.PublishToy(t, f, catalogue.Stations.Name)
-	t.Cleanup(func() { live.Close() })
-	if err := live.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f.Config.Stations.Close()
-	f.Config.Stations = live
-	f.Serve()
-	before := store.(cellstore.StatsReader).Stats().Seeks
+	f := servertest.NewStations(t, catalogue.Stations.Name)
+	before := f.Stations.Reads.Load()
 	if res := f.Get("/stations/nearest?lat=1&lon=1"); res.StatusCode != 200 {
 		t.Fatal(servertest.Body(t, res))
 	}
-	if n := store.(cellstore.StatsReader).Stats().Seeks - before; n != 2 {
+	if n := f.Stations.Reads.Load() - before; n != 2 {
 		t.Errorf("%d seeks", n)
 	}
 }

@@ -108,7 +108,7 @@ func (s *Room) getStationTiles(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			return err
 		}
-		p := listing.Begin(append(append(append(out.Body, `{"id":"`...), id[:]...), `",`...), web.FormJSON, "tiles")
+		p := listing.Begin(append(append(append(out.Body, `{"id":"`...), id[:]...), `",`...), "tiles")
 		for _, t := range tiles {
 			p.Next()
 			p.Body = append(append(append(p.Body, '"'), t.String()...), '"')

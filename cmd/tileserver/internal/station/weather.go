@@ -54,7 +54,7 @@ func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 			}
 			out.Body = out.Body[:0]
 		}
-		p := listing.Begin(append(append(append(out.Body, `{"station":"`...), id[:]...), `",`...), web.FormJSON, "observations")
+		p := listing.Begin(append(append(append(out.Body, `{"station":"`...), id[:]...), `",`...), "observations")
 		for i := range page {
 			p.Next()
 			p.Body = page[i].AppendJSON(p.Body)
@@ -130,7 +130,7 @@ func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
 	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
 	dst = w.Total.AppendMembers(append(dst, `",`...))
 	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.Side), 10)
-	list := listing.Begin(append(dst, ','), web.FormJSON, "parts")
+	list := listing.Begin(append(dst, ','), "parts")
 	for i := range w.Parts {
 		p := &w.Parts[i]
 		list.Next()

@@ -18,12 +18,12 @@ type tileKey struct {
 }
 
 func (k tileKey) Spread() uint64 {
-	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16 ^ uint64(k.theme)<<24
+	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<24 ^ uint64(k.theme)<<32
 }
 
 func (k tileKey) Extra() int { return len(k.layers) + len(k.lang) }
 
 // tag is the entity tag of the response.
 func (k *tileKey) tag() web.Tag {
-	return k.from.Number(k.tile).Number(uint64(k.theme)<<16 | uint64(k.form)<<8 | uint64(k.coding)).Tag()
+	return k.from.Number(k.tile).Number(k.form.Tag()).Number(uint64(k.theme)<<8 | uint64(k.coding)).Tag()
 }

@@ -14,7 +14,7 @@ var (
 )
 
 // formPNG2x is a picture of double density.
-var formPNG2x = web.NewForm(15, "image/png")
+var formPNG2x = web.NewForm(web.Media{Name: "png@2x", Type: "image/png", Picture: true})
 
 // mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
 // them.

@@ -9,20 +9,20 @@ import (
 
 func TestGolden(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.GoldenFakes(t, "tile",
+	servertest.GoldenSmall(t, "tile",
 		"/tiles/country/3/4/2.mvt",
 		"/tiles/country/3/4/2.pbf",
-		"/tiles/state,country:us,country:fr,country:us/3/4/2.geojson",
-		"/tiles/state%2Ccountry%3Aus/3/4/2.geojson",
+		"/tiles/state,country:us,country:fr,country:us/2/1/1.geojson",
+		"/tiles/state%2Ccountry%3Aus/2/1/1.geojson",
 		"/tiles/places/0/0/0.geojson",
-		"/tiles/all/22/4194303/4194303.geojson",
+		"/tiles/all/22/2124531/1443076.geojson",
 		"HEAD /tiles/country/3/4/2.mvt",
 	)
 }
 
 func TestGoldenTileJSON(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.GoldenFakes(t, "tilejson",
+	servertest.GoldenSmall(t, "tilejson",
 		"/tiles/all.json",
 		"/tiles/places.json | X-Forwarded-Host: evil.example",
 		"/tiles/country:us,state.json | Host: [2001:db8::1]:8080",

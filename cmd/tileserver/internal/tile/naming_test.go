@@ -1,7 +1,6 @@
 package tile_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,9 +9,9 @@ import (
 
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
-	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/places/names"
+	"quadrille/places/search"
 )
 
 // Tiles of every form take names=, and their entity tags differ by it.
@@ -67,27 +66,20 @@ func TestTilesetsInALanguage(t *testing.T) {
 	}
 }
 
-// regionNames are names of regions by type, id and language.
-type regionNames struct {
-	servertest.Names
-	of  map[string]string
-	err error
-}
-
-func (n *regionNames) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
-	name, ok := n.of[typ+" "+id+" "+lang]
-	return name, ok, n.err
-}
-
 // Labels of regions get their names, and nothing else of a tile changes.
 func TestNamesOfRegions(t *testing.T) {
 	w := servertest.NewWorld(t)
-	names := &regionNames{of: map[string]string{"country wl de": "Westland, deutsch", "country el de": strings.Repeat("ü", 300), "state wl de": "keiner"}}
-	publish := func(digest string) {
-		w.Config.Names = dataset.Fixed[ask.Names](names, dataset.Manifest{Dataset: ask.NamesName, Digest: digest})
+	named := servertest.New(t, nil)
+	publish := func(of map[string]string) {
+		var list []names.Feature
+		for id, name := range of {
+			list = append(list, names.Feature{Kind: names.Region, Type: "country", ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}})
+		}
+		named.Hold(servertest.Names(list...))
+		w.Config.Names = named.Config.Names
 		w.Serve()
 	}
-	publish("1111111111111111")
+	publish(map[string]string{"wl": "Westland, deutsch", "el": strings.Repeat("ü", 300)})
 	layers := func(path string) (tag string, all orbmvt.Layers) {
 		t.Helper()
 		res := w.Get(path)
@@ -139,15 +131,14 @@ func TestNamesOfRegions(t *testing.T) {
 	// Another generation of names makes other tiles, also of what is kept.
 	local, _ := layers(path + ".mvt")
 	was, _ := layers(path + ".mvt?names=de")
-	names.of = map[string]string{"country wl de": "Neuland"}
-	publish("2222222222222222")
+	publish(map[string]string{"wl": "Neuland"})
 	if now, tile := layers(path + ".mvt?names=de"); now == was || !strings.Contains(fmt.Sprint(tile[2].Features[0], tile[2].Features[1]), "Neuland") {
 		t.Errorf("with other names the tag is %s, and was %s", now, was)
 	}
 	if now, _ := layers(path + ".mvt"); now != local {
 		t.Error("other names change the tag of tiles without them")
 	}
-	names.err = errors.New("no reads")
-	publish("3333333333333333")
+	publish(map[string]string{"wl": "Altland"})
+	named.Names.Err = errors.New("no reads")
 	servertest.WantProblem(t, w.Get(path+".mvt?names=de"), 500, "internal")
 }

@@ -9,48 +9,33 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
+	"quadrille/places"
 	"quadrille/quadkey"
-	"quadrille/tiles"
-	"quadrille/tiles/mvt"
+	"quadrille/tiles/build"
 )
-
-// square is a vector tile that is covered whole by one region.
-func square() []byte {
-	var l mvt.Layer
-	l.Reset("country")
-	l.Begin(1, mvt.Polygon)
-	l.TagString("id", "us")
-	l.Ring([]mvt.XY{{X: -64, Y: -64}, {X: 4160, Y: -64}, {X: 4160, Y: 4160}, {X: -64, Y: 4160}})
-	l.End()
-	return l.AppendTo(nil)
-}
 
 func TestPicture(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
-	f.Boundaries.MakeTile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		if tile.X == 0 {
-			return nil, nil
-		}
-		return square(), nil
-	}
+	// The first is covered whole by one region, and nothing is in the other.
 	for _, tt := range []struct {
 		path   string
 		size   int
 		opaque bool
 	}{
-		{"/tiles/country/3/4/2.png", 256, true},
-		{"/tiles/country/3/4/2@2x.png", 512, true},
-		{"/tiles/country/3/0/2.png", 256, true},
-		{"/tiles/country/3/0/2.png?theme=dark", 256, true},
-		{"/tiles/country/3/4/2.png?theme=plain", 256, true},
-		{"/tiles/country/3/0/2.png?theme=plain", 256, false},
-		{"/tiles/country/3/0/2@2x.png?theme=plain", 512, false},
-		{"/tiles/country:ch/3/0/2.png", 256, false}, // to be laid over a map
+		{"/tiles/country/5/6/12.png", 256, true},
+		{"/tiles/country/5/6/12@2x.png", 512, true},
+		{"/tiles/country/5/6/1.png", 256, true},
+		{"/tiles/country/5/6/1.png?theme=dark", 256, true},
+		{"/tiles/country/5/6/12.png?theme=plain", 256, true},
+		{"/tiles/country/5/6/1.png?theme=plain", 256, false},
+		{"/tiles/country/5/6/1@2x.png?theme=plain", 512, false},
+		{"/tiles/country:fr/5/6/12.png", 256, false}, // to be laid over a map
 		{"/tiles/places/3/4/2.png", 256, false},
 	} {
 		res := f.Get(tt.path, "Accept-Encoding", "gzip")
@@ -69,14 +54,14 @@ func TestPicture(t *testing.T) {
 			t.Errorf("%s: revalidated: %d %v", tt.path, again.StatusCode, again.Header)
 		}
 	}
-	one, two := f.Get("/tiles/country/3/4/2.png"), f.Get("/tiles/country/3/4/2@2x.png")
+	one, two := f.Get("/tiles/country/5/6/12.png"), f.Get("/tiles/country/5/6/12@2x.png")
 	if one.Header.Get("Etag") == two.Header.Get("Etag") {
 		t.Error("both densities have one tag")
 	}
 	// Each theme has a picture and a tag of its own; what has no colours is the same.
 	seen := map[string]string{}
 	for _, theme := range look.Themes {
-		res := f.Get("/tiles/country/3/0/2.png?theme=" + theme)
+		res := f.Get("/tiles/country/5/6/1.png?theme=" + theme)
 		for _, key := range []string{res.Header.Get("Etag"), servertest.Body(t, res)} {
 			if other, ok := seen[key]; ok {
 				t.Errorf("%s is %s", theme, other)
@@ -84,17 +69,17 @@ func TestPicture(t *testing.T) {
 			seen[key] = theme
 		}
 	}
-	if seen[one.Header.Get("Etag")] != "" || f.Get("/tiles/country/3/4/2.png?theme=political").Header.Get("Etag") != one.Header.Get("Etag") {
+	if seen[one.Header.Get("Etag")] != "" || f.Get("/tiles/country/5/6/12.png?theme=political").Header.Get("Etag") != one.Header.Get("Etag") {
 		t.Error("political is not what there is without a theme")
 	}
-	if a, b := f.Get("/tiles/country/3/4/2.mvt"), f.Get("/tiles/country/3/4/2.mvt?theme=dark"); a.Header.Get("Etag") != b.Header.Get("Etag") {
+	if a, b := f.Get("/tiles/country/5/6/12.mvt"), f.Get("/tiles/country/5/6/12.mvt?theme=dark"); a.Header.Get("Etag") != b.Header.Get("Etag") {
 		t.Error("vector tiles differ by theme")
 	}
-	if p := servertest.WantProblem(t, f.Get("/tiles/country/3/4/2.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "political, political-dark, light, dark, plain") {
+	if p := servertest.WantProblem(t, f.Get("/tiles/country/5/6/12.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "political, political-dark, light, dark, plain") {
 		t.Errorf("unknown theme: %+v", p)
 	}
 	reads := f.Boundaries.Reads.Load()
-	f.Get("/tiles/country/3/4/2.png", "Accept-Encoding", "gzip")
+	f.Get("/tiles/country/5/6/12.png", "Accept-Encoding", "gzip")
 	if f.Boundaries.Reads.Load() != reads {
 		t.Error("a drawn tile was not kept")
 	}
@@ -104,37 +89,26 @@ func TestPicture(t *testing.T) {
 // beyond the poles.
 func TestPictureNeighbours(t *testing.T) {
 	f := servertest.New(t, nil, catalogue.Boundaries.Name)
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
-	for _, tt := range []struct{ tile, want string }{
-		{"0/0/0", "0/0/0 0/0/0 0/0/0"},
-		{"1/0/0", "1/1/0 1/0/0 1/1/0 1/1/1 1/0/1 1/1/1"},
-		{"2/3/2", "2/2/1 2/3/1 2/0/1 2/2/2 2/3/2 2/0/2 2/2/3 2/3/3 2/0/3"},
-		{"22/0/4194303", "22/4194303/4194302 22/0/4194302 22/1/4194302 22/4194303/4194303 22/0/4194303 22/1/4194303"},
+	for _, tt := range []struct{ tile, want string }{ // the first two are of shapes
+		{"0/0/0", "0/0/0 0/0/0 0/0/0 0/0/0 0/0/0"},
+		{"1/0/0", "1/0/0 1/0/0 1/1/0 1/0/0 1/1/0 1/1/1 1/0/1 1/1/1"},
+		{"2/3/2", "2/3/2 2/3/2 2/2/1 2/3/1 2/0/1 2/2/2 2/3/2 2/0/2 2/2/3 2/3/3 2/0/3"},
+		{"22/0/4194303", "13/0/8191 13/0/8191 13/8191/8191 13/0/8191 13/0/8191 13/8191/8191 13/0/8191 13/0/8191"},
 	} {
 		var asked []string
-		f.Boundaries.MakeLabels = func(t quadkey.Tile) []byte {
-			asked = append(asked, t.String())
-			return nil
+		f.Boundaries.Before = func(_ context.Context, _ string, key []byte) error {
+			tile, err := quadkey.ParseKey(key)
+			asked = append(asked, tile.String())
+			return err
 		}
 		servertest.DecodePNG(t, f.Get("/tiles/country/"+tt.tile+".png"))
 		if got := strings.Join(asked, " "); got != tt.want {
 			t.Errorf("around %s: %s, want %s", tt.tile, got, tt.want)
 		}
 	}
+	f.Boundaries.Before = nil
 	// A name of the tile to the east, beyond the antimeridian, reaches in.
-	f.Boundaries.MakeLabels = func(t quadkey.Tile) []byte {
-		if t.X != 0 || t.Y != 1 {
-			return nil
-		}
-		var l mvt.Layer
-		l.Reset("country_label")
-		l.Begin(1, mvt.Point)
-		l.TagString("name", "Fiji")
-		l.TagInt("rank", 0)
-		l.Point(mvt.XY{X: 16, Y: 2048})
-		l.End()
-		return l.AppendTo(nil)
-	}
+	f.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)}}))
 	for tile, want := range map[string]bool{"3/7/1": true, "3/0/1": true, "3/6/1": false, "3/7/2": false} {
 		if got := inked(servertest.DecodePNG(t, f.Get("/tiles/country/"+tile+".png?theme=plain"))) > 0; got != want {
 			t.Errorf("%s: name drawn is %v, want %v", tile, got, want)
@@ -156,8 +130,8 @@ func inked(img image.Image) (n int) {
 
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
-	f.Places.Shown = []servertest.ShownPlace{{ID: 1, Lon: 0, Lat: 0, Name: "Null Island", Population: 9_000_000}}
+	f := servertest.New(t, nil)
+	f.Hold(servertest.Places([]places.Place{{ID: 1, Name: "Null Island", Class: "P", Code: "PPL", Population: 9_000_000}}, nil, places.Gazetteer{}))
 	if n := inked(servertest.DecodePNG(t, f.Get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
 		t.Errorf("%d pixels drawn, want a dot and a name", n)
 	}
@@ -166,18 +140,25 @@ func TestPicturePlaces(t *testing.T) {
 func TestPictureFailures(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	const path = "/tiles/country/3/4/2.png"
+	tile := func(change func([]byte) []byte) {
+		f.Serve() // without what is kept
+		f.Boundaries.Change = func(_ string, row *cellstore.Row) {
+			for i := range row.Cells {
+				row.Cells[i].Value = change(row.Cells[i].Value)
+			}
+		}
+	}
 	// What is stored is no vector tile.
-	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2.png"), 500, "data-corrupt")
+	tile(func([]byte) []byte { return []byte("mvt") })
+	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
 	f.Boundaries.Err = errors.New("secret: disk on fire")
 	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2@2x.png"), 500, "internal")
 	f.Boundaries.Err = nil
 	// Far more than can be looked at.
-	one := square()
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
-		return bytes.Repeat(one, 2000), nil
-	}
-	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2.png"), 422, "tile-too-complex")
+	tile(func(one []byte) []byte { return append([]byte{one[0]}, bytes.Repeat(one[1:], 50_000)...) }) // after the mark of the row
+	servertest.WantProblem(t, f.Get(path), 422, "tile-too-complex")
 }
 
 // The whole chain: what the reader gives is drawn, at every zoom.

@@ -3,7 +3,6 @@
 package tile_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,8 +15,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/quadkey"
-	"quadrille/tiles"
+	"quadrille/places"
+	"quadrille/tiles/build"
 )
 
 // pinnedTiles is the address of tiles that a TileJSON gives, without its host.
@@ -33,9 +32,6 @@ func pinnedTiles(f *servertest.Server, path string) string {
 
 func TestPinnedTiles(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
-	f.Boundaries.MakeTile = func(_ context.Context, generation uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		return fmt.Appendf(nil, "tile %v of generation %d", tile, generation), nil
-	}
 	if plain := pinnedTiles(f, "/tiles/country.json"); strings.Contains(plain, "/g/") {
 		t.Errorf("pinned without being asked: %s", plain)
 	}
@@ -43,9 +39,9 @@ func TestPinnedTiles(t *testing.T) {
 	if !strings.HasPrefix(first, "/g/boundaries.1.places.1-") || !strings.HasSuffix(first, "/tiles/country,places/3/4/2.mvt") {
 		t.Fatalf("pinned to %s", first)
 	}
-	places := pinnedTiles(f, "/tiles/places.json?pinned=true")
-	if !strings.HasPrefix(places, "/g/places.1-") {
-		t.Fatalf("pinned to %s", places)
+	ofPlaces := pinnedTiles(f, "/tiles/places.json?pinned=true")
+	if !strings.HasPrefix(ofPlaces, "/g/places.1-") {
+		t.Fatalf("pinned to %s", ofPlaces)
 	}
 	same, res := f.Get("/tiles/country,places/3/4/2.mvt"), f.Get(first)
 	want := servertest.Body(t, same)
@@ -70,13 +66,12 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Another generation of one of them leaves the address as it was.
-	f.Publish(catalogue.Boundaries.Name)
-	f.Poll()
+	f.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("fr", "Frankreich", -4.7, 42.4, 5.9, 51)}}))
 	second := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
 	if !strings.HasPrefix(second, "/g/boundaries.2.places.1-") {
 		t.Fatalf("pinned to %s", second)
 	}
-	if pinnedTiles(f, "/tiles/places.json?pinned=true") != places {
+	if pinnedTiles(f, "/tiles/places.json?pinned=true") != ofPlaces {
 		t.Error("new boundaries changed the address of places")
 	}
 	newest := servertest.Body(t, f.Get("/tiles/country,places/3/4/2.mvt"))
@@ -103,7 +98,7 @@ func TestPinnedTiles(t *testing.T) {
 		{strings.Replace(first, "boundaries.1.places.1", "boundaries.1", 1), 410, "generation-gone"}, // the mark of others
 		{strings.Replace(first, "boundaries.1.places.1", "boundaries.99999999999999999999.places.1", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "country", "nowhere", 1), 404, "unknown-layer"},
-		{strings.Replace(places, "tiles/places", "tiles/country", 1), 404, "dataset-missing"},
+		{strings.Replace(ofPlaces, "tiles/places", "tiles/country", 1), 404, "dataset-missing"},
 		{strings.Replace(first, "/3/4/2", "/3/9/2", 1), 404, "tile-outside"},
 		{"/tiles/country.json?pinned=maybe", 400, "bad-parameter"},
 	} {
@@ -114,16 +109,14 @@ func TestPinnedTiles(t *testing.T) {
 	f.Publish(catalogue.Boundaries.Name)
 	f.Poll()
 	f.Config.Boundaries.Close()
-	f.Config.Boundaries = dataset.NewLive(f.Catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
-		return &servertest.BoundBoundaries{Boundaries: &f.Boundaries, Generation: g.Manifest.Generation}, nil
-	})
+	f.Config.Boundaries = ask.Published(f.Catalog.Generations).Boundaries
 	f.Poll()
 	f.Serve()
 	if _, err := f.Catalog.Prune(t.Context(), 0, 0, catalogue.Boundaries.Name); err != nil {
 		t.Fatal(err)
 	}
 	servertest.WantProblem(t, f.Get(first), 410, "generation-gone")
-	if res := f.Get(places); res.StatusCode >= 400 {
+	if res := f.Get(ofPlaces); res.StatusCode >= 400 {
 		t.Errorf("places: %d", res.StatusCode)
 	}
 }
@@ -131,20 +124,19 @@ func TestPinnedTiles(t *testing.T) {
 // TestIdentity: two data directories built in the same second, each counting from one,
 // share neither addresses nor entity tags, unless they hold the same.
 func TestIdentity(t *testing.T) {
-	open := func(rows string) *servertest.Server {
+	of := func(name string) []*servertest.Rows {
+		return []*servertest.Rows{
+			servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("aa", name, 2, 45, 3, 46)}}),
+			servertest.Places([]places.Place{{ID: 1, Name: name, Class: "P"}}, nil, places.Gazetteer{}),
+		}
+	}
+	open := func(rows []*servertest.Rows) *servertest.Server {
 		f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true })
-		f.Rows = rows
-		f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
-			return []byte(rows), nil
-		}
-		for _, name := range servertest.All {
-			f.Publish(name)
-		}
-		f.Poll()
-		f.Serve()
+		f.Hold(rows...)
 		return f
 	}
-	a, b, copied := open("of a"), open("of b"), open("of a")
+	rows := of("a")
+	a, b, copied := open(rows), open(of("b")), open(rows)
 	pinned := pinnedTiles(a, "/tiles/country.json")
 	if other := pinnedTiles(b, "/tiles/country.json"); other == pinned {
 		t.Errorf("both are at %s", pinned)

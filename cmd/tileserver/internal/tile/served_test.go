@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,13 +21,13 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/quadkey"
+	"quadrille/places"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 func TestTileEmpty(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
-	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
 	for _, layers := range []string{"country", "places", "all"} {
 		res := f.Get("/tiles/" + layers + "/5/1/1.mvt")
 		if b := servertest.Body(t, res); res.StatusCode != http.StatusNoContent || b != "" || res.Header.Get("Content-Length") != "" {
@@ -41,26 +42,23 @@ func TestTileEmpty(t *testing.T) {
 		}
 	}
 	// One of two empty leaves no stray comma.
-	f.Places.Shown = []servertest.ShownPlace{{ID: 1}}
-	if b := servertest.Body(t, f.Get("/tiles/all/6/1/1.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") {
+	if b := servertest.Body(t, f.Get("/tiles/all/6/32/32.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") || !strings.Contains(b, "Ω") {
 		t.Errorf("places only: %s", b)
 	}
-	f.Places.Shown = nil
-	f.Boundaries.MakeTile = nil
-	if b := servertest.Body(t, f.Get("/tiles/all/7/1/1.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, ",]") {
+	if b := servertest.Body(t, f.Get("/tiles/all/7/29/49.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, ",]") || !strings.Contains(b, "Kansas") {
 		t.Errorf("regions only: %s", b)
 	}
 }
 
 // Places are a vector layer of points within the tile, attributes included.
 func TestTilePlacesLayer(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
-	f.Places.Shown = []servertest.ShownPlace{
-		{ID: 11, Lon: 0, Lat: 0, Name: `Null "Island"`, Code: "ISL", Population: 0},
-		{ID: 12, Lon: 90, Lat: -45, Name: "Zürich", Code: "", Population: 400_000},
-		{ID: 13, Lon: 179.9999999, Lat: -90, Name: "Pole", Code: "X"},
-		{ID: 4_294_967_295, Lon: -180, Lat: 90, Name: "Other pole", Population: 9_000_000_000},
-	}
+	f := servertest.New(t, nil)
+	f.Hold(servertest.Places([]places.Place{
+		{ID: 11, Class: "T", Name: `Null "Island"`, Code: "ISL"},
+		{ID: 12, Class: "P", Lon: 90, Lat: -45, Name: "Zürich", Population: 400_000},
+		{ID: 13, Class: "T", Lon: 179.9999999, Lat: -90, Name: "Pole", Code: "X"},
+		{ID: 4_294_967_295, Class: "P", Lon: -180, Lat: 90, Name: "Other pole", Population: 9_000_000_000},
+	}, nil, places.Gazetteer{}))
 	res := f.Get("/tiles/places/0/0/0.mvt")
 	if ct := res.Header.Get("Content-Type"); ct != "application/vnd.mapbox-vector-tile" {
 		t.Errorf("content type %s", ct)
@@ -73,13 +71,14 @@ func TestTilePlacesLayer(t *testing.T) {
 		t.Fatalf("layers %+v", layers)
 	}
 	for i, want := range []struct {
+		id    uint32
 		x, y  float64
 		props string
 	}{
-		{2048, 2048, `{"code":"ISL","id":11,"name":"Null \"Island\""}`},
-		{3072, 2622, `{"id":12,"name":"Zürich","population":400000}`},
-		{4095, 4095, `{"code":"X","id":13,"name":"Pole"}`},
-		{0, 0, `{"id":4294967295,"name":"Other pole","population":9000000000}`},
+		{4_294_967_295, 0, 0, `{"id":4294967295,"name":"Other pole","population":9000000000}`},
+		{12, 3072, 2622, `{"id":12,"name":"Zürich","population":400000}`},
+		{11, 2048, 2048, `{"code":"ISL","id":11,"name":"Null \"Island\""}`},
+		{13, 4095, 4095, `{"code":"X","id":13,"name":"Pole"}`},
 	} {
 		got := layers[0].Features[i]
 		if p := got.Geometry.(orb.Point); p[0] != want.x || p[1] != want.y {
@@ -99,8 +98,8 @@ func TestTilePlacesLayer(t *testing.T) {
 		if string(b) != want.props {
 			t.Errorf("feature %d has %s, want %s", i, b, want.props)
 		}
-		if fmt.Sprint(got.ID) != fmt.Sprint(float64(f.Places.Shown[i].ID)) && fmt.Sprint(got.ID) != fmt.Sprint(f.Places.Shown[i].ID) {
-			t.Errorf("feature %d has id %v, want %d", i, got.ID, f.Places.Shown[i].ID)
+		if fmt.Sprint(got.ID) != fmt.Sprint(float64(want.id)) && fmt.Sprint(got.ID) != fmt.Sprint(want.id) {
+			t.Errorf("feature %d has id %v, want %d", i, got.ID, want.id)
 		}
 	}
 }
@@ -113,7 +112,8 @@ func TestTileAddresses(t *testing.T) {
 		typ    string
 	}{
 		{"/tiles/country/0/0/0.mvt", 200, ""},
-		{"/tiles/country/22/4194303/4194303.mvt", 200, ""},
+		{"/tiles/country/22/0/4194303.mvt", 204, ""},
+		{"/tiles/country/22/4194303/2097152.mvt", 200, ""},
 		{"/tiles/country/22/4194304/0.mvt", 404, "tile-outside"},
 		{"/tiles/country/22/0/4194304.mvt", 404, "tile-outside"},
 		{"/tiles/country/23/0/0.mvt", 404, "tile-outside"},
@@ -136,7 +136,7 @@ func TestTileAddresses(t *testing.T) {
 		{"/tiles/country/3/+1/0.mvt", 400, "bad-parameter"},
 		{"/tiles/country/3/0x1/0.mvt", 400, "bad-parameter"},
 		{"/tiles/country/3/0/1@2x.mvt", 404, "unknown-format"},
-		{"/tiles/country/3/%31/0.mvt", 200, ""},
+		{"/tiles/country/3/%34/2.mvt", 200, ""},
 		{"/tiles/country/0/0/0", 200, ""},
 		{"/tiles/country/3/0/8", 404, "tile-outside"},
 		{"/tiles/country/3/0/x", 400, "bad-parameter"},
@@ -167,8 +167,8 @@ func TestTileAddresses(t *testing.T) {
 		{"/tiles/" + strings.Repeat("state,", 70) + "state/3/0/0.mvt", 400, "bad-parameter"},
 	} {
 		res := f.Get(tt.path)
-		if tt.status == http.StatusOK {
-			if b := servertest.Body(t, res); res.StatusCode != http.StatusOK {
+		if tt.typ == "" {
+			if b := servertest.Body(t, res); res.StatusCode != tt.status {
 				t.Errorf("%s: %d %s", tt.path, res.StatusCode, b)
 			}
 			continue
@@ -208,7 +208,7 @@ func TestTileFailures(t *testing.T) {
 		}
 	}
 	f.Boundaries.Err = nil
-	if res := f.Get("/tiles/country/3/0/0.mvt"); res.StatusCode != 200 {
+	if res := f.Get("/tiles/country/3/4/2.mvt"); res.StatusCode != 200 {
 		t.Errorf("a failure was kept: %d", res.StatusCode)
 	}
 }
@@ -290,13 +290,12 @@ func TestTileRevalidation(t *testing.T) {
 
 func TestTileCompression(t *testing.T) {
 	f := servertest.New(t, nil, catalogue.Boundaries.Name)
-	large := bytes.Repeat([]byte("border "), 4000)
-	f.Boundaries.MakeTile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		if tile.Z == 0 {
-			return large[:1<<10-1], nil
-		}
-		return large, nil
-	}
+	f.Hold(servertest.Regions(wavy))
+	const path = "/tiles/country/1/0/0.mvt"
+	large := servertest.Body(t, f.Get(path))
+	made := f.Boundaries.Reads.Load()
+	f.Serve() // without what is kept
+	f.Boundaries.Reads.Store(0)
 	for _, tt := range []struct {
 		accept, want string
 	}{
@@ -305,7 +304,7 @@ func TestTileCompression(t *testing.T) {
 		{"x-gzip", "gzip"}, {"gzip;q=nonsense", "gzip"},
 	} {
 		for _, cached := range []bool{false, true} {
-			res := f.Get("/tiles/country/1/0/0.mvt", "Accept-Encoding", tt.accept)
+			res := f.Get(path, "Accept-Encoding", tt.accept)
 			b := servertest.Body(t, res)
 			if res.Header.Get("Content-Length") != fmt.Sprint(len(b)) || res.Header.Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%q: headers %v of %d bytes", tt.accept, res.Header, len(b))
@@ -313,49 +312,63 @@ func TestTileCompression(t *testing.T) {
 			if got := res.Header.Get("Content-Encoding"); got != tt.want {
 				t.Errorf("%q (cached: %v): content encoding %q", tt.accept, cached, got)
 			}
-			if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), b) != string(large) {
+			if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), b) != large {
 				t.Errorf("%q: other bytes", tt.accept)
 			}
 		}
 	}
-	if got := f.Boundaries.Reads.Load(); got != 4 {
-		t.Errorf("%d reads of one tile in four codings, want 4", got)
+	if got := f.Boundaries.Reads.Load(); got != 4*made {
+		t.Errorf("%d reads of one tile in four codings, want %d for each", got, made)
 	}
-	if res := f.Get("/tiles/country/0/0/0.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
+	if res := f.Get("/tiles/country/5/10/15.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
 	}
 	// HEAD has the headers of GET.
-	get, head := f.Get("/tiles/country/1/0/0.mvt", "Accept-Encoding", "gzip"), f.Do("HEAD", "/tiles/country/1/0/0.mvt", "Accept-Encoding", "gzip")
+	get, head := f.Get(path, "Accept-Encoding", "gzip"), f.Do("HEAD", path, "Accept-Encoding", "gzip")
 	if b := servertest.Body(t, head); b != "" || fmt.Sprint(get.Header) != fmt.Sprint(head.Header) {
 		t.Errorf("HEAD: %v %q, GET: %v", head.Header, b, get.Header)
 	}
 }
 
+// wavy is a country whose border has kilobytes in tiles, around a smaller one.
+var wavy = func() build.Layer {
+	var ring orb.Ring
+	for i := range 720 {
+		a := float64(i) * math.Pi / 360
+		r := 30 + 3*math.Sin(a*40) + 0.1*math.Sin(a*300)
+		ring = append(ring, orb.Point{-70 + r*math.Cos(a), 30 + r*math.Sin(a)})
+	}
+	return build.Layer{Type: "country", Features: []build.Feature{{ID: "wv", Name: "Wavy", Geometry: orb.Polygon{append(ring, ring[0])}}}}
+}()
+
 // Many requests for one tile make it once; a client that leaves takes nobody
 // with it.
 func TestTileShared(t *testing.T) {
 	f := servertest.New(t, nil, catalogue.Boundaries.Name)
-	var running atomic.Int64
+	const path = "/tiles/country/3/4/2.mvt"
+	want := servertest.Body(t, f.Get(path))
+	made := f.Boundaries.Reads.Load()
+	f.Serve() // without what is kept
+	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
-	f.Boundaries.MakeTile = func(ctx context.Context, _ uint64, _ quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		if running.Add(1) == 1 {
-			close(enter)
-		}
+	var once sync.Once
+	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
+		once.Do(func() { close(enter) })
 		<-leave
-		return []byte("tile"), ctx.Err()
+		return ctx.Err()
 	}
 	first, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	ask := func(ctx context.Context, check bool) {
 		defer wg.Done()
-		r, err := http.NewRequestWithContext(ctx, "GET", "/tiles/country/3/0/0.mvt", nil)
+		r, err := http.NewRequestWithContext(ctx, "GET", path, nil)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		w := &recorder{header: http.Header{}}
 		f.Handler.ServeHTTP(w, r)
-		if check && (w.status != 200 || w.body.String() != "tile") {
+		if check && (w.status != 200 || w.body.String() != want) {
 			t.Errorf("%d %s", w.status, w.body.String())
 		}
 	}
@@ -370,8 +383,8 @@ func TestTileShared(t *testing.T) {
 	time.Sleep(10 * time.Millisecond) // lets the others queue up; the result does not depend on it
 	close(leave)
 	wg.Wait()
-	if got := running.Load(); got != 1 {
-		t.Errorf("the tile was made %d times", got)
+	if got := f.Boundaries.Reads.Load(); got != made {
+		t.Errorf("%d reads of the tile, want the %d of one that is made once", got, made)
 	}
 }
 
@@ -393,11 +406,15 @@ func (w *recorder) Write(b []byte) (int, error) {
 // Twenty swaps under load: no failed request, and no body that mixes two
 // generations or that a tag of another generation goes with.
 func TestSwapUnderLoad(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 }, servertest.All...)
-	f.Boundaries.MakeTile = func(_ context.Context, g uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		return fmt.Appendf(nil, `{"type":"Feature","geometry":null,"properties":{"generation":%d,"z":%d}}`, g, tile.Z), nil
+	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
+	// A region and a place of every tile that is asked for have the generation for their name.
+	generation := func(n int) []*servertest.Rows {
+		return []*servertest.Rows{
+			servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("aa", fmt.Sprint("Boundaries ", n), -180, 84.9, -179.9, 85)}}),
+			servertest.Places([]places.Place{{ID: 2988507, Name: fmt.Sprint("Places ", n), Class: "P", Code: "PPLC", Lat: 84.95, Lon: -179.95}}, nil, places.Gazetteer{}),
+		}
 	}
-	f.Places.Mark = true
+	f.Hold(generation(1)...)
 	var mu sync.Mutex
 	bodies := map[string]string{} // by path and tag
 	stop := make(chan struct{})
@@ -437,14 +454,15 @@ func TestSwapUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for i := range 20 {
-		f.Publish([]string{catalogue.Boundaries.Name, catalogue.Places.Name}[i%2])
-		f.Poll()
+	for n := 2; n <= 11; n++ {
+		for _, rows := range generation(n) {
+			f.Hold(rows)
+		}
 	}
 	close(stop)
 	wg.Wait()
-	if b := servertest.Body(t, f.Get("/tiles/all/1/0/0.geojson")); !strings.Contains(b, `"generation":11`) || !strings.Contains(b, `"places":11`) {
-		t.Errorf("after ten publications of each: %s, want generation 11", b)
+	if b := servertest.Body(t, f.Get("/tiles/all/1/0/0.geojson")); !strings.Contains(b, "Boundaries 11") || !strings.Contains(b, "Places 11") {
+		t.Errorf("after ten more of each: %s, want those of number 11", b)
 	}
 	t.Logf("%d requests", requests.Load())
 }

@@ -34,7 +34,7 @@ func PrefersHTML(r *http.Request) bool {
 // weightOf returns the weight that the Accept header gives a media type by its
 // name, or 0 if it does not name it.
 func weightOf(r *http.Request, mediaType string) (weight float64) {
-	for name, w := range accepted(r) {
+	for name, w := range AcceptedTypes(r) {
 		if strings.EqualFold(name, mediaType) {
 			weight = max(weight, w)
 		}
@@ -42,8 +42,8 @@ func weightOf(r *http.Request, mediaType string) (weight float64) {
 	return weight
 }
 
-// accepted are the media types and ranges in the Accept header, with their weights.
-func accepted(r *http.Request) iter.Seq2[string, float64] {
+// AcceptedTypes are the media types and ranges in the Accept header, with their weights.
+func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, v := range r.Header["Accept"] {
 			for len(v) > 0 {
@@ -80,7 +80,7 @@ func FormOf(r *http.Request, format string) Form {
 // described, and read the first. Wildcards mean neither: a client that wants GeoJSON says so.
 func PrefersGeoJSON(r *http.Request) (geo bool) {
 	most := 0.0
-	for name, w := range accepted(r) {
+	for name, w := range AcceptedTypes(r) {
 		named := strings.EqualFold(name, "application/geo+json")
 		if w > most && (named || strings.EqualFold(name, "application/json")) {
 			geo, most = named, w
@@ -97,7 +97,7 @@ func Preferred(r *http.Request, types ...string) string {
 	for _, t := range types {
 		major, _, _ := strings.Cut(t, "/")
 		weight, narrow := 0.0, 0
-		for name, w := range accepted(r) {
+		for name, w := range AcceptedTypes(r) {
 			is := 0
 			switch of, all := strings.CutSuffix(name, "/*"); {
 			case strings.EqualFold(name, t):

@@ -5,52 +5,72 @@ import (
 	"strconv"
 )
 
-// Form is the representation of an answer. Its numbers are part of entity tags.
-type Form uint8
+// Form is the representation of an answer, registered by NewForm. The zero Form is FormJSON. Its
+// number is that of one process; entity tags have Tag.
+type Form uint16
 
-// Forms that several rooms answer in. Rooms have others of their own; see NewForm.
-const (
-	FormJSON    Form = 0
-	FormGeoJSON Form = 1
-	FormMVT     Form = 2
-	FormScript  Form = 4
-	FormText    Form = 5
-	FormNDJSON  Form = 6
-	FormMLT     Form = 13
-	FormPNG     Form = 14 // the first of the images
-
-	mostForms = 32
-)
-
-// contentTypes are ready to be put into a header map.
-var contentTypes = [mostForms][]string{
-	FormJSON:    {"application/json"},
-	FormGeoJSON: {"application/geo+json"},
-	FormMVT:     {"application/vnd.mapbox-vector-tile"},
-	FormScript:  {"text/javascript;charset=UTF-8"},
-	FormText:    {"text/plain;charset=UTF-8"},
-	FormNDJSON:  {"application/x-ndjson"},
-	FormMLT:     {"application/vnd.maplibre-tile"},
-	FormPNG:     {"image/png"},
+// Media says what a form is.
+type Media struct {
+	// Name tells the form apart from all others, which may have its media type.
+	Name, Type string
+	// Picture says that it is an image. Images are compressed as they are and have no content
+	// coding.
+	Picture bool
+	// Plain says that a browser could take it for something else, and is told not to.
+	Plain bool
 }
 
-// NewForm makes a form of a room's own while the program starts. The caller chooses its
-// number, since tags must be the same in every process; images have numbers from FormPNG
-// on.
-func NewForm(number Form, contentType string) Form {
-	if contentTypes[number] != nil {
-		panic(fmt.Sprintf("web: %s and %s are both form %d", contentTypes[number][0], contentType, number))
+// registered is a form with what is made of it once.
+type registered struct {
+	Media
+	header []string // Content-Type, ready to be put into a header map
+	tag    uint64
+}
+
+// forms are those of all rooms, by their numbers.
+var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
+
+// FormJSON is what an answer has that names no form.
+const FormJSON Form = 0
+
+// Forms that several rooms answer in.
+var (
+	FormGeoJSON = NewForm(Media{Name: "geojson", Type: "application/geo+json"})
+	FormMVT     = NewForm(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})
+	FormScript  = NewForm(Media{Name: "script", Type: "text/javascript;charset=UTF-8", Plain: true})
+	FormText    = NewForm(Media{Name: "text", Type: "text/plain;charset=UTF-8", Plain: true})
+	FormNDJSON  = NewForm(Media{Name: "ndjson", Type: "application/x-ndjson"})
+	FormMLT     = NewForm(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
+	FormPNG     = NewForm(Media{Name: "png", Type: "image/png", Picture: true})
+)
+
+// NewForm registers a form. It is for variables and init functions of packages. It panics if the
+// form cannot be registered.
+func NewForm(m Media) Form {
+	if m.Name == "" || m.Type == "" {
+		panic(fmt.Sprintf("web: a form has the name %q and the media type %q: give it both", m.Name, m.Type))
 	}
-	contentTypes[number] = []string{contentType}
-	return number
+	for i := range forms {
+		if forms[i].Name == m.Name {
+			panic(fmt.Sprintf("web: %s and %s are both the form %s: give one of them another name", forms[i].Type, m.Type, m.Name))
+		}
+	}
+	forms = append(forms, register(m))
+	return Form(len(forms) - 1) //nolint:gosec // as many as there are declarations
+}
+
+func register(m Media) registered {
+	return registered{m, []string{m.Type}, uint64(HashStart.Bytes(m.Name).Bytes(m.Type))}
 }
 
 // Type is the media type of the form.
-func (f Form) Type() string { return contentTypes[f][0] }
+func (f Form) Type() string { return forms[f].Type }
 
-// Picture reports whether the form is an image. Images are compressed as they
-// are and have no content coding.
-func (f Form) Picture() bool { return f >= FormPNG }
+// Picture reports whether the form is an image.
+func (f Form) Picture() bool { return forms[f].Picture }
+
+// Tag is the part of the form in entity tags, the same in every process.
+func (f Form) Tag() uint64 { return forms[f].tag }
 
 // Header values, ready to be put into a header map.
 var (

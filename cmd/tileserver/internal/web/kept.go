@@ -20,6 +20,8 @@ type Finished struct {
 	encoding []string // Content-Encoding, nil for identity
 	length   []string // Content-Length
 	etag     []string
+	// Link is the value of the header Link, nil for none; see NextLink.
+	Link []string
 }
 
 // Bytes is what keeping the response takes.
@@ -117,7 +119,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		a.dated = s.dated(a, from)
 	}
 	h := c.Response().Header()
-	if k.Foreign {
+	if k.Foreign || forms[a.Form].Plain {
 		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {
@@ -130,8 +132,11 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		s.headers(h, a, res.large, res.etag)
 		return sendEmpty(c, a)
 	}
-	h["Content-Type"] = contentTypes[a.Form]
+	h["Content-Type"] = forms[a.Form].header
 	h["Content-Length"] = res.length
+	if res.Link != nil {
+		h["Link"] = res.Link
+	}
 	if res.encoding != nil {
 		h["Content-Encoding"] = res.encoding
 	}

@@ -153,10 +153,10 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 		body = b.packed.Bytes()
 		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
-	if a.Form == FormScript || a.Form == FormText {
+	if forms[a.Form].Plain {
 		h["X-Content-Type-Options"] = noSniff
 	}
-	h["Content-Type"] = contentTypes[a.Form]
+	h["Content-Type"] = forms[a.Form].header
 	h["Content-Length"] = lengthHeader(len(body))
 	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
 	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
@@ -211,7 +211,7 @@ func sendEmpty(c echo.Context, a *Answer) error {
 	if a.Empty == http.StatusOK && !a.Form.Picture() {
 		status = http.StatusOK
 		h := c.Response().Header()
-		h["Content-Type"] = contentTypes[a.Form]
+		h["Content-Type"] = forms[a.Form].header
 		h["Content-Length"] = lengthHeader(0)
 	}
 	c.Response().WriteHeader(status)
@@ -271,5 +271,5 @@ func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
+	return h.Number(a.Form.Tag()).Number(uint64(a.Coding)).Tag()
 }

@@ -1,0 +1,244 @@
+package listing
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+)
+
+// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature, all with the
+// same columns in every page. They are what a list knows of a feature and the properties of the
+// schema, so that the first feature can be written before the last one is read.
+//
+// A property that is absent or null is an empty cell, and an empty text one in quotation marks.
+// Lists and objects are JSON. A text that a spreadsheet would take for a formula has an apostrophe
+// before it: points that anybody may write must not run on the computer of whoever opens the
+// table.
+func init() {
+	Register(&Form{
+		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
+		Whole: true, Doc: "a row of names and a row for each feature",
+		Head: beginTable, Item: appendRow,
+	})
+}
+
+// table is what a table needs for each row.
+type table struct {
+	columns  *feature.Columns // of the properties
+	position bool             // there are columns of a position
+	shape    []byte           // memory for a geometry as GeoJSON
+}
+
+// beginTable writes the names of the columns.
+func beginTable(dst []byte, l *List) []byte {
+	t := &table{position: !l.Writer.SkipGeometry}
+	l.memory = t
+	before, behind := []string{"id"}, []string{}
+	if l.Several {
+		before = append(before, "collection")
+	}
+	switch {
+	case !t.position:
+	case l.Writer.Position != nil:
+		behind = append(behind, l.Axes[:]...)
+	default:
+		behind = append(behind, "lat", "lon")
+	}
+	if t.position && l.Shapes {
+		behind = append(behind, "wkt")
+	}
+	if l.Writer.Near {
+		behind = append(behind, "distance_m")
+	}
+	if l.Writer.Versions {
+		behind = append(behind, "version", "expires")
+	}
+	own := slices.Concat(before, behind)
+	var properties, names []string
+	for _, f := range l.Schema {
+		name := f.Name
+		switch {
+		case l.Writer.Fields != nil && !slices.Contains(l.Writer.Fields, name):
+			continue
+		case !l.Open && (name == "id" || !l.Shapes && (name == "lat" || name == "lon" || slices.Contains(own, name))):
+			continue // it is what the list knows of the feature
+		case (l.Open || l.Shapes) && (slices.Contains(ownColumns, name) || strings.HasPrefix(name, feature.PropertyPrefix)):
+			name = feature.PropertyPrefix + name
+		}
+		if f.Name == "name" {
+			properties, names = slices.Insert(properties, 0, f.Name), slices.Insert(names, 0, name)
+		} else {
+			properties, names = append(properties, f.Name), append(names, name)
+		}
+	}
+	t.columns = feature.NewColumns(properties)
+	for i, name := range slices.Concat(before, names, behind) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendTextCell(dst, name)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// ownColumns are the names of all columns that are no properties. A property that somebody else
+// has called so has feature.PropertyPrefix before it, as in filters, in every table.
+var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires"}
+
+// appendRow writes a feature.
+func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, err error) {
+	t := l.memory.(*table)
+	dst = appendTextCell(dst, f.ID)
+	if l.Several {
+		dst = appendTextCell(append(dst, ','), of)
+	}
+	for _, v := range t.columns.Of(f.Properties) {
+		dst = append(dst, ',')
+		from := len(dst)
+		dst = v.AppendText(dst)
+		switch v.Kind() {
+		case feature.Text:
+			dst = closeText(dst, from)
+		case feature.Any:
+			dst = quoted(dst, from)
+		}
+	}
+	if dst = append(dst, ','); !t.position {
+		dst = dst[:len(dst)-1]
+	} else if project := l.Writer.Position; project != nil {
+		from := len(dst)
+		dst = project(dst, f.Position) // [a,b]
+		dst = slices.Delete(dst[:len(dst)-1], from, from+1)
+	} else {
+		dst = strconv.AppendFloat(dst, f.Lat, 'f', -1, 64)
+		dst = strconv.AppendFloat(append(dst, ','), f.Lon, 'f', -1, 64)
+	}
+	if t.position && l.Shapes {
+		dst = append(dst, ',')
+		from := len(dst)
+		if t.shape, err = f.AppendGeometry(t.shape[:0], l.Writer.Position); err != nil {
+			return dst, err
+		}
+		dst = quoted(appendWKT(dst, t.shape), from)
+	}
+	if l.Writer.Near {
+		dst = strconv.AppendFloat(append(dst, ','), f.Distance, 'f', 1, 64)
+	}
+	if l.Writer.Versions {
+		dst = append(strconv.AppendInt(append(dst, ','), f.Version, 10), ',')
+		if !f.Expires.IsZero() {
+			dst = f.Expires.UTC().AppendFormat(dst, time.RFC3339Nano)
+		}
+	}
+	return append(dst, "\r\n"...), nil
+}
+
+func appendTextCell(dst []byte, text string) []byte { return closeText(append(dst, text...), len(dst)) }
+
+// closeText makes a cell of the text from an index on.
+func closeText(dst []byte, from int) []byte {
+	if isFormula(dst[from:]) {
+		dst = append(dst, 0)
+		copy(dst[from+1:], dst[from:])
+		dst[from] = '\''
+	}
+	if len(dst) == from {
+		return append(dst, `""`...)
+	}
+	return quoted(dst, from)
+}
+
+// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
+// numbers are none, although they begin with a sign.
+func isFormula(text []byte) bool {
+	if len(text) == 0 {
+		return false
+	}
+	switch text[0] {
+	case '=', '@', '\t', '\r', '\n':
+		return true
+	case '+', '-':
+		return len(bytes.Trim(text[1:], "0123456789 ./()-")) > 0
+	}
+	return false
+}
+
+// quoted sets the cell from an index on in quotation marks if it needs them.
+func quoted(dst []byte, from int) []byte {
+	cell := dst[from:]
+	if len(cell) == 0 {
+		return dst
+	}
+	needed, marks := cell[0] == ' ' || cell[len(cell)-1] == ' ', 0
+	for _, c := range cell {
+		switch c {
+		case '"':
+			marks++
+		case ',', '\r', '\n':
+			needed = true
+		}
+	}
+	if !needed && marks == 0 {
+		return dst
+	}
+	read := len(dst) - 1
+	dst = append(dst, `""`...)
+	for range marks {
+		dst = append(dst, '"')
+	}
+	write := len(dst) - 1
+	dst[write] = '"'
+	for ; read >= from; read-- {
+		write--
+		if dst[write] = dst[read]; dst[read] == '"' {
+			write--
+			dst[write] = '"'
+		}
+	}
+	dst[from] = '"'
+	return dst
+}
+
+// appendWKT appends a geometry of GeoJSON as well-known text, nothing for null.
+func appendWKT(dst, geometry []byte) []byte {
+	_, kind, _ := bytes.Cut(geometry, []byte(`"type":"`))
+	_, rest, _ := bytes.Cut(geometry, []byte(`"coordinates":`))
+	if kind, _, _ = bytes.Cut(kind, []byte{'"'}); len(kind) == 0 {
+		return dst
+	}
+	for _, c := range kind {
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	// Positions have blanks between their numbers. All but that of a point stand in the
+	// parentheses of the list they are in; the positions of a MultiPoint have some of their own.
+	alone := string(kind) == "Point" || string(kind) == "MultiPoint"
+	position := false
+	for i, c := range rest {
+		switch {
+		case c == '[':
+			if position = i+1 < len(rest) && feature.IsNumber(rest[i+1:]); !position || alone {
+				dst = append(dst, '(')
+			}
+		case c == ']':
+			if !position || alone {
+				dst = append(dst, ')')
+			}
+			position = false
+		case c == ',' && position:
+			dst = append(dst, ' ')
+		case c == '}':
+			return dst
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,275 @@
+package listing
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/testrace"
+	"quadrille/quadkey"
+)
+
+// written is a list of some features in the form of a name.
+func written(t testing.TB, form string, l List, next string, all ...feature.Feature) string {
+	t.Helper()
+	i := slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == form })
+	l.Form = Forms[i]
+	if l.Set == nil {
+		l.Set = &Set{Name: "things"}
+	}
+	dst := l.Begin(nil)
+	of := ""
+	if l.Several {
+		of = "shops"
+	}
+	for i := range all {
+		var err error
+		if dst, err = l.Append(dst, &all[i], of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(l.End(dst, next))
+}
+
+// compact are properties of a JSON object.
+func compact(t testing.TB, object string) feature.Properties {
+	t.Helper()
+	text, err := feature.AppendProperties(nil, []byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return feature.Compact(text[1 : len(text)-1])
+}
+
+// A table has the columns that the list and the schema know, and every value in them.
+func TestTables(t *testing.T) {
+	schema := feature.Schema{{Name: "a", Kind: feature.Any}, {Name: "id", Kind: feature.Any}, {Name: "name", Kind: feature.Text}, {Name: "p.x", Kind: feature.Any}}
+	at := quadkey.Position{Lat: 47.5, Lon: -8.25}
+	of := func(id, properties string) feature.Feature {
+		return feature.Feature{ID: id, Position: at, Distance: 12.34, Version: 7, Properties: compact(t, properties)}
+	}
+	area := of("r", `{"name":"R"}`)
+	area.Geometry = feature.GeoJSON([]byte(`{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]]],[[[5,6],[7,8],[5,6]]]]}`))
+	unknown := of("u", `{}`)
+	unknown.Geometry = feature.NoGeometry
+	for _, c := range []struct {
+		what string
+		list List
+		of   []feature.Feature
+		want string
+	}{
+		{"no features", List{Set: &Set{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
+		{"open layer", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
+			[]feature.Feature{of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`), of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`)},
+			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
+				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
+				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
+		{"layer that knows ids", List{Schema: schema}, []feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)}, "id,name,a,p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n"},
+		{"some fields", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"name":"N","a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
+		{"several collections", List{Schema: schema[2:3], Several: true}, []feature.Feature{of("1", `{}`)}, "id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n"},
+		{"no geometry", List{Shapes: true, Writer: feature.Writer{SkipGeometry: true}}, []feature.Feature{area}, "id\r\nr\r\n"},
+		{"areas", List{Shapes: true}, []feature.Feature{area, unknown}, "id,lat,lon,wkt\r\nr,47.5,-8.25,\"MULTIPOLYGON(((1 2,3 4.5,1 2)),((5 6,7 8,5 6)))\"\r\nu,47.5,-8.25,\r\n"},
+		{"projected", List{Shapes: true, Axes: [2]string{"x", "y"}, Writer: feature.Writer{Position: func(dst []byte, p quadkey.Position) []byte {
+			return feature.AppendPosition(dst, quadkey.Position{Lat: 2 * p.Lat, Lon: 2 * p.Lon})
+		}}}, []feature.Feature{area}, "id,x,y,wkt\r\nr,-16.5,95,\"MULTIPOLYGON(((2 4,6 9,2 4)),((10 12,14 16,10 12)))\"\r\n"},
+	} {
+		if got := written(t, "csv", c.list, "next", c.of...); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.what, got, c.want)
+		}
+		decoded := slices.Clone(c.of)
+		for i := range decoded {
+			var list []feature.Property
+			for name, v := range decoded[i].Properties.All() {
+				if v.Kind() == feature.Text {
+					v = feature.TextValue([]byte(v.Text()))
+				}
+				list = append(list, feature.Property{Name: name, Value: v})
+			}
+			decoded[i].Properties = feature.Of(list...)
+		}
+		if got := written(t, "csv", c.list, "next", decoded...); got != c.want {
+			t.Errorf("%s, of values:\n%s\nwant\n%s", c.what, got, c.want)
+		}
+	}
+	expires := of("1", `{}`)
+	expires.Expires = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if got := written(t, "csv", List{Writer: feature.Writer{Versions: true}}, "", expires); !strings.HasSuffix(got, ",7,2026-01-02T03:04:05Z\r\n") {
+		t.Error(got)
+	}
+}
+
+// Geometries are those of GeoJSON in well-known text.
+func TestWKT(t *testing.T) {
+	for geojson, want := range map[string]string{
+		`{"type":"Point","coordinates":[1,-2.5]}`:                                    "POINT(1 -2.5)",
+		`{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}`:                          "MULTIPOINT((1 2),(3 4))",
+		`{"type":"LineString","coordinates":[[1,2],[3,4]]}`:                          "LINESTRING(1 2,3 4)",
+		`{"type":"MultiLineString","coordinates":[[[1,2],[3,4]],[[5,6],[7,8]]]}`:     "MULTILINESTRING((1 2,3 4),(5 6,7 8))",
+		`{"type":"Polygon","coordinates":[[[1,2],[3,4],[1,2]],[[5,6],[7,8],[5,6]]]}`: "POLYGON((1 2,3 4,1 2),(5 6,7 8,5 6))",
+		`{"type":"MultiPolygon","coordinates":[[[[-1,2],[3,4],[-1,2]]]]}`:            "MULTIPOLYGON(((-1 2,3 4,-1 2)))",
+		`null`: "",
+	} {
+		if got := string(appendWKT(nil, []byte(geojson))); got != want {
+			t.Errorf("%s: %s, want %s", geojson, got, want)
+		}
+	}
+}
+
+// No text begins as a formula does, and those that do not are as they are.
+func TestFormulas(t *testing.T) {
+	for text, want := range map[string]string{
+		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "\tx": "'\tx",
+		"+41 44 668 18 00": "+41 44 668 18 00", "-5.5": "-5.5", "+1 (555) 123-4567": "+1 (555) 123-4567", "-": "-", "a=b": "a=b", "'=x": "'=x",
+		"=HYPERLINK(\"x\",\"y\")": `"'=HYPERLINK(""x"",""y"")"`, "\r=1": "\"'\r=1\"", "\n=1": "\"'\n=1\"",
+	} {
+		if got := string(appendTextCell(nil, text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
+	if got := written(t, "csv", list, "", feature.Feature{ID: "=2"}); got != "id,'=1+1,lat,lon\r\n'=2,,0,0\r\n" {
+		t.Errorf("names and ids: %q", got)
+	}
+}
+
+// What is written is what a reader of CSV reads, for any text.
+func FuzzTable(f *testing.F) {
+	f.Add("plain", "a,b", `"`)
+	f.Add("", " ", "\r\n")
+	f.Add("=1", "'", "é\u2028")
+	f.Fuzz(func(t *testing.T, id, name, nested string) {
+		object, err := json.Marshal(map[string]any{"name": name, "list": []string{nested}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		properties, err := feature.AppendProperties(nil, object)
+		if err != nil {
+			t.Skip()
+		}
+		list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
+		text := written(t, "csv", list, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
+			t.Fatalf("%q: %v %q", text, err, rows)
+		}
+		var known struct {
+			Name string
+			List []string
+		}
+		if err := json.Unmarshal(properties, &known); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{id, known.Name} {
+			if isFormula([]byte(want)) {
+				want = "'" + want
+			}
+			want = strings.ReplaceAll(want, "\r\n", "\n") // as the reader has all ends of lines
+			if rows[1][i] != want {
+				t.Errorf("%q: %q, want %q", text, rows[1][i], want)
+			}
+		}
+		var got []string
+		if err := json.Unmarshal([]byte(rows[1][2]), &got); err != nil || !slices.Equal(got, known.List) {
+			t.Errorf("%q: %v %q, want %q", text, err, got, known.List)
+		}
+	})
+}
+
+// Cells that need quotation marks are those of encoding/csv, byte for byte, but that an empty text
+// differs from nothing.
+func TestCellsAreAsOthersWriteThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("ab \",\n;'é\t"))).Draw(t, "text")
+		var reference bytes.Buffer
+		w := csv.NewWriter(&reference)
+		if err := w.Write([]string{"x", text}); err != nil {
+			t.Fatal(err)
+		}
+		w.Flush()
+		want := strings.TrimSuffix(reference.String()[2:], "\n")
+		got := string(quoted([]byte(text), 0))
+		if !strings.HasPrefix(got, `"`) && strings.HasPrefix(want, `"`) && strings.TrimSpace(text) != text {
+			return // it quotes more kinds of space in front
+		}
+		if strings.HasSuffix(text, " ") && !strings.HasPrefix(want, `"`) {
+			want = `"` + want + `"` // programs cut it off
+		}
+		if got != want {
+			t.Fatalf("%q: %s, want %s", text, got, want)
+		}
+	})
+}
+
+// A feature takes no memory in any form, once there is room for it.
+func TestListsAllocateNothing(t *testing.T) {
+	testrace.Plain(t, "the race detector allocates")
+	f, schema := shop(t)
+	for _, form := range Forms {
+		l := List{Set: &Set{Name: "points", Open: true}, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true}}
+		dst := l.Begin(make([]byte, 0, 1<<16))
+		if n := testing.AllocsPerRun(100, func() { dst, _ = l.Append(dst[:0], &f, "") }); n > 0 {
+			t.Errorf("%s: %v allocations a feature", form.Name, n)
+		}
+	}
+}
+
+// shop is a usual point with its schema.
+func shop(t testing.TB) (feature.Feature, feature.Schema) {
+	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, Distance: 812.5, Version: 1_790_000_000_000}
+	f.Properties = compact(t, `{"name":"Café \"Odeon\", Bellevue","category":"cafe","price":4.5,"open":true,"since":"1911-07-01","tags":["wifi","terrace"],"address":{"city":"Zürich","street":"Limmatquai 2"}}`)
+	var schema feature.Schema
+	for name := range f.Properties.All() {
+		schema = append(schema, feature.Field{Name: name, Kind: feature.Any})
+	}
+	schema, err := feature.NewSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, schema
+}
+
+func BenchmarkLists(b *testing.B) {
+	f, schema := shop(b)
+	for _, form := range Forms {
+		b.Run(form.Name, func(b *testing.B) {
+			l := List{Set: &Set{Name: "points", Open: true}, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true}}
+			dst := l.Begin(nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				dst, _ = l.Append(dst[:0], &f, "")
+			}
+			b.SetBytes(int64(len(dst)))
+		})
+	}
+}
+
+// A form that cannot be in a list fails at the start and says what to do.
+func TestRegisterRefuses(t *testing.T) {
+	before := len(Forms)
+	item := Forms[0].Item
+	for want, f := range map[string]*Form{
+		"give it the function that writes a feature": {Name: "x"},
+		"give each its own":                          {Name: "csv", Item: item, Form: web.NewForm(web.Media{Name: "listing-test", Type: "x/x"})},
+		"one web.Form":                               {Name: "x", Item: item}, // that of JSON
+	} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, want) {
+					t.Errorf("%q, want %q", text, want)
+				}
+			}()
+			Register(f)
+		}()
+	}
+	if len(Forms) != before {
+		t.Error("one is registered")
+	}
+}

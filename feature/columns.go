@@ -1,0 +1,52 @@
+package feature
+
+import "bytes"
+
+// Columns finds the values of some properties of one feature after the other, each in one pass.
+// One goroutine uses it.
+type Columns struct {
+	at     map[string]int
+	values []Value
+}
+
+// NewColumns returns a Columns of properties with names, no two of them the same.
+func NewColumns(names []string) *Columns {
+	c := &Columns{at: make(map[string]int, len(names)), values: make([]Value, len(names))}
+	for i, name := range names {
+		c.at[name] = i
+	}
+	return c
+}
+
+// Of returns the values of the properties in the order of the names, the zero Value for one that
+// is absent. The result is valid until the next call.
+func (c *Columns) Of(p Properties) []Value {
+	clear(c.values)
+	for i := range p.list {
+		if at, ok := c.at[p.list[i].Name]; ok {
+			c.values[at] = p.list[i].Value
+		}
+	}
+	for name, value := range among(p.compact) {
+		if at, ok := c.at[string(TextOf(name))]; ok {
+			c.values[at] = JSONValue(value)
+		}
+	}
+	return c.values
+}
+
+// AppendText appends the text of a Text, nothing for null, and the JSON of any other value.
+func (v Value) AppendText(dst []byte) []byte {
+	switch {
+	case v.kind == Null:
+		return dst
+	case v.kind != Text:
+		return v.AppendJSON(dst)
+	case v.raw && bytes.IndexByte(v.text, '\\') >= 0:
+		dst, _ = unescape(dst, v.text[1:len(v.text)-1])
+		return dst
+	case v.raw:
+		return append(dst, v.text[1:len(v.text)-1]...)
+	}
+	return append(dst, v.text...)
+}

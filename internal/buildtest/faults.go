@@ -1,0 +1,137 @@
+package buildtest
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+)
+
+// Faults are what goes wrong where a reader reads its store. The zero value lets every read
+// pass, and counts it. Fields are set while nobody reads.
+type Faults struct {
+	// Open, if set, is why the store cannot be opened.
+	Open error
+	// Err, if set, is what every read answers.
+	Err error
+	// Before, if set, is called before every read, with the table and the first key. It may wait
+	// or panic, and the read fails with its error.
+	Before func(ctx context.Context, table string, key []byte) error
+	// Change, if set, changes rows that have been read.
+	Change func(table string, row *cellstore.Row)
+	// Reads counts the reads. Each key of a MultiGet is one.
+	Reads atomic.Int64
+	// Report tells whoever opened the store of a file that cannot be read, if they want to know.
+	Report func(error)
+}
+
+// Store opens a store that is read through the faults. Closing it leaves s open.
+func (f *Faults) Store(s cellstore.Store) (cellstore.Store, error) { return &faultyStore{s, f}, f.Open }
+
+func (f *Faults) before(ctx context.Context, t cellstore.Table, key []byte) error {
+	f.Reads.Add(1)
+	if f.Before != nil {
+		if err := f.Before(ctx, t.Schema().Table, key); err != nil {
+			return err
+		}
+	}
+	return f.Err
+}
+
+func (f *Faults) after(t cellstore.Table, rows ...*cellstore.Row) {
+	for _, row := range rows {
+		if f.Change != nil && !row.Empty() {
+			f.Change(t.Schema().Table, row)
+		}
+	}
+}
+
+type faultyStore struct {
+	cellstore.Store
+	f *Faults
+}
+
+func (*faultyStore) Close() error { return nil }
+
+func (s *faultyStore) OnReadFailure(report func(error)) { s.f.Report = report }
+
+func (s *faultyStore) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	t, err := s.Store.Table(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyTable{t, s.f}, nil
+}
+
+type faultyTable struct {
+	cellstore.Table
+	f *Faults
+}
+
+func (t *faultyTable) one(ctx context.Context, key []byte, row *cellstore.Row, read func() (bool, error)) (bool, error) {
+	if err := t.f.before(ctx, t.Table, key); err != nil {
+		return false, err
+	}
+	found, err := read()
+	if found {
+		t.f.after(t.Table, row)
+	}
+	return found, err
+}
+
+func (t *faultyTable) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	return t.one(ctx, key, row, func() (bool, error) { return t.Table.Get(ctx, key, sel, row) })
+}
+
+func (t *faultyTable) Next(ctx context.Context, from, to []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	return t.one(ctx, from, row, func() (bool, error) { return t.Table.Next(ctx, from, to, sel, row) })
+}
+
+func (t *faultyTable) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	return t.one(ctx, from, row, func() (bool, error) { return t.Table.Prev(ctx, from, downTo, sel, row) })
+}
+
+func (t *faultyTable) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
+	if err := t.f.before(ctx, t.Table, from); err != nil {
+		return err
+	}
+	if err := t.Table.NextEach(ctx, from, to, families, rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		t.f.after(t.Table, &rows[i])
+	}
+	return nil
+}
+
+func (t *faultyTable) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
+	return t.many(ctx, keys, t.Table.MultiGet(ctx, keys, sel))
+}
+
+func (t *faultyTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	var first []byte
+	if len(scan.Ranges) > 0 {
+		first = scan.Ranges[0].From
+	}
+	return t.many(ctx, [][]byte{first}, t.Table.Scan(ctx, scan))
+}
+
+func (t *faultyTable) many(ctx context.Context, keys [][]byte, read iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cellstore.Row, error] {
+	return func(yield func(*cellstore.Row, error) bool) {
+		for _, key := range keys {
+			if err := t.f.before(ctx, t.Table, key); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for row, err := range read {
+			if err == nil {
+				t.f.after(t.Table, row)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
