@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -17,7 +18,7 @@ import (
 type Collection interface {
 	feature.Counter
 	feature.Tiler
-	Meta() *points.Meta
+	Meta() *live.Meta
 }
 
 // Collections are the collections of points that can be asked: those that ingest has
@@ -26,7 +27,7 @@ type Collection interface {
 type Collections struct {
 	// Live takes writes. It is nil if there are no live collections, and is set before the
 	// first use.
-	Live *points.Live
+	Live *live.Store
 
 	mu        sync.RWMutex
 	published map[string]*dataset.Live[Collection]
@@ -139,7 +140,7 @@ func OfPrivate(err error) bool {
 	if err == nil {
 		return false // d would be allocated
 	}
-	d := (*points.DamagedError)(nil)
+	d := (*live.DamagedError)(nil)
 	return errors.As(err, &d) && d.Private
 }
 
@@ -154,7 +155,7 @@ type PinnedCollection struct {
 	Pinned[Collection]
 	// Live is the collection if it takes writes, and else nil. Answers of such a
 	// collection hold for this moment only and may not be kept.
-	Live *points.LiveCollection
+	Live *live.Collection
 }
 
 // Get returns the collection, or why there is none.
@@ -174,7 +175,7 @@ func (p *PinnedCollection) From() []uint64 {
 	return []uint64{p.ID}
 }
 
-// Collection returns a collection of points. Its error matches points.ErrNoCollection if there is
+// Collection returns a collection of points. Its error matches live.ErrNoCollection if there is
 // no such collection.
 func (m *Moment) Collection(name string) PinnedCollection {
 	if c := m.views.Collections; c != nil && c.Live != nil {
@@ -182,14 +183,14 @@ func (m *Moment) Collection(name string) PinnedCollection {
 		if err == nil {
 			return PinnedCollection{Live: l}
 		}
-		if !errors.Is(err, points.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
+		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
 			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}
 	if c := m.collections[name]; c != nil {
 		return PinnedCollection{Pinned: c.Pinned}
 	}
-	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", points.ErrNoCollection, name), ID: IDMissing}}
+	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
 }
 
 // CollectionNames lists the collections.

@@ -11,7 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Names of the layers that are one data set. All other layers are types of regions,
@@ -80,7 +80,7 @@ type LayerKind struct{ described }
 // SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
 // a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
-	if err := points.CheckName(name); err != nil {
+	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
 	}
 	return LayerKind{describeLayer(name, set, func(m *Moment) *Pinned[T] {
@@ -266,7 +266,7 @@ func (m *Moment) pointsLayer(collection string) (*Layer, error) {
 func pointsLayer(p *PinnedCollection, collection string) *Layer {
 	of, err := p.Get()
 	if err != nil {
-		if errors.Is(err, points.ErrNoCollection) {
+		if errors.Is(err, live.ErrNoCollection) {
 			err = fmt.Errorf("%w: %w", ErrNoLayer, err)
 		}
 		return &Layer{Err: err}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"quadrille/ask"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Types of events.
@@ -22,7 +22,7 @@ type Event struct {
 	ID    ID
 	Type  string
 	Fence string // "" of a move
-	*points.Event
+	*live.Event
 }
 
 // ID is the id of an event: the sequence of its move and, for every crossing but the last
@@ -82,12 +82,12 @@ type Reader struct {
 	Step func(context.Context) error
 
 	set   *Set
-	moves *points.Follower
+	moves *live.Follower
 	by    judge
 }
 
 // Follow begins after an event. views may be nil without fences of regions.
-func (f *Set) Follow(live *points.LiveCollection, after ID, views *ask.Views) *Reader {
+func (f *Set) Follow(live *live.Collection, after ID, views *ask.Views) *Reader {
 	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{views: views}}
 }
 
@@ -101,7 +101,7 @@ func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
 
 // Append appends some of the next events, if there are any yet. Events returned together
-// with an error are valid. Errors are those of points.Follower, or say why boundaries
+// with an error are valid. Errors are those of live.Follower, or say why boundaries
 // cannot be read.
 func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 	moves, err := r.moves.Next(ctx)
@@ -117,7 +117,7 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 }
 
 // appendEvents appends the events of a move that come after Last.
-func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event) ([]Event, error) {
+func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *live.Event) ([]Event, error) {
 	if r.set.All() {
 		if r.Last = (ID{Seq: v.Seq}); v.Was != 0 {
 			return dst, nil // it has not moved

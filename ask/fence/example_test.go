@@ -12,7 +12,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/smallworld"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -47,7 +47,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	lugano, como := [2]float64{8.96, 46.01}, [2]float64{9.08, 45.81} // longitude, latitude
-	crossed, err := set.AppendCrossings(ctx, nil, &points.Event{ID: "van-1", From: &lugano, To: &como}, views)
+	crossed, err := set.AppendCrossings(ctx, nil, &live.Event{ID: "van-1", From: &lugano, To: &como}, views)
 	if err != nil {
 		log.Fatal(err)
 	}

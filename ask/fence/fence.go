@@ -14,6 +14,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -138,12 +139,12 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 // it leaves first. A region is crossed if it holds one end of the move and not the other, each by
 // the generation of the boundaries that the move names. One that is not kept any more is replaced by
 // the next one that is. Boundaries are only asked if there are fences of regions; errors are theirs.
-func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *points.Event, views *ask.Views) ([]Event, error) {
+func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
 
 // appendCrossings is AppendCrossings for a reader that knows which generations are gone.
-func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *points.Event, by *judge) ([]Event, error) {
+func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, by *judge) ([]Event, error) {
 	var from, to []tiles.Region
 	if len(f.types) > 0 {
 		var err error
@@ -164,7 +165,7 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *points.Event,
 }
 
 // appendShapes appends the circles and boxes that hold in and not out.
-func (f *Set) appendShapes(dst []Event, move *points.Event, typ string, in, out *[2]float64) []Event {
+func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[2]float64) []Event {
 	for i := range f.Circles {
 		if c := &f.Circles[i]; c.holds(in) && !c.holds(out) {
 			dst = append(dst, Event{Type: typ, Fence: c.Name, Event: move})
@@ -179,7 +180,7 @@ func (f *Set) appendShapes(dst []Event, move *points.Event, typ string, in, out 
 }
 
 // appendNew appends the regions of in that out lacks and a fence is about.
-func appendNew(dst []Event, move *points.Event, typ string, list []Region, in, out []tiles.Region) []Event {
+func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
 		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
 		if slices.ContainsFunc(list, wanted) && !holds(out, &r) {

@@ -12,7 +12,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/manypoints"
 	"quadrille/internal/must"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 )
 
@@ -50,7 +50,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	if err != nil {
 		b.Fatal(err)
 	}
-	var moves []points.Event
+	var moves []live.Event
 	for len(moves) < 20_000 {
 		from := position()
 		at := must.Get(r.At(b.Context(), from[1], from[0], "state")).In(b)
@@ -59,7 +59,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 		}
 		turn := 2 * math.Pi * rnd.Float64()
 		to := [2]float64{max(-180, min(180, from[0]+0.001*math.Sin(turn))), from[1] + 0.001*math.Cos(turn)}
-		moves = append(moves, points.Event{From: &from, To: &to})
+		moves = append(moves, live.Event{From: &from, To: &to})
 	}
 	b.ReportAllocs()
 	crossed, asked := 0, 0

@@ -10,7 +10,7 @@ import (
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -93,7 +93,7 @@ func TestEnds(t *testing.T) {
 		{north, south, "leave state:north leave box enter state:south "},
 		{north, north, ""},
 	} {
-		move := &points.Event{From: c.from, To: c.to}
+		move := &live.Event{From: c.from, To: c.to}
 		events, err := set.AppendCrossings(t.Context(), nil, move, views)
 		got := ""
 		for _, e := range events {

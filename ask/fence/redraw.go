@@ -10,7 +10,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 )
 
@@ -23,39 +23,39 @@ var ErrUntold = errors.New("borders that were redrawn could not be told")
 // events: they leave and enter. Without boundaries in service there is nothing to do. An error that matches
 // ErrUntold says that the points are judged by the boundaries in service, without events. After any other
 // error the next call repeats the step. Redraw may be called beside any other calls.
-func Redraw(ctx context.Context, live *points.LiveCollection, views *ask.Views) (done bool, err error) {
+func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()
 	current := editionOf(&v.Boundaries)
 	if _, published, err := v.Boundaries.Have(); !published {
 		return err == nil, err
 	}
-	now, next := live.Editions()
+	now, next := c.Editions()
 	to := current
 	switch {
-	case now == current && next == points.Edition{}:
+	case now == current && next == live.Edition{}:
 		return true, nil
-	case now == points.Edition{}:
-		return live.Redraw(ctx, now, current, nil)
-	case next != points.Edition{}: // to the end first
+	case now == live.Edition{}:
+		return c.Redraw(ctx, now, current, nil)
+	case next != live.Edition{}: // to the end first
 		to = next
 	}
-	r := redrawing{views: views, editions: [2]points.Edition{now, to}, serving: current}
+	r := redrawing{views: views, editions: [2]live.Edition{now, to}, serving: current}
 	defer r.release()
-	done, err = live.Redraw(ctx, now, to, r.differs)
+	done, err = c.Redraw(ctx, now, to, r.differs)
 	if why := err; errors.Is(why, errGone) {
-		if done, err = live.Redraw(ctx, now, current, nil); done {
+		if done, err = c.Redraw(ctx, now, current, nil); done {
 			err = fmt.Errorf("%w: followers of %s must read its points again, which were judged by generation %d: %w",
-				ErrUntold, live.Meta().Name, now.Number, why)
+				ErrUntold, c.Meta().Name, now.Number, why)
 		}
 	}
 	return done && to == current, err
 }
 
 // editionOf returns the edition that a generation is, which is none for an error.
-func editionOf(p *ask.Pinned[ask.Boundaries]) (e points.Edition) {
+func editionOf(p *ask.Pinned[ask.Boundaries]) (e live.Edition) {
 	if p.Handle != nil {
-		e = points.Edition{Number: p.Handle.Manifest().Generation, Identity: p.ID}
+		e = live.Edition{Number: p.Handle.Manifest().Generation, Identity: p.ID}
 	}
 	return e
 }
@@ -67,8 +67,8 @@ var errGone = errors.New("generation cannot be read any more")
 // and the older generation may not be open.
 type redrawing struct {
 	views    *ask.Views
-	editions [2]points.Edition
-	serving  points.Edition
+	editions [2]live.Edition
+	serving  live.Edition
 	ends     [2]ask.Pinned[ask.Boundaries]
 }
 

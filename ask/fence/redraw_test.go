@@ -18,6 +18,7 @@ import (
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -75,7 +76,7 @@ type rig struct {
 	strips     map[string]strip // by the directory of a generation
 	boundaries *dataset.Live[ask.Boundaries]
 	views      *ask.Views
-	live       *points.LiveCollection
+	live       *live.Collection
 	set        fence.Set
 	last       fence.ID
 }
@@ -85,9 +86,9 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t}
 	r.openBoundaries()
 	t.Cleanup(func() { must.Do(t, r.boundaries.Close()) })
-	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
-	must.Close(t, live)
-	r.live = must.Get(live.Create(t.Context(), points.Meta{Name: "vans"})).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	must.Close(t, store)
+	r.live = must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	r.set = must.Get(fence.New(fence.Fences{
 		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}}, Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}},
 	})).In(t)
@@ -150,8 +151,8 @@ func (r *rig) publish(of strip) {
 
 func (r *rig) put(id string, lon float64) {
 	r.t.Helper()
-	var o [1]points.Outcome
-	must.Do(r.t, r.live.Write(r.t.Context(), []points.Write{{ID: id, Lat: 1, Lon: lon, Properties: []byte("{}")}}, o[:]))
+	var o [1]live.Outcome
+	must.Do(r.t, r.live.Write(r.t.Context(), []live.Write{{ID: id, Lat: 1, Lon: lon, Properties: []byte("{}")}}, o[:]))
 	must.Do(r.t, o[0].Err)
 }
 

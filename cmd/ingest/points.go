@@ -18,7 +18,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/internal/bom"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 type pointsCmd struct {
@@ -123,7 +123,7 @@ func (c *pointsCmd) Run(s *session) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	if err := points.CheckName(c.Collection); err != nil {
+	if err := live.CheckName(c.Collection); err != nil {
 		return &usageError{err}
 	}
 	if c.MaxChange != nil && c.IntoLive != "" {

@@ -8,6 +8,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/tiles/verify"
 )
@@ -74,7 +75,7 @@ func verifyPoints(s *session, name string, generation uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close()) }()
-	var meta points.Meta
+	var meta live.Meta
 	store, err := gen.Contents(points.SchemaVersion, &meta)
 	if err != nil {
 		return err

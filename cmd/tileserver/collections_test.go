@@ -11,6 +11,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -122,18 +123,18 @@ func TestLiveCollections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := points.OpenLive(t.Context(), store)
+	opened, err := live.Open(t.Context(), store, points.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := live.Create(t.Context(), points.Meta{Name: "drivers"})
+	l, err := opened.Create(t.Context(), live.Meta{Name: "drivers"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Write(t.Context(), []points.Write{{ID: "a", Lat: 1, Lon: 2, Properties: []byte(`{}`)}}, make([]points.Outcome, 1)); err != nil {
+	if err := l.Write(t.Context(), []live.Write{{ID: "a", Lat: 1, Lon: 2, Properties: []byte(`{}`)}}, make([]live.Outcome, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{live.Close(), store.Close()} {
+	for _, err := range []error{opened.Close(), store.Close()} {
 		if err != nil {
 			t.Fatal(err)
 		}

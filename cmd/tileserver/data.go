@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -90,7 +91,7 @@ func (c *config) depot(observed *observer) (source, error) {
 type followed struct {
 	source
 	log *slog.Logger
-	all []live
+	all []inService
 
 	// Collections of points are data sets that users name, and new ones appear.
 	collections ask.Collections
@@ -98,8 +99,8 @@ type followed struct {
 	stopLooking context.CancelFunc // nil before looking begins
 }
 
-// live is a data set in service, whatever it answers.
-type live interface {
+// inService is a data set, whatever it answers.
+type inService interface {
 	Poll(context.Context) error
 	Run(context.Context) error
 	Status() dataset.Status
@@ -166,7 +167,7 @@ func (s *followed) follow(ctx context.Context) int {
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	begin := func(l live) {
+	begin := func(l inService) {
 		_ = l.Poll(first)              // notify has said why
 		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 		if l.Status().Serving != nil {
@@ -176,7 +177,7 @@ func (s *followed) follow(ctx context.Context) int {
 	for _, l := range s.all {
 		wg.Go(func() { begin(l) })
 	}
-	s.look(first, func(l live) { wg.Go(func() { begin(l) }) })
+	s.look(first, func(l inService) { wg.Go(func() { begin(l) }) })
 	wg.Wait()
 	var looking context.Context
 	looking, s.stopLooking = context.WithCancel(ctx)
@@ -197,7 +198,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.look(ctx, func(l live) {
+			s.look(ctx, func(l inService) {
 				go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 			})
 		}
@@ -206,14 +207,14 @@ func (s *followed) lookAgain(ctx context.Context) {
 
 // look calls begin with each published collection that is not followed yet, and
 // forgets those that are not published any more.
-func (s *followed) look(ctx context.Context, begin func(live)) {
+func (s *followed) look(ctx context.Context, begin func(inService)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
 		// The store does not answer. The data sets that are followed report that.
 		s.log.Debug("collections of points cannot be listed", "error", err)
 		return
 	}
-	s.all = slices.DeleteFunc(s.all, func(l live) bool {
+	s.all = slices.DeleteFunc(s.all, func(l inService) bool {
 		st := l.Status()
 		name, ok := strings.CutPrefix(st.Dataset, catalogue.PointsPrefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
@@ -229,7 +230,7 @@ func (s *followed) look(ctx context.Context, begin func(live)) {
 	})
 	for _, dataset := range names {
 		name, ok := strings.CutPrefix(dataset, catalogue.PointsPrefix)
-		if !ok || points.CheckName(name) != nil || s.collections.Published(name) != nil {
+		if !ok || live.CheckName(name) != nil || s.collections.Published(name) != nil {
 			continue
 		}
 		l := serveAs[ask.Collection](s, catalogue.Points(name))
@@ -270,7 +271,7 @@ const writesClient = "\x00writes"
 
 // openLive opens the live collections of --live. stop closes them after the writes
 // that have begun.
-func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer, log *slog.Logger) (live *points.Live, store cellstore.Store, stop func() error, err error) {
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer, log *slog.Logger) (collections *live.Store, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {
 		return nil, nil, none, nil
@@ -293,29 +294,29 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, process
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
 	store = observed.stores.opened(local, liveName)
-	opts := points.LiveOptions{
-		Notify: func(t points.Trouble) { logTrouble(log, t) },
-		Turn:   func() points.Turn { return processors.Turn(web.Client{Key: writesClient}) },
+	opts := live.Options{
+		Notify: func(t live.Trouble) { logTrouble(log, t) },
+		Turn:   func() live.Turn { return processors.Turn(web.Client{Key: writesClient}) },
 	}
-	if live, err = opts.Open(ctx, store); err != nil {
+	if collections, err = opts.Open(ctx, store, points.Live); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}
-	return live, store, func() error { return errors.Join(live.Close(), store.Close()) }, nil
+	return collections, store, func() error { return errors.Join(collections.Close(), store.Close()) }, nil
 }
 
 // logTrouble logs a change of a live collection's state.
-func logTrouble(log *slog.Logger, t points.Trouble) {
+func logTrouble(log *slog.Logger, t live.Trouble) {
 	log = log.With("collection", t.Name)
 	switch {
 	case t.Err == nil:
 		log.Info("the live collection takes writes again")
-	case errors.Is(t.Err, points.ErrUnfinished):
+	case errors.Is(t.Err, live.ErrUnfinished):
 		log.Warn("a live collection was not made to the end and holds nothing; it is made by the next PUT of the name")
-	case errors.Is(t.Err, points.ErrDamaged):
+	case errors.Is(t.Err, live.ErrDamaged):
 		log.Error("a live collection is damaged and left as it is; the others are served", "error", t.Err.Error())
 	case errors.Is(t.Err, cellstore.ErrLayout):
 		log.Error("a live collection is of another release, and left as it is; the others are served", "error", t.Err.Error())
-	case errors.Is(t.Err, points.ErrUnreadable):
+	case errors.Is(t.Err, live.ErrUnreadable):
 		log.Error("a live collection cannot be read now, which is tried again; the others are served", "error", t.Err.Error())
 	default:
 		log.Error("a live collection takes no writes until the disk does; it is served as it is on the disk", "error", t.Err.Error())

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -50,7 +50,7 @@ func checkFiles(limit, open, collections int64) error {
 // fitFiles lowers --max-connections and --max-collections to what the system's limit of open
 // files leaves, and refuses if that is next to nothing. A connection or a collection that
 // took the last file would make reads fail.
-func (c *config) fitFiles(live *points.Live, log *slog.Logger) error {
+func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	collections := int64(0)
 	if live != nil {
 		collections = int64(live.Len())

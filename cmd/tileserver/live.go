@@ -19,6 +19,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -63,11 +64,11 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	if err != nil {
 		return nil, err
 	}
-	if names, err = points.LiveNames(ctx, store); err != nil {
+	if names, err = points.Live.Names(ctx, store); err != nil {
 		return nil, err
 	}
 	for _, table := range tables {
-		if !slices.ContainsFunc(names, func(name string) bool { return points.LiveTable(name) == table }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return points.Live.Table(name) == table }) {
 			return nil, fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the program that wrote it", dir, table)
 		}
 	}
@@ -117,7 +118,7 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 // verifyLive writes for every collection whether it is whole, and returns the damaged
 // ones. The error names those that could not be judged.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
-	names, err := points.LiveNames(ctx, store)
+	names, err := points.Live.Names(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 			return nil, ctx.Err()
 		case errors.Is(err, cellstore.ErrLayout):
 			failed = append(failed, fmt.Errorf("%s: nothing is changed: %w", name, err))
-		case errors.Is(err, points.ErrUnfinished):
+		case errors.Is(err, live.ErrUnfinished):
 			_, wrote = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
 		case errors.Is(err, cellstore.ErrCorrupt):
 			damaged = append(damaged, name)
@@ -166,7 +167,7 @@ func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) er
 // salvage is readRows of a damaged collection, in a directory that nobody has open. lost says
 // what could not be read.
 func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
-	found, err := pebblestore.Salvage(ctx, dir, points.LiveSchema(name), nil, fn)
+	found, err := pebblestore.Salvage(ctx, dir, points.Live.WidestSchema(name), nil, fn)
 	return strings.Join(found.Lost, "; "), err
 }
 
@@ -186,7 +187,7 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	closeStore := sync.OnceValue(store.Close)
 	defer func() { err = errors.Join(err, closeStore()) }()
-	names, err := points.LiveNames(ctx, store)
+	names, err := points.Live.Names(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ type exporter struct {
 // whole writes the collections that can be read to their ends, and returns the damaged ones.
 func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []string) (damaged []string, err error) {
 	for _, name := range names {
-		t, err := store.Table(ctx, points.LiveTable(name))
+		t, err := store.Table(ctx, points.Live.Table(name))
 		if err == nil { // a line that is written cannot be taken back
 			err = readRows(ctx, t, func(*cellstore.Row) error { return nil })
 		}
@@ -348,7 +349,7 @@ func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 // changes when a server opens the collection.
 func tableState(dir, name string) (string, error) {
 	var state strings.Builder
-	root := filepath.Join(dir, "tables", points.LiveTable(name))
+	root := filepath.Join(dir, "tables", points.Live.Table(name))
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "LOCK" { // reading takes the lock
 			return err
@@ -402,7 +403,7 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 		}
 		if rows == 0 {
 			lost = append(lost, name)
-			if err := to.DropTable(ctx, points.LiveTable(name)); err != nil {
+			if err := to.DropTable(ctx, points.Live.Table(name)); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -471,7 +472,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 	tables := filepath.Join(c.Dir, "tables")
 	for _, entry := range made {
 		table := entry.Name()
-		if !strings.HasPrefix(table, points.LiveTable("")) {
+		if !strings.HasPrefix(table, points.Live.Table("")) {
 			continue
 		}
 		to := filepath.Join(aside, table+"-"+time.Now().UTC().Format("20060102T150405.000000000Z"))

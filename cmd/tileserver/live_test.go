@@ -25,6 +25,7 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -32,17 +33,17 @@ import (
 func makeLive(t *testing.T, n int, names ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "live")
-	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+	inLive(t, dir, func(l *live.Store, _ cellstore.Store) {
 		for _, name := range names {
-			c, err := l.Create(t.Context(), points.Meta{Name: name, Title: name})
+			c, err := l.Create(t.Context(), live.Meta{Name: name, Title: name})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var writes []points.Write
+			var writes []live.Write
 			for i := range n {
-				writes = append(writes, points.Write{ID: fmt.Sprint(i), Lat: float64(i % 80), Lon: 8, Properties: []byte(`{"a":1}`), Expires: time.Now().Add(time.Hour)})
+				writes = append(writes, live.Write{ID: fmt.Sprint(i), Lat: float64(i % 80), Lon: 8, Properties: []byte(`{"a":1}`), Expires: time.Now().Add(time.Hour)})
 			}
-			if err := c.Write(t.Context(), writes, make([]points.Outcome, n)); err != nil {
+			if err := c.Write(t.Context(), writes, make([]live.Outcome, n)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,13 +51,13 @@ func makeLive(t *testing.T, n int, names ...string) string {
 	return dir
 }
 
-func inLive(t *testing.T, dir string, do func(*points.Live, cellstore.Store)) {
+func inLive(t *testing.T, dir string, do func(*live.Store, cellstore.Store)) {
 	t.Helper()
 	store, err := pebblestore.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := points.OpenLive(t.Context(), store)
+	l, err := live.Open(t.Context(), store, points.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +72,8 @@ func inLive(t *testing.T, dir string, do func(*points.Live, cellstore.Store)) {
 // spoil takes the description of a collection, and the row of an id.
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
-	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
-		table, err := store.Table(t.Context(), points.LiveTable(name))
+	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
+		table, err := store.Table(t.Context(), points.Live.Table(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestRepairLive(t *testing.T) {
 	if aside, err := filepath.Glob(filepath.Join(dir, "damaged", "points_shops-*", "db", "*")); err != nil || len(aside) == 0 {
 		t.Error("what was damaged is not there any more", err)
 	}
-	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+	inLive(t, dir, func(l *live.Store, _ cellstore.Store) {
 		if c := l.Collection("shops"); c == nil || !c.Meta().Private {
 			t.Error("it is not private")
 		}
@@ -172,7 +173,7 @@ func TestBackupWhileServing(t *testing.T) {
 	fails(t, []string{"live", "backup", dir, filepath.Join(there, "monday"), "--admin-listen", admin}, "is there already")
 	fails(t, []string{"live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin}, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
 	other := makeLive(t, 1, "others")
-	inLive(t, other, func(*points.Live, cellstore.Store) {
+	inLive(t, other, func(*live.Store, cellstore.Store) {
 		fails(t, []string{"live", "backup", other, filepath.Join(backups, "friday"), "--admin-listen", admin}, "of "+dir+", which is not")
 	})
 	stop()
@@ -235,16 +236,16 @@ func backUpUntilKilled(dir string) {
 	}
 	store, err := pebblestore.Open(filepath.Join(dir, "live"), nil)
 	must(err)
-	l, err := points.OpenLive(ctx, store)
+	l, err := live.Open(ctx, store, points.Live)
 	must(err)
 	c := l.Collection("taxis")
 	if c == nil {
-		c, err = l.Create(ctx, points.Meta{Name: "taxis"})
+		c, err = l.Create(ctx, live.Meta{Name: "taxis"})
 		must(err)
 	}
 	go func() {
 		for i := 0; ; i++ {
-			must(c.Write(ctx, []points.Write{{ID: fmt.Sprint(i % 1000), Lat: rand.Float64() * 80, Lon: 8, Properties: []byte(`{}`)}}, make([]points.Outcome, 1)))
+			must(c.Write(ctx, []live.Write{{ID: fmt.Sprint(i % 1000), Lat: rand.Float64() * 80, Lon: 8, Properties: []byte(`{}`)}}, make([]live.Outcome, 1)))
 		}
 	}()
 	for {
@@ -284,10 +285,10 @@ func TestDamagedUsage(t *testing.T) {
 // Of a collection whose log is damaged all is rescued that lies beside the damage.
 func TestRescueOfDamagedLog(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
-	inLive(t, dir, func(l *points.Live, _ cellstore.Store) { // in a log of its own
+	inLive(t, dir, func(l *live.Store, _ cellstore.Store) { // in a log of its own
 		for i := range 100 {
-			w := points.Write{ID: fmt.Sprint("new-", i), Lat: 1, Lon: 2, Properties: []byte(`{}`)}
-			if err := l.Collection("shops").Write(t.Context(), []points.Write{w}, make([]points.Outcome, 1)); err != nil {
+			w := live.Write{ID: fmt.Sprint("new-", i), Lat: 1, Lon: 2, Properties: []byte(`{}`)}
+			if err := l.Collection("shops").Write(t.Context(), []live.Write{w}, make([]live.Outcome, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -311,7 +312,7 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	fails(t, []string{"live", "export", dir}, `"id":"29"`, "not all could be read of shops")
 	prints(t, []string{"live", "repair", dir}, "shops: damaged", "points are rescued", "not all could be read")
 	prints(t, []string{"live", "verify", dir}, "shops: whole", "whole: whole, 30 points")
-	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+	inLive(t, dir, func(l *live.Store, _ cellstore.Store) {
 		var h feature.Feature
 		if err := l.Collection("shops").Get(t.Context(), "29", time.Time{}, &h); err != nil {
 			t.Error(err)
@@ -336,7 +337,7 @@ func TestRepairBesideServer(t *testing.T) {
 	if err := c.replace(made, ready, io.Discard); !errors.Is(err, cellstore.ErrLocked) {
 		t.Error(err)
 	}
-	if _, err := store.Table(t.Context(), points.LiveTable("shops")); err != nil {
+	if _, err := store.Table(t.Context(), points.Live.Table("shops")); err != nil {
 		t.Error(err)
 	}
 	if err := store.Close(); err != nil {
@@ -385,8 +386,8 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 func TestExportBesideDamage(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")
-	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
-		if err := store.(*pebblestore.Store).Compact(t.Context(), points.LiveTable("a-shops")); err != nil {
+	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
+		if err := store.(*pebblestore.Store).Compact(t.Context(), points.Live.Table("a-shops")); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -409,8 +410,8 @@ func TestExportBesideDamage(t *testing.T) {
 func TestRepairOtherLayout(t *testing.T) {
 	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "use the program that wrote it"} {
 		dir := makeLive(t, 3, "shops")
-		inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
-			table, err := store.Table(t.Context(), points.LiveTable("shops"))
+		inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
+			table, err := store.Table(t.Context(), points.Live.Table("shops"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -444,7 +445,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	strange := makeLive(t, 3, "shops")
-	inLive(t, strange, func(_ *points.Live, store cellstore.Store) {
+	inLive(t, strange, func(_ *live.Store, store cellstore.Store) {
 		if err := store.CreateTable(t.Context(), cellstore.Schema{Table: "usage", Families: []cellstore.Family{{Name: "a"}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -454,7 +455,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 	fails(t, []string{"live", "verify", strange}, "has a table usage")
 	newer := makeLive(t, 3, "shops")
-	schema := filepath.Join(newer, "tables", points.LiveTable("shops"), "schema.json")
+	schema := filepath.Join(newer, "tables", points.Live.Table("shops"), "schema.json")
 	text := testfile.Read(t, schema)
 	testfile.Write(t, schema, bytes.Replace(text, []byte(`"format":1`), []byte(`"format":3`), 1))
 	for _, do := range []string{"verify", "repair"} {
@@ -482,9 +483,9 @@ func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
 // What cannot be read for another reason is not damaged, and the others are judged.
 func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
-	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
 		var out bytes.Buffer
-		damaged, err := verifyLive(t.Context(), sick{store, points.LiveTable("shops")}, &out)
+		damaged, err := verifyLive(t.Context(), sick{store, points.Live.Table("shops")}, &out)
 		wantText(t, out.String(), err, true, "whole: whole, 3 points", "shops: mend what keeps it from being read")
 		if len(damaged) > 0 || !errors.Is(err, syscall.EMFILE) {
 			t.Error(damaged, err)
@@ -510,7 +511,7 @@ func TestBackupPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
 		for _, c := range []struct {
 			dir, to string
 			want    int

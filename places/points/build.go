@@ -14,6 +14,7 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
@@ -49,18 +50,18 @@ type BuildOptions struct {
 
 // Build writes a collection into an empty store. The points may be in any order; line
 // is where a point stands in its source. An error of the sequence ends the build.
-// Errors match ErrPoint, feature.ErrProperties, feature.ErrType or ErrName, or come from the sequence or
+// Errors match ErrPoint, feature.ErrProperties, feature.ErrType or live.ErrName, or come from the sequence or
 // the store.
-func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (Meta, error) {
-	if err := CheckName(opts.Name); err != nil {
-		return Meta{}, err
+func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (live.Meta, error) {
+	if err := live.CheckName(opts.Name); err != nil {
+		return live.Meta{}, err
 	}
 	b := &builder{
 		opts: opts, learner: feature.NewLearner(opts.Schema),
 		ids: extsort.NewBytes(opts.TempDir, opts.Memory/4), points: extsort.NewBytes(opts.TempDir, opts.Memory*3/4),
 		dropped: extsort.NewBytes(opts.TempDir, opts.Memory/4), // when ids are sorted
 		planter: newPlanter(), summary: newSummary(),
-		meta: Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
+		meta: live.Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
 	}
 	defer func() { _ = errors.Join(b.ids.Close(), b.points.Close(), b.dropped.Close()) }() // a temporary file stays at worst
 	for p, err := range seq {
@@ -68,14 +69,14 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 			err = b.add(&p)
 		}
 		if err != nil {
-			return Meta{}, err
+			return live.Meta{}, err
 		}
 	}
 	if opts.Learned != nil {
 		opts.Learned(b.learner)
 	}
 	if err := store.CreateTable(ctx, publishedSchema()); err != nil {
-		return Meta{}, fmt.Errorf("points: %w", err)
+		return live.Meta{}, fmt.Errorf("points: %w", err)
 	}
 	err := bulkload.Fill(ctx, store, tableName, func(l *bulkload.Load) error {
 		if err := b.writeIDs(ctx, l); err != nil {
@@ -87,7 +88,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 		return b.writeTree(l)
 	})
 	if err != nil {
-		return Meta{}, fmt.Errorf("points: %w", err)
+		return live.Meta{}, fmt.Errorf("points: %w", err)
 	}
 	if b.meta.Points == 0 {
 		b.meta.Bounds = [4]float64{}
@@ -108,7 +109,7 @@ type builder struct {
 	dropped     *extsort.ByteSorter // the sort keys of points whose id another point has
 	planter     *planter
 	summary     *summary
-	meta        Meta
+	meta        live.Meta
 
 	taken uint64 // points
 
@@ -144,7 +145,7 @@ func (b *builder) add(p *Point) error {
 	} else {
 		b.learner.Learn(b.properties)
 	}
-	b.record = record{position: at, expires: expiresOf(p.Expires), properties: b.properties}
+	b.record = record{position: at, expires: live.Expiry(p.Expires), properties: b.properties}
 	b.value = b.record.appendValue(b.value[:0])
 	if err := b.points.Add(b.sortKey(at, p.ID, b.taken), b.value); err != nil {
 		return err

@@ -29,7 +29,7 @@ type clockRig struct {
 	wall, steady int64 // ms
 
 	store *pebblestore.Store
-	live  *Live
+	live  *LiveStore
 	c     *LiveCollection
 }
 
@@ -90,7 +90,7 @@ func (r *clockRig) pass(d time.Duration) {
 func (r *clockRig) upkeep() {
 	r.Helper()
 	for range 2 {
-		must.Get((&pruner{c: r.c}).step()).In(r)
+		must.Get(prune(r.c)).In(r)
 	}
 	must.Do(r, r.store.Compact(r.Context(), tablePrefix+"test"))
 }

@@ -4,80 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/places/live"
 )
-
-// Meta describes a collection.
-type Meta struct {
-	SchemaVersion int `json:"schema_version"`
-	// Name is that of the collection, see CheckName.
-	Name string `json:"name"`
-	// Schema are the properties that are known, by name.
-	Schema feature.Schema `json:"schema"`
-	// Points and Bounds (west, south, east, north in degrees) are set for a published
-	// collection.
-	Points int64      `json:"points,omitempty"`
-	Bounds [4]float64 `json:"bounds,omitzero"`
-	// Expiring says that points of a published collection expire.
-	Expiring bool `json:"expiring,omitempty"`
-	// Title, Attribution and Licence are shown to everybody who may read the collection.
-	Title       string `json:"title,omitempty"`
-	Attribution string `json:"attribution,omitempty"`
-	Licence     string `json:"licence,omitempty"`
-	// Events is how long a live collection keeps its moves for those who follow them.
-	Events Duration `json:"events,omitzero"`
-	// Private collections are shown only to those who may read them.
-	Private bool `json:"private,omitempty"`
-	// Search says that the names of a published collection are to be found by searches of
-	// all names.
-	Search bool `json:"search,omitempty"`
-	// History is how long a live collection remembers where points were.
-	History Duration `json:"history,omitzero"`
-	// Since is when the memory of a live collection begins, if its history began or
-	// became longer after the collection was made: milliseconds since 1970. See
-	// Remembers.
-	Since int64 `json:"since,omitempty"`
-}
-
-// Duration is a time.Duration that is written as text, such as "30m".
-type Duration time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
-	return err
-}
-
-// ErrName is matched when a collection cannot have a name.
-var ErrName = errors.New("name of a collection is not valid")
-
-// MaxName is the longest name of a collection, in bytes.
-const MaxName = 40
-
-// CheckName returns an error that matches ErrName unless a collection can have the name:
-// a letter a to z and then letters, digits, hyphens and underscores.
-func CheckName(name string) error {
-	ok := name != "" && len(name) <= MaxName && 'a' <= name[0] && name[0] <= 'z'
-	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
-	}
-	if !ok {
-		return feature.Faultf(ErrName, "%.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
-			name, MaxName)
-	}
-	return nil
-}
 
 // Collection answers questions about the points of one collection.
 type Collection struct {
@@ -86,13 +20,13 @@ type Collection struct {
 	views  *views // nil where nothing is written
 	clock  *cellstore.Clock
 	finds  sync.Pool // of *search
-	tables func() (*Meta, *summary)
+	tables func() (*live.Meta, *summary)
 }
 
 // tableName is the table of a published collection.
 const tableName = "points"
 
-func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Clock, tables func() (*Meta, *summary)) *Collection {
+func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Clock, tables func() (*live.Meta, *summary)) *Collection {
 	c := &Collection{table: table, tree: t, views: v, clock: clock, tables: tables}
 	c.finds.New = func() any { return new(search) }
 	return c
@@ -100,7 +34,7 @@ func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Cl
 
 // Open returns the published collection in a store. Meta is what Build returned. Errors
 // match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store.
-func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, error) {
+func Open(ctx context.Context, store cellstore.Store, meta live.Meta) (*Collection, error) {
 	if err := checkPublished(&meta); err != nil {
 		return nil, err
 	}
@@ -115,14 +49,12 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, e
 	if n := int64(t.nodes[0].count); n != meta.Points {
 		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again", cellstore.ErrCorrupt, n, meta.Points)
 	}
-	return newCollection(table, t, nil, clockOf(store), func() (*Meta, *summary) { return &meta, s }), nil
+	return newCollection(table, t, nil, live.ClockOf(store), func() (*live.Meta, *summary) { return &meta, s }), nil
 }
 
-func checkPublished(m *Meta) error { return m.checkLayout("run ingest points " + m.Name) }
-
-// checkLayout refuses a collection of another layout, which renew replaces.
-func (m *Meta) checkLayout(renew string) error {
-	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, SchemaVersion, SchemaVersion, renew))
+// checkPublished refuses a collection of another layout.
+func checkPublished(m *live.Meta) error {
+	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest points "+m.Name))
 }
 
 // OpenPublished opens a published collection, such as a generation of package dataset.
@@ -131,7 +63,7 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Collection, err
 }
 
 // Meta describes the collection as it is now. It is not to be changed.
-func (c *Collection) Meta() *Meta {
+func (c *Collection) Meta() *live.Meta {
 	m, _ := c.tables()
 	return m
 }
@@ -219,15 +151,6 @@ func (c *Collection) now(at time.Time) int64 {
 	return at.UnixMilli()
 }
 
-// clockOf returns the clock of a store, so that dates of the store are not judged by
-// another clock.
-func clockOf(store cellstore.Store) *cellstore.Clock {
-	if t, ok := store.(cellstore.Timekeeper); ok {
-		return t.Clock()
-	}
-	return cellstore.NewClock(cellstore.ClockOptions{})
-}
-
 // over reports whether a point has expired.
 func (r *record) over(now int64) bool { return r.expires != 0 && r.expires <= now }
 
@@ -254,13 +177,18 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 		return false, wrap(err)
 	}
 	if !found {
-		return false, fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
+		return false, misplaced(id)
 	}
 	gone, err := s.record.parse(&s.row)
 	if err == nil && gone {
 		err = damaged(&s.row)
 	}
 	return true, err
+}
+
+// misplaced is the error of a point whose id says where it is not.
+func misplaced(id string) error {
+	return fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
 }
 
 // rowOf returns the beginning of the rows that tell where points are as of an instant.

@@ -66,12 +66,12 @@ func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	for _, lat := range []float64{86, 89.5, 87} {
 		mustWrite(t, c, Write{Kind: Put, ID: "a", Lat: lat, Lon: 10})
-		if got, want := c.tree.root().lat, int64(toUnits(lat)); got != want {
+		if got, want := c.index().tree.root().lat, int64(toUnits(lat)); got != want {
 			t.Errorf("the sum of latitudes is %d, want %d", got, want)
 		}
 	}
 	mustWrite(t, c, Write{Kind: Delete, ID: "a"})
-	if b := c.tree.root(); b.count != 0 || b.lat != 0 || b.lon != 0 {
+	if b := c.index().tree.root(); b.count != 0 || b.lat != 0 || b.lon != 0 {
 		t.Errorf("of no points: %+v", b)
 	}
 }

@@ -62,7 +62,7 @@ func TestDivideWhileSearched(t *testing.T) {
 			for _, behind := range []uint64{maxBehind, n, 1} {
 				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
 					c, _ := liveAt(t, Meta{})
-					c.views.behind = behind
+					c.index().views.behind = behind
 					// Four leaves. The second one has other values, so that what is within is read in
 					// two runs.
 					var writes []Write
@@ -77,10 +77,10 @@ func TestDivideWhileSearched(t *testing.T) {
 					}
 					mustWrite(t, c, writes...)
 					f := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})).In(t)
-					r := must.Get(c.begin(t.Context(), time.Time{})).In(t)
-					defer c.end(r)
+					r := must.Get(c.index().begin(t.Context(), time.Time{})).In(t)
+					defer c.index().end(r)
 					var s search
-					s.begin(t.Context(), c.writing, reading{&pausing{r.Reader, func() {
+					s.begin(t.Context(), c.Collection(), reading{&pausing{r.Reader, func() {
 						var others []Write
 						for i := range writes {
 							others = append(others, changed(writes[i].ID, i))
@@ -102,7 +102,7 @@ func TestDivideWhileSearched(t *testing.T) {
 					if want := change != "other values" && behind < maxBehind; r.view.blind.Load() != want {
 						t.Fatalf("blind: %v", !want)
 					}
-					if b := c.tree.root(); b.leaf || b.count < uint32(3*len(writes)) {
+					if b := c.index().tree.root(); b.leaf || b.count < uint32(3*len(writes)) {
 						t.Fatalf("%+v", b)
 					}
 				})

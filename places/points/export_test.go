@@ -2,18 +2,168 @@ package points
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/places/internal/near"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
+// The names of package live, as tests of points have them.
+type (
+	Meta            = live.Meta
+	Duration        = live.Duration
+	Write           = live.Write
+	Outcome         = live.Outcome
+	Event           = live.Event
+	Edition         = live.Edition
+	Trouble         = live.Trouble
+	DamagedError    = live.DamagedError
+	EventsGoneError = live.EventsGoneError
+	Turn            = live.Turn
+	Differs         = live.Differs
+)
+
+const (
+	Put         = live.Put
+	Patch       = live.Patch
+	Delete      = live.Delete
+	tablePrefix = "points_"
+	redrawn     = live.RedrawStep
+	redrawWait  = live.RedrawWait
+	maxHistory  = live.MaxHistory
+	MaxNote     = live.MaxNote
+	rowMeta     = 'm'
+	famMeta     = "meta"
+	famEnd      = "end"
+)
+
+var (
+	ErrExists       = live.ErrExists
+	ErrTooMany      = live.ErrTooMany
+	ErrNoCollection = live.ErrNoCollection
+	ErrChanged      = live.ErrChanged
+	ErrClosed       = live.ErrClosed
+	ErrDamaged      = live.ErrDamaged
+	ErrUnreadable   = live.ErrUnreadable
+	ErrUnfinished   = live.ErrUnfinished
+	ErrRefused      = live.ErrRefused
+	ErrEventsGone   = live.ErrEventsGone
+	ErrName         = live.ErrName
+	CheckName       = live.CheckName
+	LiveTable       = Live.Table
+	expiresOf       = live.Expiry
+)
+
+// liveMeta is a description as it is stored.
+type liveMeta struct{ Meta }
+
+func (m *liveMeta) tableSchema() cellstore.Schema { return Live.Schema(&m.Meta) }
+
+func (m *liveMeta) mutation() cellstore.Mutation {
+	b, _ := json.Marshal(m.Meta)
+	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, 1, b)}}
+}
+
+// expirer and its removals do what a collection does every second.
+type expirer struct {
+	c *LiveCollection
+	x *live.Expirer
+}
+
+type removals struct {
+	writes   []Write
+	outcomes []Outcome
+}
+
+func (e *expirer) expired() *removals {
+	if e.x == nil {
+		e.x = live.NewExpirer(e.c.index().clock)
+	}
+	gone := e.x.Expired(e.c.index().table, 4096)
+	if len(gone) == 0 {
+		return nil
+	}
+	return &removals{gone, make([]Outcome, len(gone))}
+}
+
+// prune takes a step of what a collection with a history does every second.
+func prune(c *LiveCollection) (bool, error) {
+	if !c.index().clock.Settled() {
+		return false, nil
+	}
+	return c.index().Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().History)-time.Minute).UnixMilli()+1)
+}
+
+// events reads the log.
+func (c *LiveCollection) events(ctx context.Context, after, last uint64, most int) ([]Event, error) {
+	return live.NewTableLog(c.index().table, false).Read(ctx, after, last, most)
+}
+
+// LiveStore has live collections of points.
+type LiveStore struct {
+	*live.Store
+	known sync.Map // *LiveCollection of *live.Collection
+}
+
+// OpenLive opens the live collections of points in a store.
+func OpenLive(ctx context.Context, store cellstore.Store) (*LiveStore, error) {
+	return OpenLiveWith(ctx, store, live.Options{})
+}
+
+// OpenLiveWith is OpenLive with options.
+func OpenLiveWith(ctx context.Context, store cellstore.Store, o live.Options) (*LiveStore, error) {
+	l, err := o.Open(ctx, store, Live)
+	if err != nil {
+		return nil, err
+	}
+	return &LiveStore{Store: l}, nil
+}
+
+func (l *LiveStore) of(c *live.Collection) *LiveCollection {
+	if c == nil {
+		return nil
+	}
+	known, _ := l.known.LoadOrStore(c, &LiveCollection{c})
+	return known.(*LiveCollection)
+}
+
+func (l *LiveStore) Create(ctx context.Context, m Meta) (*LiveCollection, error) {
+	c, err := l.Store.Create(ctx, m)
+	return l.of(c), err
+}
+
+func (l *LiveStore) Find(name string) (*LiveCollection, error) {
+	c, err := l.Store.Find(name)
+	return l.of(c), err
+}
+
+func (l *LiveStore) Collection(name string) *LiveCollection { return l.of(l.Store.Collection(name)) }
+
+func (l *LiveStore) Collections() (all []*LiveCollection) {
+	for _, c := range l.Store.Collections() {
+		all = append(all, l.of(c))
+	}
+	return all
+}
+
+type collection = live.Collection
+
+// LiveCollection is a live collection of points.
+type LiveCollection struct{ *collection }
+
+// index is the one of now.
+func (c *LiveCollection) index() *Index { return c.Index().(*Index) }
+
 // Collection is what questions are answered from now.
-func (c *LiveCollection) Collection() *Collection { return c.now.Load().Collection }
+func (c *LiveCollection) Collection() *Collection { return c.index().Collection }
 
 // SetBehind makes views too old for the tree once more points than that have left.
-func (c *LiveCollection) SetBehind(points uint64) { c.views.behind = points }
+func (c *LiveCollection) SetBehind(points uint64) { c.index().views.behind = points }
 
 // Follow calls fn with the events after one until the context ends or fn returns an error.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {

@@ -104,17 +104,16 @@ func TestHistory(t *testing.T) {
 			t.Fatalf("%d versions of %s", before, family)
 		}
 	}
-	pruning := &pruner{c: c}
-	prune := func() {
+	pruneBoth := func() {
 		t.Helper()
 		for range 2 {
-			must.Get(pruning.step()).In(t)
+			must.Get(prune(c)).In(t)
 		}
 	}
-	prune()
+	pruneBoth()
 	check()
 	now.Add(2 * time.Hour.Milliseconds())
-	prune()
+	pruneBoth()
 	check()
 	for _, family := range prunedFamilies {
 		if after := versions(t, c, family); after != len(current) {
@@ -128,7 +127,7 @@ func TestHistory(t *testing.T) {
 
 func versions(t *testing.T, c *LiveCollection, family string) (n int) {
 	t.Helper()
-	for row := range must.All(t, c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
+	for row := range must.All(t, c.index().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
 		n += len(row.Cells)
 	}
 	return n
@@ -199,7 +198,7 @@ func TestExpiry(t *testing.T) {
 	if err := writeOne(t, c, Write{Kind: Patch, ID: "2"}); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
 	}
-	eventually(t, "50 points are counted", func() bool { return c.tree.root().count == 50 })
+	eventually(t, "50 points are counted", func() bool { return c.index().tree.root().count == 50 })
 	for family, want := range map[string]int{famID: 50, famPoint: 50, famEnd: 0} {
 		if n := versions(t, c, family); n != want {
 			t.Errorf("%d rows of %s, want %d", n, family, want)
@@ -229,7 +228,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 		outcomes := make([]Outcome, len(writes))
 		must.Do(t, c.Write(t.Context(), writes, outcomes))
 		want := map[quadkey.Tile]uint32{}
-		for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: *selectPoint}) {
+		for row, err := range c.index().table.Scan(t.Context(), cellstore.Scan{Selection: *selectPoint}) {
 			var rec record
 			if err == nil {
 				_, err = rec.parse(row)
@@ -247,7 +246,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 			if b.count != want[b.tile] || b.count == 0 && b.held != 0 {
 				t.Fatalf("round %d: %v has %d points, want %d", round, b.tile, b.count, want[b.tile])
 			}
-			four, divided := c.tree.children(&b)
+			four, divided := c.index().tree.children(&b)
 			if !divided {
 				leaves++
 				return
@@ -256,12 +255,12 @@ func TestTreeAgreesWithRows(t *testing.T) {
 				check(f)
 			}
 		}
-		check(c.tree.root())
+		check(c.index().tree.root())
 		if most := int(want[quadkey.Tile{}])/2 + 200; leaves > most {
 			t.Errorf("round %d: %d leaves of %d points", round, leaves, want[quadkey.Tile{}])
 		}
 	}
-	if n := len(c.tree.nodes) - 4*len(c.tree.free); n > 5 {
+	if n := len(c.index().tree.nodes) - 4*len(c.index().tree.free); n > 5 {
 		t.Errorf("%d nodes of no points", n)
 	}
 }
@@ -347,7 +346,7 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 				t.Fatalf("%+v: %v", now, err)
 			}
 		}
-		if n := len(c.views.alive); n > 3 {
+		if n := len(c.index().views.alive); n > 3 {
 			t.Errorf("%d states are kept", n)
 		}
 		return nil
@@ -356,9 +355,9 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	put(1000)
-	c.tree.mu.RLock()
-	defer c.tree.mu.RUnlock()
-	if root := c.tree.nodes[0]; root.count != 1 || root.held > 2 {
+	c.index().tree.mu.RLock()
+	defer c.index().tree.mu.RUnlock()
+	if root := c.index().tree.nodes[0]; root.count != 1 || root.held > 2 {
 		t.Errorf("%d points and %d held", root.count, root.held)
 	}
 }

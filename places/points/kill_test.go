@@ -101,7 +101,7 @@ func killMover(t *testing.T, dir string, after time.Duration, acked map[string]*
 	}
 }
 
-func openMoved(ctx context.Context, dir string) (cellstore.Store, *Live, *LiveCollection, error) {
+func openMoved(ctx context.Context, dir string) (cellstore.Store, *LiveStore, *LiveCollection, error) {
 	store, err := pebblestore.Open(dir, nil)
 	if err != nil {
 		return nil, nil, nil, err
@@ -163,7 +163,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]*written, foll
 	}
 	defer func() { err = errors.Join(err, l.Close(), store.Close()) }()
 	places := map[string][2]float64{}
-	for row, err := range c.table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
+	for row, err := range c.index().table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
 		var r record
 		if err == nil {
 			_, err = r.parse(row)
@@ -197,7 +197,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]*written, foll
 		}
 	}
 	rows := 0
-	for _, err := range c.table.Scan(ctx, cellstore.Scan{Selection: *selectID}) {
+	for _, err := range c.index().table.Scan(ctx, cellstore.Scan{Selection: *selectID}) {
 		if err != nil {
 			return err
 		}

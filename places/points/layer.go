@@ -10,36 +10,30 @@ import (
 
 	"quadrille/feature"
 	"quadrille/places/internal/near"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
-var (
-	_ interface {
-		feature.Counter
-		feature.Clusterer
-		feature.Tracker
-	} = (*Collection)(nil)
-	_ interface {
-		feature.Counter
-		feature.Clusterer
-		feature.Tracker
-	} = (*LiveCollection)(nil)
-)
+var _ interface {
+	feature.Counter
+	feature.Clusterer
+	feature.Tracker
+} = (*Collection)(nil)
 
 // Info implements feature.Layer.
-func (c *Collection) Info() *feature.Info { return c.Meta().info(c.views != nil || c.tree == nil) }
+func (c *Collection) Info() *feature.Info { return info(c.Meta(), c.views != nil || c.tree == nil) }
 
 // info describes a collection as a layer.
-func (m *Meta) info(live bool) *feature.Info {
+func info(m *live.Meta, changes bool) *feature.Info {
 	in := &feature.Info{
 		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
-		Points: true, Live: live || m.Expiring, Private: m.Private, History: live && m.History > 0,
+		Points: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.History > 0,
 		Can: feature.Can{Near: true, Area: true, Sort: true},
 	}
 	if in.Live {
 		in.Count = -1
 	}
-	if b := m.Bounds; !live && b != [4]float64{} {
+	if b := m.Bounds; !changes && b != [4]float64{} {
 		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 	}
 	return in

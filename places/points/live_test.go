@@ -18,15 +18,16 @@ import (
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
-func openLive(t testing.TB) (*points.Live, *points.LiveCollection) {
+func openLive(t testing.TB) (*points.LiveStore, *points.LiveCollection) {
 	t.Helper()
 	return openLiveIn(t, buildtest.Store(t))
 }
 
-func openLiveIn(t testing.TB, store cellstore.Store) (*points.Live, *points.LiveCollection) {
+func openLiveIn(t testing.TB, store cellstore.Store) (*points.LiveStore, *points.LiveCollection) {
 	t.Helper()
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 	must.Close(t, l)
@@ -110,7 +111,7 @@ func TestLiveAgainstReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(2, uint64(len(name))))
 			dir := t.TempDir()
-			var l *points.Live
+			var l *points.LiveStore
 			var c *points.LiveCollection
 			open := func() func() {
 				store := must.Get(pebblestore.Open(dir, nil)).In(t)
@@ -254,7 +255,7 @@ func (t *turns) Pause() { t.held.Store(false) }
 // Commits take a processor for each write, and keep none while the disk writes.
 func TestCommitsTakeTurns(t *testing.T) {
 	var work turns
-	l := must.Get(points.LiveOptions{Turn: func() points.Turn { return &work }}.Open(t.Context(), buildtest.Store(t))).In(t)
+	l := must.Get(points.OpenLiveWith(t.Context(), buildtest.Store(t), live.Options{Turn: func() points.Turn { return &work }})).In(t)
 	defer func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)

@@ -1,20 +1,20 @@
 package points
 
 import (
-	"errors"
 	"math"
 	"time"
 
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
 // Errors that callers branch on.
 var (
 	// ErrNotFound is matched when no point has the id.
-	ErrNotFound = feature.NotFound("no such point")
+	ErrNotFound = live.ErrNotFound
 	// ErrPoint is matched when a point cannot be kept as it is.
-	ErrPoint = errors.New("point is not valid")
+	ErrPoint = live.ErrInvalid
 	// ErrQuery is matched if a query makes no sense, ErrCursor if its cursor does not
 	// belong to this query, and ErrTooMuchWork if it would read too many points.
 	ErrQuery       = feature.ErrQuery

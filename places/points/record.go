@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
@@ -22,23 +22,13 @@ const (
 	famID    = "id"
 	famPoint = "point"
 	famPast  = "past"
-	famEvent = "event"
 	famTree  = "tree"
-	famMeta  = "meta"
-	famEnd   = "end"
 
 	rowID    = 'i'
 	rowPoint = 'p'
 	rowPast  = 'h'
-	rowEvent = 'e'
 	rowTree  = 't'
-	rowMeta  = 'm'
-	rowEnd   = 'x'
 )
-
-// metaTime is the timestamp of all cells of the family meta. The later put so counts,
-// whatever a clock that was set back tells.
-const metaTime = 1
 
 // Lengths of parts of rows, in bytes.
 const (
@@ -46,17 +36,6 @@ const (
 	valueHead = 16
 	idValue   = 16
 )
-
-// latest is the last instant that expires can say: the end of the year 9999.
-var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
-// expiresOf is how an instant is stored.
-func expiresOf(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return max(min(t.UnixMilli(), latest.UnixMilli()), 1)
-}
 
 // CheckID returns an error that matches ErrPoint unless a point may have the id.
 func CheckID(id string) error {
@@ -90,11 +69,6 @@ func appendPointKey(dst []byte, key quadkey.PointKey, id string) []byte {
 
 // appendIDKey appends the row key of an id.
 func appendIDKey(dst []byte, id string) []byte { return append(append(dst, rowID), id...) }
-
-// endKey is the row key of when a point expires.
-func endKey(expires int64, id string) []byte {
-	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
-}
 
 // record is a point as it is stored. Its bytes belong to the row it was read from.
 type record struct {
@@ -162,9 +136,6 @@ func (r *record) show(f *feature.Feature) {
 		f.ID = string(r.id)
 	}
 	f.Position, f.Distance, f.Version = r.degrees(), 0, r.version
-	f.Expires = time.Time{}
-	if r.expires != 0 {
-		f.Expires = time.UnixMilli(r.expires).UTC()
-	}
+	f.Expires = live.ExpiryTime(r.expires)
 	f.Members, f.Properties = 0, feature.Compact(r.properties[1:len(r.properties)-1])
 }

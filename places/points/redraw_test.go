@@ -69,7 +69,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 		d := newDisk(t)
 		l, _ := openOn(t, d)
 		c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: history})).In(t)
-		must.Get(c.Redraw(t.Context(), Edition{}, Edition{1, 1}, nil)).In(t)
+		must.Get(c.Redraw(t.Context(), Edition{}, Edition{Number: 1, Identity: 1}, nil)).In(t)
 		r := rand.New(rand.NewPCG(1, uint64(history)))
 		const ids = 3*redrawn + 10
 		model := map[string]float64{}
@@ -100,7 +100,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 				if now.Number != edition-1 || next.Number != 0 && next.Number != edition {
 					t.Fatalf("at %d the editions are %v and %v", edition, now, next)
 				}
-				from, to := Edition{edition - 1, edition - 1}, Edition{edition, edition}
+				from, to := Edition{Number: edition - 1, Identity: edition - 1}, Edition{Number: edition, Identity: edition}
 				done = must.Get(c.Redraw(t.Context(), from, to, between(from.Number, to.Number))).In(t)
 				wg.Wait()
 				if w.follow(c); r.IntN(3) == 0 { // as a kill would leave the disk
@@ -131,18 +131,18 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 func TestRedrawFails(t *testing.T) {
 	r := newMendRig(t)
 	ctx, c := t.Context(), r.c
-	must.Get(c.Redraw(ctx, Edition{}, Edition{1, 1}, between(0, 1))).In(t) // none before: no events
+	must.Get(c.Redraw(ctx, Edition{}, Edition{Number: 1, Identity: 1}, between(0, 1))).In(t) // none before: no events
 	last := must.Get(c.LastEvent(ctx)).In(t)
 	differs := between(1, 4)
 	broken := errors.New("cannot be read")
 	fails := func(context.Context, float64, float64) (bool, error) { return false, broken }
-	if _, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, fails); !errors.Is(err, broken) {
+	if _, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, fails); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	// A point that has just moved is asked about while writes wait, for a second at most. An error takes
 	// nothing along into the write that follows.
 	asked := 0
-	_, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, func(ctx context.Context, lat, lon float64) (bool, error) {
+	_, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, func(ctx context.Context, lat, lon float64) (bool, error) {
 		if asked++; asked == 1 {
 			mustWrite(t, c, putNumber(81)) // not among those that were asked about
 			w := putNumber(1)
@@ -162,15 +162,15 @@ func TestRedrawFails(t *testing.T) {
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 0 {
 		t.Fatalf("%v and %v", now, next)
 	}
-	if done, err := c.Redraw(ctx, Edition{2, 2}, Edition{4, 4}, differs); done || err != nil {
+	if done, err := c.Redraw(ctx, Edition{Number: 2, Identity: 2}, Edition{Number: 4, Identity: 4}, differs); done || err != nil {
 		t.Fatalf("from another edition: %v, %v", done, err)
 	}
 	r.set(func() { r.trouble = r.failed })
-	if _, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, differs); !errors.Is(err, ErrRefused) {
+	if _, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, differs); !errors.Is(err, ErrRefused) {
 		t.Fatal(err)
 	}
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(1)) == nil })
-	if done, err := c.Redraw(ctx, Edition{1, 1}, Edition{4, 4}, differs); !done || err != nil {
+	if done, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, differs); !done || err != nil {
 		t.Fatal(done, err)
 	}
 	told := map[string]int{}
@@ -193,16 +193,16 @@ func TestRedrawFails(t *testing.T) {
 	r.shut()
 	l, _ := openOn(t, r)
 	c = l.Collection("test")
-	if now, next := c.Editions(); now != (Edition{4, 4}) || next != (Edition{}) || c.Meta().Title != "Other" {
+	if now, next := c.Editions(); now != (Edition{Number: 4, Identity: 4}) || next != (Edition{}) || c.Meta().Title != "Other" {
 		t.Errorf("%v and %v", now, next)
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := c.Redraw(canceled, Edition{4, 4}, Edition{5, 5}, between(4, 5)); !errors.Is(err, context.Canceled) {
+	if _, err := c.Redraw(canceled, Edition{Number: 4, Identity: 4}, Edition{Number: 5, Identity: 5}, between(4, 5)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	must.Do(t, l.Close())
-	if _, err := c.Redraw(ctx, Edition{4, 4}, Edition{5, 5}, between(4, 5)); !errors.Is(err, ErrClosed) {
+	if _, err := c.Redraw(ctx, Edition{Number: 4, Identity: 4}, Edition{Number: 5, Identity: 5}, between(4, 5)); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -218,18 +218,18 @@ func TestRedrawInTurn(t *testing.T) {
 		writes = append(writes, putNumber(n))
 	}
 	mustWrite(t, c, writes...)
-	must.Get(c.Redraw(t.Context(), Edition{}, Edition{1, 1}, nil)).In(t)
-	if done, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{2, 2}, between(1, 2)); done || err != nil {
+	must.Get(c.Redraw(t.Context(), Edition{}, Edition{Number: 1, Identity: 1}, nil)).In(t)
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2}, between(1, 2)); done || err != nil {
 		t.Fatal(done, err)
 	}
-	_, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{3, 3}, between(1, 3))
+	_, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, between(1, 3))
 	if err == nil || !strings.Contains(err.Error(), "before edition 3") {
 		t.Error(err)
 	}
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 2 {
 		t.Errorf("%v and %v", now, next)
 	}
-	if done, err := c.Redraw(t.Context(), Edition{1, 1}, Edition{3, 3}, nil); !done || err != nil { // those before cannot be read any more
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil { // those before cannot be read any more
 		t.Error(done, err)
 	}
 }
@@ -241,13 +241,13 @@ func TestRedrawSlowly(t *testing.T) {
 	for n := 2; n < 10; n++ {
 		mustWrite(t, c, putNumber(n))
 	}
-	must.Get(c.Redraw(t.Context(), Edition{}, Edition{1, 1}, nil)).In(t)
+	must.Get(c.Redraw(t.Context(), Edition{}, Edition{Number: 1, Identity: 1}, nil)).In(t)
 	last := must.Get(c.LastEvent(t.Context())).In(t)
 	steps, asked := 0, 0
 	for done := false; !done; steps++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		done = must.Get(c.Redraw(ctx, Edition{1, 1}, Edition{2, 2}, func(context.Context, float64, float64) (bool, error) {
+		done = must.Get(c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2}, func(context.Context, float64, float64) (bool, error) {
 			if n++; n == 4 {
 				cancel()
 				return false, ctx.Err()

@@ -3,12 +3,12 @@ package points
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/places/live"
 )
 
 // LiveReport is what VerifyLive has found.
@@ -19,6 +19,11 @@ type LiveReport struct {
 	// Faulty is the number of all such rows.
 	Faults []string
 	Faulty int64
+}
+
+// removal removes a row of one family.
+func removal(family string, key []byte) cellstore.Mutation {
+	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
 }
 
 // maxFaults bounds the faults that are told.
@@ -35,14 +40,8 @@ func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
 // The error is the reason why the collection cannot be read to the end; it matches
 // cellstore.ErrCorrupt if the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
-	table, err := store.Table(ctx, tablePrefix+name)
+	table, err := Live.OpenTable(ctx, store, name)
 	if err != nil {
-		return r, wrap(err)
-	}
-	if _, err := readMeta(ctx, table); err != nil {
-		return r, err
-	}
-	if _, err := readSequence(ctx, table); err != nil {
 		return r, err
 	}
 	ids := int64(0)
@@ -64,8 +63,8 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 			if err := r.point(ctx, table, row); err != nil {
 				return r, err
 			}
-		case rowEvent:
-			if !new(Event).parse(row) {
+		default:
+			if live.KindOfRow(row) == live.Unsound {
 				r.fault(row, "it holds no event")
 			}
 		}
@@ -115,16 +114,6 @@ func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cel
 	return nil
 }
 
-// LiveTable is the table of a live collection.
-func LiveTable(name string) string { return tablePrefix + name }
-
-// LiveSchema declares a table for everything that a live collection may hold: any
-// number of versions, and events for as long as they may be kept.
-func LiveSchema(name string) cellstore.Schema {
-	m := &liveMeta{Meta: Meta{Name: name, History: maxHistory, Events: maxHistory}}
-	return m.tableSchema()
-}
-
 // Stored writes the point that a row of a live collection holds over f, and reports whether it
 // holds one. The properties belong to the row.
 func Stored(row *cellstore.Row, f *feature.Feature) bool {
@@ -163,28 +152,25 @@ type RescueReport struct {
 // every row, each once with all its versions, and call Finish.
 type Rescuer struct {
 	store cellstore.Store
-	name  string
 	table cellstore.Table
 
 	report RescueReport
-	meta   *liveMeta
-	kept   map[string][]byte // rows of the family meta
-	sequence
-	batch []cellstore.Mutation
-	bytes int
+	rest   *live.Salvage
+	batch  []cellstore.Mutation
+	bytes  int
 }
 
 // NewRescuer makes the table of a collection in a store that has no table of the name.
 func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescuer, error) {
-	if err := CheckName(name); err != nil {
+	if err := live.CheckName(name); err != nil {
 		return nil, err
 	}
-	r := &Rescuer{store: store, name: name, kept: map[string][]byte{}}
-	if err := store.CreateTable(ctx, LiveSchema(name)); err != nil {
+	r := &Rescuer{store: store, rest: live.NewSalvage(Live, name)}
+	if err := store.CreateTable(ctx, Live.WidestSchema(name)); err != nil {
 		return nil, wrap(err)
 	}
 	var err error
-	r.table, err = store.Table(ctx, tablePrefix+name)
+	r.table, err = store.Table(ctx, Live.Table(name))
 	return r, wrap(err)
 }
 
@@ -193,28 +179,19 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	if len(row.Key) == 0 || len(row.Cells) == 0 {
 		return nil
 	}
-	switch row.Key[0] {
-	case rowMeta:
-		return r.addMeta(row)
-	case rowEnd: // made anew
+	switch kind := live.KindOfRow(row); {
+	case kind == live.Unsound, row.Key[0] == rowPoint && !new(record).stored(row):
+		r.report.Skipped++
 		return nil
-	case rowPoint:
-		if !new(record).stored(row) {
-			r.report.Skipped++
-			return nil
+	case kind != live.NotLive:
+		if err := r.rest.Add(row); err != nil || kind == live.Remade {
+			return err
 		}
-	case rowEvent:
-		var e Event
-		if !e.parse(row) {
-			r.report.Skipped++
-			return nil
-		}
-		r.last = max(r.last, e.Seq)
-	case rowID, rowPast:
+	case row.Key[0] == rowID, row.Key[0] == rowPast:
 		for i := range row.Cells {
-			r.floor = max(r.floor, row.Cells[i].Timestamp)
+			r.rest.Raise(row.Cells[i].Timestamp)
 		}
-	default:
+	case row.Key[0] != rowPoint:
 		r.report.Skipped++
 		return nil
 	}
@@ -236,31 +213,9 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	return r.write(ctx, m)
 }
 
-// addMeta takes the description of the collection. It refuses another layout, which is not
-// damage.
-func (r *Rescuer) addMeta(row *cellstore.Row) error {
-	value := row.Cells[0].Value
-	switch m := (&liveMeta{}); {
-	case len(row.Key) == 1:
-		if json.Unmarshal(value, m) == nil && m.Name == r.name { // or it is damaged
-			if err := m.checkLayout(""); err != nil {
-				return err
-			}
-			r.meta = m
-		}
-	case bytes.Equal(row.Key, sequenceRow):
-		if len(value) == sequenceValue {
-			r.last, r.floor = max(r.last, binary.BigEndian.Uint64(value)), max(r.floor, int64(binary.BigEndian.Uint64(value[8:])))
-		}
-	default:
-		r.kept[string(row.Key)] = bytes.Clone(value)
-	}
-	return nil
-}
-
 // write writes rows, many at once.
 func (r *Rescuer) write(ctx context.Context, m cellstore.Mutation) error {
-	if r.batch = append(r.batch, m); len(r.batch) < maxCommit && r.bytes < maxCommitBytes {
+	if r.batch = append(r.batch, m); len(r.batch) < maxRows && r.bytes < maxRowBytes {
 		return nil
 	}
 	return r.flush(ctx)
@@ -283,33 +238,18 @@ func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 	if err := r.flush(ctx); err != nil {
 		return r.report, err
 	}
-	if r.report.Description = r.meta == nil; r.meta == nil {
-		r.meta = &liveMeta{Meta: Meta{SchemaVersion: SchemaVersion, Name: r.name, Private: true}}
-		if err := checkMeta(&r.meta.Meta); err != nil {
-			return r.report, err
-		}
+	learner, err := r.rest.Learner()
+	if err != nil {
+		return r.report, err
 	}
-	learner := feature.NewLearner(r.meta.Declared)
-	learner.Seed(r.meta.Schema)
+	r.report.Description = r.rest.Lost
 	if err := r.agree(ctx, learner); err != nil {
 		return r.report, err
 	}
 	if err := r.count(ctx); err != nil {
 		return r.report, err
 	}
-	r.meta.Meta.Schema = learner.Schema()
-	if err := r.store.AlterTable(ctx, r.meta.tableSchema()); err != nil {
-		return r.report, wrap(err)
-	}
-	value := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.last), uint64(r.floor))
-	put := func(key, value []byte) cellstore.Mutation {
-		return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, value)}}
-	}
-	last := []cellstore.Mutation{put(sequenceRow, binary.BigEndian.AppendUint64(value, 1))}
-	for key, value := range r.kept {
-		last = append(last, put([]byte(key), value))
-	}
-	return r.report, wrap(r.table.Apply(ctx, append(last, r.meta.mutation())...))
+	return r.report, r.rest.Finish(ctx, r.store, r.table, learner)
 }
 
 // agree makes the row of each id that of its newest point, and removes older points.
@@ -401,7 +341,7 @@ func (r *Rescuer) count(ctx context.Context) error {
 			r.report.Lost++
 			err = r.apply(ctx, removal(famID, bytes.Clone(row.Key)))
 		case byID.expires != 0:
-			err = r.apply(ctx, cellstore.Mutation{Row: endKey(byID.expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}})
+			err = r.apply(ctx, live.ExpiryRow(byID.expires, id))
 		}
 		if err != nil {
 			return err

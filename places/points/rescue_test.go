@@ -121,7 +121,7 @@ func TestVerifyLive(t *testing.T) {
 			l, _ := openOn(t, store)
 			c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: maxHistory})).In(t)
 			mustWrite(t, c, putNumber(1))
-			damage(t.Context(), t, c.table)
+			damage(t.Context(), t, c.index().table)
 			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.Faulty == 0 {
 				t.Fatalf("%+v", report)
 			}

@@ -13,6 +13,7 @@ import (
 	"quadrille/internal/damagetest"
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
+	"quadrille/places/live"
 )
 
 // Collections for which there are too few files when they are opened are not damaged. They
@@ -21,18 +22,18 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4
 	dir := t.TempDir()
-	open := func() (cellstore.Store, *Live, error) {
+	open := func() (cellstore.Store, *LiveStore, error) {
 		store, err := pebblestore.Open(dir, nil)
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := LiveOptions{pause: time.Millisecond}.Open(t.Context(), store)
+		l, err := OpenLiveWith(t.Context(), store, live.Options{Pause: time.Millisecond})
 		if err != nil {
 			return nil, nil, errors.Join(err, store.Close())
 		}
 		return store, l, nil
 	}
-	shut := func(store cellstore.Store, l *Live) {
+	shut := func(store cellstore.Store, l *LiveStore) {
 		t.Helper()
 		must.Do(t, errors.Join(l.Close(), store.Close()))
 	}

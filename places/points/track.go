@@ -2,7 +2,6 @@ package points
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"quadrille/cellstore"
@@ -145,88 +144,4 @@ func (c *Collection) checkAt(at time.Time) error {
 		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History), first.UTC().Format(time.RFC3339))
 	}
 	return nil
-}
-
-// grace is how much longer than the history versions are kept, for questions that have
-// begun.
-const grace = time.Minute
-
-// prunedRows is the number of rows that prune looks at in one go.
-const prunedRows = 2000
-
-// pruner removes what a collection no longer has to remember.
-type pruner struct {
-	c      *LiveCollection
-	family int    // that is being pruned, of prunedFamilies
-	at     []byte // the row to go on with
-}
-
-var prunedFamilies = [2]string{famID, famPast}
-
-// run prunes until the collection is closed: a few rows every second, or without a pause
-// if there is much to remove.
-func (p *pruner) run() {
-	pause := time.NewTimer(time.Second)
-	defer pause.Stop()
-	for {
-		select {
-		case <-p.c.quit:
-			return
-		case <-pause.C:
-		}
-		began := time.Now()
-		removed, err := p.step()
-		next := time.Second
-		if err == nil && removed > prunedRows/20 {
-			next = min(next, 3*time.Since(began)) // others want the disk too
-		}
-		pause.Reset(next)
-	}
-}
-
-// step removes versions for which no question can ask any more, from some rows. These
-// are the versions before the newest one at the end of the history, and that one too if
-// it says that the point was gone. step may run beside writes, which are newer.
-func (p *pruner) step() (removed int, err error) {
-	now := p.c.now.Load()
-	if now.err != nil || !now.clock.Settled() {
-		return 0, now.err
-	}
-	family := prunedFamilies[p.family]
-	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{From: p.at}}, Limit: prunedRows,
-		Selection: cellstore.Selection{
-			Families: []string{family}, Versions: 2,
-			Time: cellstore.Between(0, now.Now().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
-		},
-	}
-	ctx := context.Background()
-	var mutations []cellstore.Mutation
-	n := 0
-	for row, err := range now.table.Scan(ctx, scan) {
-		if err != nil {
-			return 0, wrap(err)
-		}
-		n++
-		p.at = append(append(p.at[:0], row.Key...), 0)
-		old := row.Cells
-		if len(old[0].Value) > 0 {
-			old = old[1:]
-		}
-		if len(old) > 0 {
-			mutations = append(mutations, cellstore.Mutation{
-				Row: append([]byte(nil), row.Key...), Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, old[0].Timestamp)}, Durability: cellstore.Async,
-			})
-		}
-	}
-	if n < prunedRows {
-		p.family, p.at = 1-p.family, p.at[:0]
-	}
-	if len(mutations) == 0 {
-		return 0, nil
-	}
-	if err := now.table.Apply(ctx, mutations...); err != nil {
-		return 0, fmt.Errorf("points: history: %w", err)
-	}
-	return len(mutations), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/places/live"
 )
 
 // Verify reads every row of a published collection and reports the first thing that is
@@ -18,7 +19,7 @@ import (
 // what Build returned. progress, if set, is called with the rows read and their total.
 // Errors match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store. It
 // holds the tree in memory twice.
-func Verify(ctx context.Context, store cellstore.Store, meta Meta, progress func(done, total int64)) error {
+func Verify(ctx context.Context, store cellstore.Store, meta live.Meta, progress func(done, total int64)) error {
 	if err := checkPublished(&meta); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func Verify(ctx context.Context, store cellstore.Store, meta Meta, progress func
 // verifier counts what Verify reads.
 type verifier struct {
 	table       cellstore.Table
-	meta        *Meta
+	meta        *live.Meta
 	ids, points int64
 	recount     *tree // has the tiles of the stored one
 	summary     *summary

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"quadrille/cellstore"
+	"quadrille/places/live"
 )
 
 // views are the states of a live collection that answers are made from. They keep the
@@ -76,7 +77,7 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 		return v.alive[n-1], nil
 	}
 	if v.ended {
-		return nil, ErrClosed
+		return nil, live.ErrClosed
 	}
 	snapshot, err := v.table.Snapshot(ctx)
 	if err != nil {

@@ -118,7 +118,7 @@ func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.views.behind = behind
+	c.index().views.behind = behind
 	return c, func() {
 		if err := errors.Join(l.Close(), store.Close()); err != nil {
 			t.Error(err)
@@ -184,7 +184,7 @@ func TestSlowReaderIsBounded(t *testing.T) {
 	most := uint32(0)
 	for range 10 * behind / moves {
 		move()
-		most = max(most, c.tree.root().held)
+		most = max(most, c.index().tree.root().held)
 		quick, err := m.ask(t.Context(), "1")
 		if err == nil {
 			err = quick.read(1000)
@@ -200,7 +200,7 @@ func TestSlowReaderIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	move()
-	if n := c.tree.root().held; n > 0 {
+	if n := c.index().tree.root().held; n > 0 {
 		t.Errorf("%d points are held for nobody", n)
 	}
 }

@@ -121,6 +121,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
+		but:  []string{"places/live/livetest"}, // which tests alone import
 		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
@@ -176,10 +177,10 @@ var rules = []rule{
 	},
 	{
 		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
-		but: []string{server + "servertest"},
+		but: []string{server + "servertest", "places/live/livetest"},
 		neverDirectly: []string{
 			module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/internal/must",
-			module + "/internal/buildtest", module + "/internal/smallworld", module + "/feature/layertest",
+			module + "/internal/buildtest", module + "/internal/smallworld", module + "/feature/layertest", module + "/places/live/livetest",
 			module + "/cmd/ingest/internal/job/jobtest", module + "/cmd/ingest/internal/source/sourcetest",
 			module + "/cmd/internal/testfile", module + "/" + server + "servertest",
 		},
@@ -217,6 +218,16 @@ var rules = []rule{
 		why:   "a build does not mark its own work",
 	},
 	{
+		of:   []string{"places/live/livetest"},
+		ours: []string{"cellstore", "feature", "places/live", "internal/must"},
+		why:  "it judges any log and any index, so it knows none",
+	},
+	{
+		of:   []string{"places/live"},
+		ours: []string{"cellstore", "quadkey", "feature"},
+		why:  "collections that take writes know no index: points are one kind of them, and others come",
+	},
+	{
 		of:    []string{"places/search/...", "places/internal/..."},
 		never: []string{module + "/places"},
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
@@ -238,7 +249,8 @@ var rules = []rule{
 	{
 		// Not storetest: it is for tests and depends on testing, which has flags.
 		// Nor hbasestore: Thrift's library does too, without registering any.
-		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
+		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
+		but: []string{"places/live/livetest"},
 		never: []string{
 			"github.com/alecthomas/kong", "github.com/schollz/progressbar/...", "flag", "testing",
 		},

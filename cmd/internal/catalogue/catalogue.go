@@ -14,6 +14,7 @@ import (
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/live"
 	"quadrille/places/names"
 	"quadrille/places/points"
 	"quadrille/places/stations"
@@ -79,7 +80,7 @@ func of[R any](name string, schema int, open func(context.Context, cellstore.Pub
 
 // Find returns the descriptor of a data set.
 func Find(name string) (d Dataset, ok bool) {
-	if collection, found := strings.CutPrefix(name, PointsPrefix); found && points.CheckName(collection) == nil {
+	if collection, found := strings.CutPrefix(name, PointsPrefix); found && live.CheckName(collection) == nil {
 		return Points(collection).Dataset, true
 	}
 	i := slices.IndexFunc(All, func(d Dataset) bool { return d.Name == name })

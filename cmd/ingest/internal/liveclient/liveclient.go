@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Bounds of the lines that one call of Write should have. They are below the defaults of
@@ -117,7 +117,7 @@ func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 }
 
 // Create makes the collection. Its name is that of the target.
-func (c *Client) Create(ctx context.Context, m *points.Meta) error {
+func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 	types := map[string]feature.Kind{}
 	for _, f := range m.Schema {
 		types[f.Name] = f.Kind

@@ -17,7 +17,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // serve returns a client of a server that answers as fn does.
@@ -197,7 +197,7 @@ func TestExistsAndCreate(t *testing.T) {
 	if ok, err := c.Exists(t.Context()); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	err := c.Create(t.Context(), &points.Meta{Title: "Shops", Private: true, Schema: feature.Schema{{Name: "zip", Kind: feature.Text}}})
+	err := c.Create(t.Context(), &live.Meta{Title: "Shops", Private: true, Schema: feature.Schema{{Name: "zip", Kind: feature.Text}}})
 	if want := `{"title":"Shops","private":true,"schema":{"zip":"text"}}`; err != nil || body != want {
 		t.Error(err, body)
 	}

@@ -24,13 +24,14 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/static"
 )
 
 // pointsSite serves the page over the boundaries and places in a directory with
 // collections, of which cars is live.
-func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *points.LiveCollection) {
+func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *live.Collection) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -64,10 +65,10 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	}
 	store, err := pebblestore.Open(t.TempDir(), nil)
 	must(err)
-	sets.Collections.Live, err = points.OpenLive(t.Context(), store)
+	sets.Collections.Live, err = live.Open(t.Context(), store, points.Live)
 	must(err)
 	t.Cleanup(func() { must(errors.Join(sets.Collections.Live.Close(), store.Close())) })
-	cars, err = sets.Collections.Live.Create(t.Context(), points.Meta{Name: "cars", Title: "Cars <b>&"})
+	cars, err = sets.Collections.Live.Create(t.Context(), live.Meta{Name: "cars", Title: "Cars <b>&"})
 	must(err)
 
 	page, _ := static.FS()
@@ -104,8 +105,8 @@ func TestMapPageOfPoints(t *testing.T) {
 	})
 	put := func(id string, lat, lon float64) {
 		t.Helper()
-		write := []points.Write{{Kind: points.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte(`{"speed":30}`)}}
-		if err := cars.Write(context.Background(), write, make([]points.Outcome, 1)); err != nil {
+		write := []live.Write{{Kind: live.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte(`{"speed":30}`)}}
+		if err := cars.Write(context.Background(), write, make([]live.Outcome, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}

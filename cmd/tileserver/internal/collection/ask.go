@@ -9,7 +9,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // asked is a collection that is to be described.
@@ -17,11 +17,11 @@ type asked struct {
 	name string
 	pin  ask.PinnedCollection
 	from ask.Collection
-	meta *points.Meta
+	meta *live.Meta
 }
 
 // live are the live collections, nil if there are none.
-func (s *Room) live() *points.Live {
+func (s *Room) live() *live.Store {
 	if s.Views.Collections == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (s *Room) hold(c echo.Context, v ask.View, name string) (a asked, from []ui
 		return a, nil, s.unread(c, name, err)
 	}
 	if a.meta = a.from.Meta(); !s.mayRead(c, name, a.meta) {
-		return a, nil, fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+		return a, nil, fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
 	if from = a.pin.From(); a.meta.Private { // the key decides what is shown of private ones
 		from = nil
@@ -56,8 +56,8 @@ func (s *Room) unread(c echo.Context, name string, err error) error {
 	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
 		return err
 	}
-	if !s.mayRead(c, name, &points.Meta{Private: true}) {
-		return fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+	if !s.mayRead(c, name, &live.Meta{Private: true}) {
+		return fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/instant"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -49,7 +50,7 @@ var members = map[string]uint{
 
 // readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts
 // from. ignored is a member that gives a time, which no write has, "" if there is none.
-func readChange(text []byte, f form, now time.Time, w *points.Write) (ignored string, err error) {
+func readChange(text []byte, f form, now time.Time, w *live.Write) (ignored string, err error) {
 	if !utf8.Valid(text) {
 		return "", refusePoint("Write the JSON in UTF-8.")
 	}
@@ -66,7 +67,7 @@ func readChange(text []byte, f form, now time.Time, w *points.Write) (ignored st
 
 type changeReader struct {
 	now   time.Time
-	w     *points.Write
+	w     *live.Write
 	seen  uint
 	patch []byte
 	other string // a member that is not known
@@ -237,14 +238,14 @@ func (r *changeReader) line() error {
 	}
 	switch r.seen & (memberDelete | memberPatch) {
 	case 0:
-		if err := readConditions(r.conditions, points.Put, r.w); err != nil {
+		if err := readConditions(r.conditions, live.Put, r.w); err != nil {
 			return err
 		}
 		return r.check(formFeature)
 	case memberDelete:
-		r.w.Kind = points.Delete
+		r.w.Kind = live.Delete
 	case memberPatch:
-		r.w.Kind = points.Patch
+		r.w.Kind = live.Patch
 	}
 	if r.seen&others != 0 || r.other != "" || r.seen&memberDelete != 0 && r.seen&memberPatch != 0 {
 		return refusePoint(`Write {"id":…,"delete":true} or {"id":…,"patch":{…}} without other members but if_match.`)
@@ -252,7 +253,7 @@ func (r *changeReader) line() error {
 	if err := readConditions(r.conditions, r.w.Kind, r.w); err != nil {
 		return err
 	}
-	if r.w.Kind == points.Delete {
+	if r.w.Kind == live.Delete {
 		return nil
 	}
 	id := r.w.ID
@@ -293,13 +294,13 @@ var errOtherID = refusePoint("Leave the id out here, or make the two ids the sam
 // check refuses what lacks a member.
 func (r *changeReader) check(f form) error {
 	if f == formPatch || f == formMerge {
-		r.w.Kind = points.Patch
+		r.w.Kind = live.Patch
 		if f == formPatch && r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.Expire {
 			return refusePoint("Add what is to be changed: geometry, properties, expires or ttl.")
 		}
 		return nil
 	}
-	r.w.Kind = points.Put
+	r.w.Kind = live.Put
 	if r.seen&memberType == 0 || r.seen&memberGeometry == 0 {
 		return refusePoint(r.foreign() + `Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
 	}
@@ -383,7 +384,7 @@ func readCoordinates(value []byte, lat, lon *float64) bool {
 }
 
 // readLifetime reads the parameters expires and ttl into a write whose body has neither.
-func readLifetime(q *endpoint.Params, now time.Time, w *points.Write) error {
+func readLifetime(q *endpoint.Params, now time.Time, w *live.Write) error {
 	change := changeReader{now: now, w: w}
 	for _, name := range [...]string{"expires", "ttl"} {
 		if !q.Has(name) {

@@ -17,7 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Config says what the room of collections serves.
@@ -47,7 +47,7 @@ func New(k *web.Kit, cfg Config) *Room {
 }
 
 // mayRead reports whether the sender of a request may read a collection.
-func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
+func (s *Room) mayRead(c echo.Context, name string, m *live.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
 
@@ -123,7 +123,7 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 		doc := CollectionList{Collections: []Collection{}}
 		for i := range all {
 			d, err := all[i].describe(ctx)
-			if all[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {
+			if all[i].dropped(s) || errors.As(err, new(*live.DamagedError)) {
 				continue
 			}
 			if err != nil {
@@ -146,7 +146,7 @@ func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
 	}
 	byName := func(d Collection, name string) int { return strings.Compare(d.Name, name) }
 	for _, t := range s.live().Troubles() {
-		if !s.mayRead(c, t.Name, &points.Meta{Private: t.Private}) {
+		if !s.mayRead(c, t.Name, &live.Meta{Private: t.Private}) {
 			continue
 		}
 		at, is := slices.BinarySearchFunc(doc.Collections, t.Name, byName)
@@ -172,7 +172,7 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 		d, err := a.describe(ctx)
 		if err != nil {
 			if a.dropped(s) {
-				err = fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+				err = fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 			}
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 }
 
 // toFollow returns a collection if the sender of the request may read its events.
-func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, error) {
+func (s *Room) toFollow(c echo.Context, name string) (*live.Collection, error) {
 	v := s.Views.Take(s.Clock())
 	defer v.Release()
 	pin := v.Collection(name)
@@ -71,10 +71,10 @@ func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, er
 		return nil, s.unread(c, name, err)
 	}
 	if !s.mayRead(c, name, from.Meta()) {
-		return nil, points.ErrNoCollection
+		return nil, live.ErrNoCollection
 	}
 	if pin.Live == nil {
-		return nil, endpoint.Refuse(points.ErrNoCollection, "", "Only live collections have events; this one was published by ingest.")
+		return nil, endpoint.Refuse(live.ErrNoCollection, "", "Only live collections have events; this one was published by ingest.")
 	}
 	return pin.Live, nil
 }
@@ -84,7 +84,7 @@ type eventStream struct {
 	s      *Room
 	c      echo.Context
 	rc     *http.ResponseController
-	live   *points.LiveCollection
+	live   *live.Collection
 	fences fence.Set
 	last   fence.ID // that the client has
 
@@ -170,7 +170,7 @@ func (e *eventStream) flush() error {
 // tell sends what events there are.
 func (e *eventStream) tell(ctx context.Context, from *follow.Reader) error {
 	var failed error
-	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, points.ErrClosed) {
+	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, live.ErrClosed) {
 		e.s.LogFailure(e.c, failed)
 	}
 	for i := range e.events {

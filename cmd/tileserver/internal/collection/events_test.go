@@ -21,7 +21,7 @@ import (
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -262,8 +262,8 @@ func TestEventsOnce(t *testing.T) {
 	go func() {
 		var err error
 		for i := 1; i <= n && err == nil; i++ {
-			var o [1]points.Outcome
-			if err = l.Write(context.Background(), []points.Write{{Kind: points.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
+			var o [1]live.Outcome
+			if err = l.Write(context.Background(), []live.Write{{Kind: live.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
 				err = o[0].Err
 			}
 		}

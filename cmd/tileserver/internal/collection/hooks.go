@@ -13,15 +13,15 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/cmd/tileserver/internal/webhook"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Hooks are the webhooks of live collections. *webhook.Sender has them.
 type Hooks interface {
-	Put(ctx context.Context, l *points.LiveCollection, name string, d webhook.Definition) (webhook.State, bool, error)
-	List(l *points.LiveCollection) ([]webhook.State, error)
-	Get(l *points.LiveCollection, name string) (webhook.State, error)
-	Delete(ctx context.Context, l *points.LiveCollection, name string) error
+	Put(ctx context.Context, l *live.Collection, name string, d webhook.Definition) (webhook.State, bool, error)
+	List(l *live.Collection) ([]webhook.State, error)
+	Get(l *live.Collection, name string) (webhook.State, error)
+	Delete(ctx context.Context, l *live.Collection, name string) error
 }
 
 var hookKinds = []web.Kind{
@@ -35,7 +35,7 @@ var hookKinds = []web.Kind{
 
 // hooked returns the collection whose hooks a request is about, and the path. Only those
 // who may write a collection may see its hooks: the addresses are nobody else's business.
-func (s *Room) hooked(c echo.Context) (*points.LiveCollection, []string, error) {
+func (s *Room) hooked(c echo.Context) (*live.Collection, []string, error) {
 	path, err := pathOf(c)
 	if err != nil {
 		return nil, nil, err

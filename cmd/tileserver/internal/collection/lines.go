@@ -12,6 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -58,7 +59,7 @@ func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
 type batch struct {
 	*web.Batch
 	s    *Room
-	live *points.LiveCollection
+	live *live.Collection
 	ctx  context.Context
 
 	chunk   *chunk // which is being filled
@@ -78,8 +79,8 @@ type batch struct {
 type chunk struct {
 	lines    []line
 	text     []byte
-	writes   []points.Write
-	outcomes []points.Outcome
+	writes   []live.Write
+	outcomes []live.Outcome
 }
 
 // line is a line that is to be answered.
@@ -124,7 +125,7 @@ func (b *batch) read(text []byte) {
 	c := b.filling()
 	from := len(c.text)
 	c.text = append(c.text, text...)
-	var w points.Write
+	var w live.Write
 	ignored, err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.live.Now(), &w)
 	if err != nil {
 		b.add(line{id: w.ID, err: err})
@@ -235,7 +236,7 @@ func (b *batch) untaken() (c *chunk, open bool) {
 func (b *batch) write(c *chunk) error {
 	b.at = c.lines[0].number
 	if len(c.writes) > 0 {
-		c.outcomes = make([]points.Outcome, len(c.writes))
+		c.outcomes = make([]live.Outcome, len(c.writes))
 		ctx, cancel := context.WithTimeout(b.ctx, b.s.Timeout)
 		defer cancel()
 		if err := b.live.Write(ctx, c.writes, c.outcomes); err != nil {
@@ -245,8 +246,8 @@ func (b *batch) write(c *chunk) error {
 	for i := range c.lines {
 		l := &c.lines[i]
 		b.at = l.number
-		var w *points.Write
-		var o *points.Outcome
+		var w *live.Write
+		var o *live.Outcome
 		if l.err == nil {
 			w, o = &c.writes[l.write], &c.outcomes[l.write]
 			l.err = o.Err
@@ -278,11 +279,11 @@ func (b *batch) write(c *chunk) error {
 }
 
 // statusOf is the status that a write would have alone.
-func statusOf(w *points.Write, o *points.Outcome) int {
+func statusOf(w *live.Write, o *live.Outcome) int {
 	switch {
 	case o.Created:
 		return http.StatusCreated
-	case w.Kind == points.Delete:
+	case w.Kind == live.Delete:
 		return http.StatusNoContent
 	}
 	return http.StatusOK

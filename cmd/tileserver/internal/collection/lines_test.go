@@ -18,6 +18,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -155,7 +156,7 @@ func TestLinesEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &batch{live: l, s: s.room, ctx: t.Context(), Batch: new(web.Batch)}
-	c := &chunk{lines: []line{{number: 1}}, writes: make([]points.Write, 1)}
+	c := &chunk{lines: []line{{number: 1}}, writes: make([]live.Write, 1)}
 	if err := b.write(c); err == nil {
 		t.Error("a dropped collection was written")
 	}

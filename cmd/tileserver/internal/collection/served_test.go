@@ -24,7 +24,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/quadkey"
 )
 
@@ -469,7 +469,7 @@ func TestLiveCollection(t *testing.T) {
 	for time.Now().UnixMilli() <= at.UnixMilli() {
 		time.Sleep(time.Millisecond)
 	}
-	w.Write(l, points.Write{ID: "d-1", Lat: -10, Lon: -20, Properties: []byte(`{}`)}, points.Write{Kind: points.Delete, ID: "d-2"})
+	w.Write(l, live.Write{ID: "d-1", Lat: -10, Lon: -20, Properties: []byte(`{}`)}, live.Write{Kind: live.Delete, ID: "d-2"})
 	for _, when := range []string{fmt.Sprint(at.UnixMilli()), at.UTC().Format(time.RFC3339Nano)} {
 		if got := lines(w, "/points/drivers/within?tile=0/0/0&format=ndjson&at="+when); !slices.EqualFunc(got, first, func(a, b shopPoint) bool { return a.ID == b.ID && a.Geometry == b.Geometry }) {
 			t.Errorf("at %s: %v, want %v", when, got, first)

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -42,13 +43,13 @@ var (
 var writeKinds = []web.Kind{
 	{Err: errReadOnly, Status: http.StatusMethodNotAllowed, Type: "read-only", Title: "No writes are taken here",
 		Detail: "This server takes no writes: the operator starts it with --live DIR for that."},
-	{Err: points.ErrName, Status: http.StatusBadRequest, Type: "bad-name", Title: "A collection cannot have this name",
+	{Err: live.ErrName, Status: http.StatusBadRequest, Type: "bad-name", Title: "A collection cannot have this name",
 		Detail: "Give a letter a to z and then letters a to z, digits, hyphens and underscores, at most 40 in all."},
 	{Err: errDescription, Status: http.StatusBadRequest, Type: "bad-description", Title: "The description of the collection is not valid",
 		Detail: `Write an object such as {"title":"Shops","history":"720h","schema":{"price":"number"}}, all members of which may be left out.`},
 	{Err: errDiffers, Status: http.StatusConflict, Type: "collection-exists", Title: "The collection is there with another description",
 		Detail: "Change its description by PATCH, which takes the members that are to be others, or choose another name."},
-	{Err: points.ErrTooMany, Status: http.StatusConflict, Type: "too-many-collections", Title: "There are as many collections as there may be",
+	{Err: live.ErrTooMany, Status: http.StatusConflict, Type: "too-many-collections", Title: "There are as many collections as there may be",
 		Detail: "Delete a collection that is not needed, or ask the operator to raise --max-collections."},
 	{Err: errTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
@@ -58,26 +59,26 @@ var writeKinds = []web.Kind{
 		Detail: "Correct the properties and send the point again."},
 	{Err: feature.ErrType, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
 		Detail: "Correct the properties and send the point again."},
-	{Err: points.ErrExists, Status: http.StatusPreconditionFailed, Type: "point-exists", Title: "The point is there already",
+	{Err: live.ErrExists, Status: http.StatusPreconditionFailed, Type: "point-exists", Title: "The point is there already",
 		Detail: "Leave out If-None-Match to replace it."},
-	{Err: points.ErrChanged, Status: http.StatusPreconditionFailed, Type: "point-changed", Title: "The point has changed",
+	{Err: live.ErrChanged, Status: http.StatusPreconditionFailed, Type: "point-changed", Title: "The point has changed",
 		Detail: "Read it again and repeat the change with its new ETag."},
-	{Err: points.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Err: live.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, Expected: true},
-	{Err: points.ErrEventsGone, Status: http.StatusGone, Type: "events-gone", Title: "Events after that one are not kept any more",
+	{Err: live.ErrEventsGone, Status: http.StatusGone, Type: "events-gone", Title: "Events after that one are not kept any more",
 		Detail: "Read the points again, and follow events without a last event id."},
 }
 
 // refusal turns the reason why a point or collection was not written into words for the client.
 func refusal(err error) error {
-	if errors.Is(err, points.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
+	if errors.Is(err, live.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
 		cause := cellstore.ErrNoSpace
 		if !errors.Is(err, cause) {
-			cause = points.ErrRefused
+			cause = live.ErrRefused
 		}
 		return endpoint.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
 	}
-	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, points.ErrName} {
+	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, live.ErrName} {
 		detail := feature.DetailOf(err, known)
 		switch {
 		case detail == "" || endpoint.DetailOf(err) != "":
@@ -115,26 +116,26 @@ func (s *Room) mayWrite(c echo.Context, name string) error {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return errReadOnly
 	}
-	if err := points.CheckName(name); err != nil {
+	if err := live.CheckName(name); err != nil {
 		return refusal(err)
 	}
 	return s.CheckScope(c, quota.Scope{Write: true, Collection: name})
 }
 
 // toWrite returns a collection if the sender of the request may write it.
-func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, error) {
+func (s *Room) toWrite(c echo.Context, name string) (*live.Collection, error) {
 	if err := s.mayWrite(c, name); err != nil {
 		return nil, err
 	}
 	l, err := s.live().Find(name)
-	if !errors.Is(err, points.ErrNoCollection) {
+	if !errors.Is(err, live.ErrNoCollection) {
 		return l, err
 	}
 	if s.Views.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
 	}
-	return nil, endpoint.Refuse(points.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
+	return nil, endpoint.Refuse(live.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
 }
 
 // maxBody bounds the body of one write, packed or not, in bytes.
@@ -151,15 +152,15 @@ type creation struct {
 	Attribution string            `json:"attribution"`
 	Licence     string            `json:"licence"`
 	Private     bool              `json:"private"`
-	History     points.Duration   `json:"history"`
-	Events      points.Duration   `json:"events"`
+	History     live.Duration     `json:"history"`
+	Events      live.Duration     `json:"events"`
 	Schema      map[string]string `json:"schema"`
 }
 
 var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
 
 // describing returns the description that would make a collection like a given one.
-func describing(m *points.Meta) *creation {
+func describing(m *live.Meta) *creation {
 	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]string{}}
 	for _, f := range m.Schema {
 		d.Schema[f.Name] = f.Kind.String()
@@ -167,7 +168,7 @@ func describing(m *points.Meta) *creation {
 	return d
 }
 
-func readCreation(name string, body []byte) (m points.Meta, err error) {
+func readCreation(name string, body []byte) (m live.Meta, err error) {
 	var d creation
 	if len(body) > 0 {
 		if err := checkMembers(body, descriptionMembers...); err != nil {
@@ -177,12 +178,12 @@ func readCreation(name string, body []byte) (m points.Meta, err error) {
 			return m, errDescription
 		}
 	}
-	m = points.Meta{
+	m = live.Meta{
 		Name: name, Title: d.Title, Attribution: d.Attribution, Licence: d.Licence,
 		Private: d.Private, History: d.History, Events: d.Events,
 	}
 	if m.Events == 0 {
-		m.Events = points.DefaultEvents
+		m.Events = live.DefaultEvents
 	}
 	var fields []feature.Field
 	for name, text := range d.Schema {
@@ -248,7 +249,7 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 		// Else its first moves would be judged by borders that come later. What fails is tried again.
 		_, _ = fence.Redraw(ctx, made, s.Views)
 	}
-	if errors.Is(err, points.ErrExists) {
+	if errors.Is(err, live.ErrExists) {
 		status, err = http.StatusOK, nil
 		if l := s.live().Collection(m.Name); l == nil || !isAs(l, &m) {
 			err = errDiffers
@@ -283,7 +284,7 @@ func (s *Room) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	if err := json.Unmarshal(body, &patch); err != nil || !utf8.Valid(body) {
 		return errDescription
 	}
-	others, err := l.Describe(c.Request().Context(), func(m *points.Meta) error {
+	others, err := l.Describe(c.Request().Context(), func(m *live.Meta) error {
 		was, err := json.Marshal(describing(m))
 		if err != nil {
 			return err
@@ -340,7 +341,7 @@ func (s *Room) sendDescribed(c echo.Context, status int, name string, others map
 }
 
 // isAs reports whether a collection was made from the description.
-func isAs(l *points.LiveCollection, m *points.Meta) bool {
+func isAs(l *live.Collection, m *live.Meta) bool {
 	was := l.Meta()
 	return was.Title == m.Title && was.Attribution == m.Attribution && was.Licence == m.Licence && was.Private == m.Private &&
 		was.History == m.History && was.Events == m.Events && slices.Equal(l.Declared(), m.Schema)
@@ -369,19 +370,19 @@ func (s *Room) sendNothing(c echo.Context) error {
 }
 
 func (s *Room) putPoint(c echo.Context, q *endpoint.Params) error {
-	return s.writePoint(c, q, points.Put, formFeature)
+	return s.writePoint(c, q, live.Put, formFeature)
 }
 
 func (s *Room) patchPoint(c echo.Context, q *endpoint.Params) error {
-	return s.writePoint(c, q, points.Patch, formPatch)
+	return s.writePoint(c, q, live.Patch, formPatch)
 }
 
 func (s *Room) deletePoint(c echo.Context, q *endpoint.Params) error {
-	return s.writePoint(c, q, points.Delete, 0)
+	return s.writePoint(c, q, live.Delete, 0)
 }
 
 // writePoint answers PUT, PATCH and DELETE /points/{collection}/{id}.
-func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteKind, f form) error {
+func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind live.WriteKind, f form) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -394,12 +395,12 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 	if err := points.CheckID(id); err != nil {
 		return refusal(err)
 	}
-	var w points.Write
+	var w live.Write
 	ignored := ""
 	if err := readConditions(c.Request().Header, kind, &w); err != nil {
 		return err
 	}
-	if kind != points.Delete {
+	if kind != live.Delete {
 		now := l.Now()
 		if err := readLifetime(q, now, &w); err != nil {
 			return err
@@ -422,23 +423,23 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 		}
 	}
 	w.Kind, w.ID = kind, id
-	var outcome [1]points.Outcome
+	var outcome [1]live.Outcome
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
-	if err := l.Write(ctx, []points.Write{w}, outcome[:]); err != nil {
+	if err := l.Write(ctx, []live.Write{w}, outcome[:]); err != nil {
 		return err
 	}
 	if err := outcome[0].Err; err != nil {
 		return refusal(err)
 	}
-	if kind == points.Delete {
+	if kind == live.Delete {
 		return s.sendNothing(c)
 	}
 	return s.sendWritten(c, id, ignored, &outcome[0])
 }
 
 // sendWritten answers with the version of a point, and the member that was ignored.
-func (s *Room) sendWritten(c echo.Context, id, ignored string, o *points.Outcome) error {
+func (s *Room) sendWritten(c echo.Context, id, ignored string, o *live.Outcome) error {
 	status := http.StatusOK
 	if o.Created {
 		status = http.StatusCreated
@@ -464,9 +465,9 @@ func appendIgnored(dst []byte, member string) []byte {
 const otherVersion = -1
 
 // readConditions reads the headers If-Match and If-None-Match.
-func readConditions(h http.Header, kind points.WriteKind, w *points.Write) error {
+func readConditions(h http.Header, kind live.WriteKind, w *live.Write) error {
 	if none := strings.Join(h["If-None-Match"], ","); none != "" {
-		if strings.TrimSpace(none) != "*" || kind != points.Put {
+		if strings.TrimSpace(none) != "*" || kind != live.Put {
 			return refuseCondition("If-None-Match", "Only PUT takes If-None-Match, with the value *: the point must not be there.")
 		}
 		w.IfAbsent = true

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -35,7 +36,7 @@ const (
 // service is the room of collections over a live store.
 type service struct {
 	t       testing.TB
-	live    *points.Live
+	live    *live.Store
 	room    *Room
 	handler http.Handler
 }
@@ -52,7 +53,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := points.OpenLive(t.Context(), store)
+	live, err := live.Open(t.Context(), store, points.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func (s *service) want(w *httptest.ResponseRecorder, status int, typ string) {
 }
 
 // make makes a collection and returns it.
-func (s *service) make(name, description string) *points.LiveCollection {
+func (s *service) make(name, description string) *live.Collection {
 	s.t.Helper()
 	s.want(s.send(rootKey, "PUT", "/points/"+name, description), 201, "")
 	return s.live.Collection(name)
@@ -189,7 +190,7 @@ func TestCollections(t *testing.T) {
 	const description = `{"title":"Shops","licence":"CC0","private":true,"history":"720h","schema":{"price":"number","open":"boolean"}}`
 	l := s.make("shops", description)
 	m := l.Meta()
-	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != points.DefaultEvents || len(l.Declared()) != 2 {
+	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != live.DefaultEvents || len(l.Declared()) != 2 {
 		t.Errorf("made as %+v", m)
 	}
 	s.want(s.send(rootKey, "PUT", "/points/shops/x", pointFeature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")
@@ -373,7 +374,7 @@ func FuzzReadChange(f *testing.F) {
 	f.Add(`{"id":1e2,"patch":{"geometry":{"type":"Point","coordinates":[1,2,3]},"ttl":5,"properties":{"a":null}}}`)
 	f.Add(` { "i\u0064" : "x\ud800" , "patch" : { "expires" : null } } `)
 	f.Fuzz(func(t *testing.T, text string) {
-		var w points.Write
+		var w live.Write
 		if _, err := readChange([]byte(text), formLine, built, &w); err != nil {
 			return
 		}
@@ -385,7 +386,7 @@ func FuzzReadChange(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			t.Errorf("%q was read as %+v", text, w)
 		}
-		if w.Kind == points.Put && points.CheckPosition(w.Lat, w.Lon) != nil || points.CheckID(w.ID) != nil {
+		if w.Kind == live.Put && points.CheckPosition(w.Lat, w.Lon) != nil || points.CheckID(w.ID) != nil {
 			t.Errorf("%q was read as %+v", text, w)
 		}
 	})
@@ -396,7 +397,7 @@ func BenchmarkReadChange(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var w points.Write
+		var w live.Write
 		if _, err := readChange(text, formLine, built, &w); err != nil {
 			b.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -114,7 +115,7 @@ type Reader struct {
 }
 
 // Begin reads the events of a set after a given one.
-func Begin(set *fence.Set, live *points.LiveCollection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
+func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r

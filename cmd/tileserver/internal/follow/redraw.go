@@ -9,7 +9,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/fence"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // Redraws has live collections tell when published boundaries redraw borders around their points,
 // until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
-func Redraws(ctx context.Context, live *points.Live, views *ask.Views, log *slog.Logger) {
+func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// The generation by which all points are judged is held: when another one takes its place, it is needed for
@@ -32,12 +32,12 @@ func Redraws(ctx context.Context, live *points.Live, views *ask.Views, log *slog
 	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
 		serving, failed := ask.Pin(views.Boundaries), false
-		for todo := live.Collections(); len(todo) > 0 && ctx.Err() == nil; {
-			todo = slices.DeleteFunc(todo, func(c *points.LiveCollection) bool {
+		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
+			todo = slices.DeleteFunc(todo, func(c *live.Collection) bool {
 				step, cancel := context.WithTimeout(ctx, redrawStep)
 				defer cancel()
 				done, err := fence.Redraw(step, c, views)
-				if err == nil || errors.Is(err, points.ErrClosed) || ctx.Err() != nil {
+				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}
 				failed = failed || !errors.Is(err, fence.ErrUntold)

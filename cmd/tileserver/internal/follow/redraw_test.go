@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -38,15 +39,15 @@ func (t *text) String() string {
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.Fixed[ask.Boundaries](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
-	live := must.Get(points.OpenLive(t.Context(), buildtest.Store(t))).In(t)
-	must.Close(t, live)
-	first := must.Get(live.Create(t.Context(), points.Meta{Name: "first"})).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	must.Close(t, store)
+	first := must.Get(store.Create(t.Context(), live.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var log text
 	var ended sync.WaitGroup
-	ended.Go(func() { Redraws(ctx, live, views, slog.New(slog.NewTextHandler(&log, nil))) })
-	second := must.Get(live.Create(t.Context(), points.Meta{Name: "second"})).In(t)
-	for _, c := range []*points.LiveCollection{first, second} {
+	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	second := must.Get(store.Create(t.Context(), live.Meta{Name: "second"})).In(t)
+	for _, c := range []*live.Collection{first, second} {
 		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
 			time.Sleep(time.Millisecond)
 		}
@@ -58,7 +59,7 @@ func TestRedraws(t *testing.T) {
 	}
 	must.Do(t, boundaries.Close())
 	ctx, cancel = context.WithCancel(t.Context())
-	ended.Go(func() { Redraws(ctx, live, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	for log.String() == "" {
 		time.Sleep(time.Millisecond)
 	}

@@ -8,22 +8,22 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Filters of OGC API and those of lists mean the same of lists of values, members of objects and null.
 func TestFiltersAgree(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
-	var writes []points.Write
+	var writes []live.Write
 	for i, properties := range []string{
 		`{"name":"N0","tags":["wifi","vegan"],"address":{"city":"Bern","zip":3000},"n":1}`,
 		`{"name":"N1","tags":["wifi"],"address":{"city":"Bern"},"n":null}`,
 		`{"name":"N2","tags":["dogs"],"address":{"city":"Basel"}}`,
 		`{"name":"N3","tags":[],"address.city":"Bern"}`,
 	} {
-		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprintf("n%d", i), Lat: 47, Lon: 8, Properties: []byte(properties)})
+		writes = append(writes, live.Write{Kind: live.Put, ID: fmt.Sprintf("n%d", i), Lat: 47, Lon: 8, Properties: []byte(properties)})
 	}
-	if err := cars.Write(t.Context(), writes, make([]points.Outcome, len(writes))); err != nil {
+	if err := cars.Write(t.Context(), writes, make([]live.Outcome, len(writes))); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(request string) (answer struct {

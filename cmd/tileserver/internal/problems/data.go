@@ -8,6 +8,7 @@ import (
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/places/stations"
 	"quadrille/tiles"
@@ -47,7 +48,7 @@ var (
 			Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
 	}
 	Points = []web.Kind{
-		{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
+		{Err: live.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 			Detail: "Use one of the collections that /points lists."},
 		{Err: points.ErrNoCluster, Status: http.StatusNotFound, Type: "cluster-not-found", Title: "There is no such cluster",
 			Detail: "Ask the tile again, and use a cluster_id of it; points may have moved, or have been published anew."},

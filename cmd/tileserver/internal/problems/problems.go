@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/places/points"
+	"quadrille/places/live"
 	"quadrille/tiles"
 )
 
@@ -22,13 +22,13 @@ import (
 var Kinds = []web.Kind{
 	{Order: -1, Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
 		Detail: "Wait for the time that Retry-After gives, then send the request again.", Retry: true},
-	{Order: -1, Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
+	{Order: -1, Err: live.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
 		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
-	{Order: -1, Err: points.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
+	{Order: -1, Err: live.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
 		Detail: "The collection cannot be read for the moment. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
 	{Order: -1, Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
 		Detail: "Nothing was written. Try again later: writes are taken by themselves once there is room on the disk.", Retry: true, Expected: true},
-	{Order: -1, Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
+	{Order: -1, Err: live.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
 		Detail: "Nothing was written. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
 	{Order: -1, Err: ask.ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},

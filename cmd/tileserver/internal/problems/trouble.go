@@ -5,7 +5,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // Trouble is what keeps something that the server writes from being read or written.
@@ -31,13 +31,13 @@ func NewTrouble(store, collection string, err error) Trouble {
 	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
 		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}
 	switch {
-	case errors.Is(err, points.ErrDamaged):
+	case errors.Is(err, live.ErrDamaged):
 		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
 	case errors.Is(err, cellstore.ErrLayout):
 		t.Detail = "Another version of the program wrote what is stored, which is left as it is. Update the program, or start the one that wrote it."
 	case cellstore.IsShortage(err):
 		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the limit of open files, such as by LimitNOFILE=, if it lasts."
-	case errors.Is(err, points.ErrUnreadable):
+	case errors.Is(err, live.ErrUnreadable):
 		t.Detail = "The collection cannot be read; the log says why. It is served by itself once it can be."
 	case errors.Is(err, cellstore.ErrCorrupt):
 		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."

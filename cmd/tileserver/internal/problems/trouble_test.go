@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // The operator is told what to do, by what a store says of its trouble.
@@ -17,9 +17,9 @@ func TestNewTrouble(t *testing.T) {
 		state, says string
 	}{
 		{errors.New("any"), TroubleFailing, "refuses writes"},
-		{points.ErrDamaged, TroubleDamaged, "tileserver live repair"},
+		{live.ErrDamaged, TroubleDamaged, "tileserver live repair"},
 		{cellstore.ErrLayout, TroubleFailing, "Update the program"},
-		{points.ErrUnreadable, TroubleFailing, "cannot be read"},
+		{live.ErrUnreadable, TroubleFailing, "cannot be read"},
 		{cellstore.ErrCorrupt, TroubleDamaged, "--usage"},
 		{cellstore.ErrNoSpace, TroubleFull, "Make room"},
 	} {

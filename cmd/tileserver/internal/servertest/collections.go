@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -85,7 +86,7 @@ func hostile(yield func(points.Point) bool) {
 
 // NewCollections is the toy world with collections: shops and secret, which is private,
 // are published, cars takes writes.
-func NewCollections(t *testing.T) (w *World, cars *points.LiveCollection) {
+func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 	t.Helper()
 	w = NewWorld(t)
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)
@@ -110,7 +111,7 @@ func NewCollections(t *testing.T) (w *World, cars *points.LiveCollection) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Config.Collections.Live, err = points.OpenLive(t.Context(), store); err != nil {
+	if w.Config.Collections.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -118,7 +119,7 @@ func NewCollections(t *testing.T) (w *World, cars *points.LiveCollection) {
 			t.Error(err)
 		}
 	})
-	if cars, err = w.Config.Collections.Live.Create(t.Context(), points.Meta{Name: "cars"}); err != nil {
+	if cars, err = w.Config.Collections.Live.Create(t.Context(), live.Meta{Name: "cars"}); err != nil {
 		t.Fatal(err)
 	}
 	Drive(t, cars, "one", 1, 20)
@@ -127,10 +128,10 @@ func NewCollections(t *testing.T) (w *World, cars *points.LiveCollection) {
 	return w, cars
 }
 
-func Drive(t *testing.T, cars *points.LiveCollection, id string, lat, lon float64) {
+func Drive(t *testing.T, cars *live.Collection, id string, lat, lon float64) {
 	t.Helper()
-	write := []points.Write{{Kind: points.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte(`{"speed":3.5}`)}}
-	if err := cars.Write(context.Background(), write, make([]points.Outcome, 1)); err != nil {
+	write := []live.Write{{Kind: live.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte(`{"speed":3.5}`)}}
+	if err := cars.Write(context.Background(), write, make([]live.Outcome, 1)); err != nil {
 		t.Fatal(err)
 	}
 }

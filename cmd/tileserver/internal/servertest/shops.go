@@ -10,6 +10,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/webhook"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -17,7 +18,7 @@ import (
 type Shops struct {
 	*World
 	Published *dataset.Live[ask.Collection]
-	Live      *points.Live
+	Live      *live.Store
 	Composed  *httpapi.Server
 }
 
@@ -43,7 +44,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Live, err = points.OpenLive(t.Context(), store); err != nil {
+	if w.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -53,14 +54,14 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 			}
 		}
 	})
-	for _, meta := range []points.Meta{{Name: "drivers", Title: "Drivers", History: points.Duration(24 * time.Hour)}, {Name: "secret", Private: true}} {
+	for _, meta := range []live.Meta{{Name: "drivers", Title: "Drivers", History: live.Duration(24 * time.Hour)}, {Name: "secret", Private: true}} {
 		l, err := w.Live.Create(t.Context(), meta)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.Write(l,
-			points.Write{ID: "d-1", Lat: 48, Lon: 6, Properties: []byte(`{"name":"Ann","price":3,"category":"cafe"}`)},
-			points.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
+			live.Write{ID: "d-1", Lat: 48, Lon: 6, Properties: []byte(`{"name":"Ann","price":3,"category":"cafe"}`)},
+			live.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
 	}
 	w.Config.Collections = &ask.Collections{Live: w.Live}
 	w.Config.Collections.Follow(toyworld.Shops, w.Published)
@@ -79,9 +80,9 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	return w
 }
 
-func (w *Shops) Write(l *points.LiveCollection, writes ...points.Write) {
+func (w *Shops) Write(l *live.Collection, writes ...live.Write) {
 	w.T.Helper()
-	outcomes := make([]points.Outcome, len(writes))
+	outcomes := make([]live.Outcome, len(writes))
 	if err := l.Write(w.T.Context(), writes, outcomes); err != nil {
 		w.T.Fatal(err)
 	}

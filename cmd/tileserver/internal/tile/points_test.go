@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/internal/testrace"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -295,7 +296,7 @@ func TestStyleWhileCollectionsGo(t *testing.T) {
 				return
 			default:
 			}
-			if _, err = w.Config.Collections.Live.Create(context.Background(), points.Meta{Name: "brief"}); err == nil {
+			if _, err = w.Config.Collections.Live.Create(context.Background(), live.Meta{Name: "brief"}); err == nil {
 				err = w.Config.Collections.Live.Drop(context.Background(), "brief")
 			}
 		}
@@ -335,33 +336,33 @@ func TestDamagedPrivateCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := points.OpenLive(t.Context(), store)
+	hidden, err := live.Open(t.Context(), store, points.Live)
 	if err == nil {
-		_, err = live.Create(t.Context(), points.Meta{Name: "hidden", Private: true})
+		_, err = hidden.Create(t.Context(), live.Meta{Name: "hidden", Private: true})
 	}
-	if err = errors.Join(err, live.Close()); err != nil {
+	if err = errors.Join(err, hidden.Close()); err != nil {
 		t.Fatal(err)
 	}
-	table, err := store.Table(t.Context(), points.LiveTable("hidden"))
+	table, err := store.Table(t.Context(), points.Live.Table("hidden"))
 	if err == nil {
 		err = table.Apply(t.Context(), cellstore.Mutation{Row: []byte("p"), Ops: []cellstore.Op{cellstore.Put("point", nil, []byte("spoiled"))}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if live, err = points.OpenLive(t.Context(), store); err != nil || len(live.Troubles()) != 1 || !live.Troubles()[0].Private {
-		t.Fatal(err, live.Troubles())
+	if hidden, err = live.Open(t.Context(), store, points.Live); err != nil || len(hidden.Troubles()) != 1 || !hidden.Troubles()[0].Private {
+		t.Fatal(err, hidden.Troubles())
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(live.Close(), store.Close()); err != nil {
+		if err := errors.Join(hidden.Close(), store.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	w.Config.Collections.Live = live
+	w.Config.Collections.Live = hidden
 	for _, path := range []string{"/points/%s", "/points/%s/nearby?lat=1&lon=1", "/points/%s/events", "/ogc/collections/points:%s", "/ogc/collections/points:%s/items", "/ogc/collections/points:%s/tiles", "/ogc/tiles/WebMercatorQuad/0/0/0?collections=points:%s", "/tiles/points:%s/0/0/0.mvt", "/tiles/points:%s.json"} {
-		hidden, never := w.Get(fmt.Sprintf(path, "hidden")), w.Get(fmt.Sprintf(path, "never0"))
-		if got, want := strings.ReplaceAll(servertest.Body(t, hidden), "hidden", "never0"), servertest.Body(t, never); hidden.StatusCode != never.StatusCode || got != want || strings.Contains(got, "secret") {
-			t.Errorf("%s: %d %s, want %d %s", path, hidden.StatusCode, got, never.StatusCode, want)
+		known, never := w.Get(fmt.Sprintf(path, "hidden")), w.Get(fmt.Sprintf(path, "never0"))
+		if got, want := strings.ReplaceAll(servertest.Body(t, known), "hidden", "never0"), servertest.Body(t, never); known.StatusCode != never.StatusCode || got != want || strings.Contains(got, "secret") {
+			t.Errorf("%s: %d %s, want %d %s", path, known.StatusCode, got, never.StatusCode, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/internal/jsontext"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -46,7 +46,7 @@ func (h *hook) run() {
 	defer h.cut()
 	defer h.end()
 	for !h.stored.Disabled {
-		var gone *points.EventsGoneError
+		var gone *live.EventsGoneError
 		b, err := h.gather()
 		switch {
 		case len(b.events) > 0: // an error behind these events will come again
@@ -54,7 +54,7 @@ func (h *hook) run() {
 				h.settle()
 				return
 			}
-		case h.ctx.Err() != nil, errors.Is(err, points.ErrClosed):
+		case h.ctx.Err() != nil, errors.Is(err, live.ErrClosed):
 			h.settle()
 			return
 		case errors.As(err, &gone):
@@ -77,7 +77,7 @@ func (h *hook) gather() (b batch, err error) {
 		select {
 		case <-from.Changed():
 		case <-h.live.Done():
-			return b, points.ErrClosed
+			return b, live.ErrClosed
 		case <-ctx.Done():
 			return b, ctx.Err()
 		}
@@ -125,7 +125,7 @@ func (h *hook) settle() {
 	if !h.dirty {
 		return
 	}
-	if err := h.save(cellstore.Sync); err != nil && !errors.Is(err, points.ErrClosed) {
+	if err := h.save(cellstore.Sync); err != nil && !errors.Is(err, live.ErrClosed) {
 		h.log().Error("the position of a hook cannot be saved; it will repeat some events", "error", err)
 	}
 }

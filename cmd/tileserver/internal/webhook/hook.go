@@ -17,7 +17,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/follow"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	// MaxURL bounds the bytes of the address of a hook.
 	MaxURL         = 2000
 	secretBytes    = 32
-	defaultOverlap = points.Duration(24 * time.Hour)
-	maxOverlap     = points.Duration(30 * 24 * time.Hour)
+	defaultOverlap = live.Duration(24 * time.Hour)
+	maxOverlap     = live.Duration(30 * 24 * time.Hour)
 	// maxEarlier bounds the earlier secrets of a hook, whose signatures go into one header.
 	maxEarlier = 4
 )
@@ -41,7 +41,7 @@ type Definition struct {
 	BBox   []string `json:"bbox,omitempty"`
 	// Overlap is for how long the secret of a replaced hook signs beside the new one; nil
 	// means a day. It concerns one Put, and is not kept.
-	Overlap *points.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
+	Overlap *live.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
 // Loss says that events were passed over because they were no longer kept.
@@ -87,7 +87,7 @@ type earlier struct {
 
 // rotate gives the hook a new secret. The secrets of the hook that it replaces go on signing
 // for some time.
-func (s *stored) rotate(was *stored, now time.Time, overlap points.Duration) {
+func (s *stored) rotate(was *stored, now time.Time, overlap live.Duration) {
 	s.Secret = make([]byte, secretBytes)
 	_, _ = rand.Read(s.Secret) // never fails
 	if was == nil || overlap == 0 {
@@ -108,7 +108,7 @@ func (s *stored) secret() string { return "whsec_" + base64.StdEncoding.EncodeTo
 // hook is a hook in service. Its goroutine alone changes stored, and holds mu for it.
 type hook struct {
 	s      *Sender
-	live   *points.LiveCollection
+	live   *live.Collection
 	name   string
 	fences fence.Set
 
@@ -199,8 +199,8 @@ func (s *Sender) check(name string, d *Definition) error {
 		return endpoint.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
 	}
 	refuse := func(detail string) error { return endpoint.Refuse(ErrBad, "url", detail) }
-	if points.CheckName(name) != nil {
-		return endpoint.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
+	if live.CheckName(name) != nil {
+		return endpoint.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(live.MaxName)+" in all.")
 	}
 	if d.URL == "" || len(d.URL) > MaxURL {
 		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")

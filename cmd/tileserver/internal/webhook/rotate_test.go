@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // rotated is a request of a hook that was replaced, and the secrets of before and after.
@@ -23,7 +23,7 @@ type rotated struct {
 }
 
 // rotate replaces a hook and returns its next request.
-func rotate(t *testing.T, overlap *points.Duration) rotated {
+func rotate(t *testing.T, overlap *live.Duration) rotated {
 	t.Helper()
 	asked := make(chan rotated, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
@@ -63,7 +63,7 @@ func TestSecretIsRotated(t *testing.T) {
 	if got, want := r.header.Get("webhook-signature"), r.signedWith(t, r.isNow)+" "+r.signedWith(t, r.was); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	r = rotate(t, new(points.Duration))
+	r = rotate(t, new(live.Duration))
 	if got, want := r.header.Get("webhook-signature"), r.signedWith(t, r.isNow); got != want {
 		t.Errorf("without an overlap: %s, want %s", got, want)
 	}
@@ -72,7 +72,7 @@ func TestSecretIsRotated(t *testing.T) {
 	now := l.Now()
 	for i := range 7 {
 		before := h.stored
-		h.stored.rotate(&before, now.Add(-time.Duration(i)*time.Second), points.Duration(4*time.Second))
+		h.stored.rotate(&before, now.Add(-time.Duration(i)*time.Second), live.Duration(4*time.Second))
 	}
 	if got := len(strings.Fields(h.signatures("id", "1", nil))); len(h.stored.Earlier) != maxEarlier || got != 2 {
 		t.Errorf("%d earlier secrets, %d signatures", len(h.stored.Earlier), got)

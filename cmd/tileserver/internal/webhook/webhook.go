@@ -23,7 +23,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/places/points"
+	"quadrille/places/live"
 )
 
 // MaxHooks bounds the hooks of a collection.
@@ -41,7 +41,7 @@ var (
 
 // Config says how events are sent.
 type Config struct {
-	Live  *points.Live
+	Live  *live.Store
 	Views *ask.Views // by which fences are judged
 	// Processors lets fences take turns on the processors with requests. All hooks count
 	// as one client. Nil means all processors of the machine.
@@ -72,7 +72,7 @@ type Sender struct {
 	changing sync.Mutex // held by whoever loads, makes, replaces or removes hooks
 	mu       sync.Mutex
 	closed   bool
-	hooks    map[*points.LiveCollection]map[string]*hook // of collections whose hooks are known
+	hooks    map[*live.Collection]map[string]*hook // of collections whose hooks are known
 }
 
 // Start begins to send the events of the hooks that collections have, until ctx ends or
@@ -90,7 +90,7 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}}
+	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*live.Collection]map[string]*hook{}}
 	s.ctx, s.end = context.WithCancel(ctx)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.hard = hard
@@ -101,7 +101,7 @@ func Start(ctx context.Context, cfg Config) *Sender {
 }
 
 // loadLater loads the hooks of collections that are opened later, or could not be read.
-func (s *Sender) loadLater(failing map[*points.LiveCollection]bool) {
+func (s *Sender) loadLater(failing map[*live.Collection]bool) {
 	tick := time.NewTicker(s.FirstRetry)
 	defer tick.Stop()
 	for {
@@ -116,11 +116,11 @@ func (s *Sender) loadLater(failing map[*points.LiveCollection]bool) {
 
 // loadAll loads the hooks of all collections, and returns those it could not load. was are
 // those that could not be loaded before.
-func (s *Sender) loadAll(was map[*points.LiveCollection]bool) map[*points.LiveCollection]bool {
-	failing := map[*points.LiveCollection]bool{}
+func (s *Sender) loadAll(was map[*live.Collection]bool) map[*live.Collection]bool {
+	failing := map[*live.Collection]bool{}
 	for _, l := range s.Live.Collections() {
 		err := s.load(l)
-		if err == nil || errors.Is(err, points.ErrClosed) || s.ctx.Err() != nil {
+		if err == nil || errors.Is(err, live.ErrClosed) || s.ctx.Err() != nil {
 			continue
 		}
 		if failing[l] = true; !was[l] {
@@ -132,7 +132,7 @@ func (s *Sender) loadAll(was map[*points.LiveCollection]bool) map[*points.LiveCo
 
 // load takes the hooks that a collection has into service, unless they are already. The
 // error matches errUnread.
-func (s *Sender) load(l *points.LiveCollection) error {
+func (s *Sender) load(l *live.Collection) error {
 	if s.known(l) {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s *Sender) load(l *points.LiveCollection) error {
 }
 
 // known reports whether the hooks of a collection are known.
-func (s *Sender) known(l *points.LiveCollection) bool {
+func (s *Sender) known(l *live.Collection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hooks[l] != nil
@@ -183,7 +183,7 @@ func (s *Sender) Close() {
 }
 
 // begin takes hooks of a collection into service.
-func (s *Sender) begin(l *points.LiveCollection, hooks ...*hook) {
+func (s *Sender) begin(l *live.Collection, hooks ...*hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.hooks[l]
@@ -210,7 +210,7 @@ func (h *hook) init() {
 }
 
 // watch lets go of the hooks of a collection that is dropped.
-func (s *Sender) watch(l *points.LiveCollection) {
+func (s *Sender) watch(l *live.Collection) {
 	select {
 	case <-s.ctx.Done():
 	case <-l.Done():
@@ -224,7 +224,7 @@ func (s *Sender) watch(l *points.LiveCollection) {
 	}
 }
 
-func (s *Sender) find(l *points.LiveCollection, name string) (h *hook, all int) {
+func (s *Sender) find(l *live.Collection, name string) (h *hook, all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hooks[l][name], len(s.hooks[l])
@@ -235,7 +235,7 @@ func (s *Sender) find(l *points.LiveCollection, name string) (h *hook, all int) 
 // each time. For Overlap after a replacement the earlier secret signs beside it. Errors
 // match ErrBad, ErrTooMany, those of parameters or of regions, or are those of the
 // collection.
-func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string, d Definition) (st State, isNew bool, err error) {
+func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
 		return st, false, err
 	}
@@ -292,7 +292,7 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 
 // List returns the hooks of a collection by their names. The error is the reason why
 // they cannot be read.
-func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
+func (s *Sender) List(l *live.Collection) ([]State, error) {
 	if err := s.load(l); err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
 
 // Get returns a hook. The error matches ErrNone, or is that of a collection whose hooks
 // cannot be read.
-func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
+func (s *Sender) Get(l *live.Collection, name string) (State, error) {
 	if err := s.load(l); err != nil {
 		return State{}, err
 	}
@@ -320,7 +320,7 @@ func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
 }
 
 // Delete removes a hook. Errors match ErrNone or are those of the collection.
-func (s *Sender) Delete(ctx context.Context, l *points.LiveCollection, name string) error {
+func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) error {
 	if err := s.load(l); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/testseed"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -76,19 +77,19 @@ func openStore(t *testing.T, dir string) *failingStore {
 	return &failingStore{Store: store}
 }
 
-func openLive(t *testing.T, dir string) (*points.Live, func()) {
+func openLive(t *testing.T, dir string) (*live.Store, func()) {
 	t.Helper()
 	return openLiveOf(t, openStore(t, dir))
 }
 
-func openLiveOf(t *testing.T, store *failingStore) (*points.Live, func()) {
+func openLiveOf(t *testing.T, store *failingStore) (*live.Store, func()) {
 	t.Helper()
-	live, err := points.OpenLive(t.Context(), store)
+	opened, err := live.Open(t.Context(), store, points.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live, sync.OnceFunc(func() {
-		if err := live.Close(); err != nil {
+	return opened, sync.OnceFunc(func() {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := store.Close(); err != nil {
@@ -97,15 +98,15 @@ func openLiveOf(t *testing.T, store *failingStore) (*points.Live, func()) {
 	})
 }
 
-func newCollection(t *testing.T, events time.Duration) (*points.Live, *points.LiveCollection) {
+func newCollection(t *testing.T, events time.Duration) (*live.Store, *live.Collection) {
 	t.Helper()
-	live, shut := openLive(t, t.TempDir())
+	store, shut := openLive(t, t.TempDir())
 	t.Cleanup(shut)
-	l, err := live.Create(t.Context(), points.Meta{Name: "taxis", Events: points.Duration(events)})
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis", Events: live.Duration(events)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live, l
+	return store, l
 }
 
 func start(t *testing.T, cfg Config) *Sender {
@@ -116,7 +117,7 @@ func start(t *testing.T, cfg Config) *Sender {
 	return s
 }
 
-func put(t *testing.T, s *Sender, l *points.LiveCollection, name string, d Definition) State {
+func put(t *testing.T, s *Sender, l *live.Collection, name string, d Definition) State {
 	t.Helper()
 	st, _, err := s.Put(t.Context(), l, name, d)
 	if err != nil {
@@ -125,10 +126,10 @@ func put(t *testing.T, s *Sender, l *points.LiveCollection, name string, d Defin
 	return st
 }
 
-func move(t *testing.T, l *points.LiveCollection, id string, lat, lon float64) {
+func move(t *testing.T, l *live.Collection, id string, lat, lon float64) {
 	t.Helper()
-	var o [1]points.Outcome
-	err := l.Write(context.Background(), []points.Write{{Kind: points.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte("{}")}}, o[:])
+	var o [1]live.Outcome
+	err := l.Write(context.Background(), []live.Write{{Kind: live.Put, ID: id, Lat: lat, Lon: lon, Properties: []byte("{}")}}, o[:])
 	if err != nil || o[0].Err != nil {
 		t.Error(err, o[0].Err)
 	}
@@ -221,7 +222,7 @@ func (r *receiver) once() (list []sent) {
 	return list
 }
 
-func (r *receiver) hook(t *testing.T, s *Sender, l *points.LiveCollection, name string, d Definition) State {
+func (r *receiver) hook(t *testing.T, s *Sender, l *live.Collection, name string, d Definition) State {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock() // a request waits for the secret
@@ -254,13 +255,13 @@ func TestRestarts(t *testing.T) {
 	all := receive(t, unreliable())
 	box := receive(t, unreliable())
 	dir := t.TempDir()
-	live, shut := openLive(t, dir)
+	store, shut := openLive(t, dir)
 	t.Cleanup(func() { shut() })
-	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: store, Private: true})
 	all.hook(t, s, l, "all", Definition{})
 	box.hook(t, s, l, "box", Definition{BBox: []string{"0,0,10,10"}, Within: []string{"20,20,1000", "-20,-20,1000"}})
 	const rounds, moves = 20, 60
@@ -281,14 +282,14 @@ func TestRestarts(t *testing.T) {
 			wg.Wait()
 			s.Close()
 			shut()
-			live, shut = openLive(t, dir)
-			l = live.Collection("taxis")
+			store, shut = openLive(t, dir)
+			l = store.Collection("taxis")
 		} else {
 			before := len(box.once())
 			until(t, "events come", func() bool { return len(box.once()) > before || len(all.once()) == (round+1)*moves })
 			s.Close()
 		}
-		s = start(t, Config{Live: live, Private: true})
+		s = start(t, Config{Live: store, Private: true})
 		wg.Wait()
 	}
 	for name, r := range map[string]*receiver{"all": all, "box": box} {
@@ -313,7 +314,7 @@ func TestRestarts(t *testing.T) {
 
 // A move that crosses more fences than a request has events goes on in the next one.
 func TestManyCrossings(t *testing.T) {
-	live, l := newCollection(t, 0)
+	store, l := newCollection(t, 0)
 	var failing atomic.Bool
 	failing.Store(true)
 	r := receive(t, func(w http.ResponseWriter, n int) bool {
@@ -322,7 +323,7 @@ func TestManyCrossings(t *testing.T) {
 		}
 		return !failing.Load()
 	})
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: store, Private: true})
 	var d Definition
 	for i := range 80 {
 		d.Within = append(d.Within, fmt.Sprintf("%d,10,1000", i%2*20))
@@ -348,7 +349,7 @@ func TestManyCrossings(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	live, l := newCollection(t, 0)
+	store, l := newCollection(t, 0)
 	var gone atomic.Bool
 	gone.Store(true)
 	r := receive(t, func(w http.ResponseWriter, n int) bool {
@@ -357,12 +358,12 @@ func TestGone(t *testing.T) {
 		}
 		return !gone.Load()
 	})
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: store, Private: true})
 	created := r.hook(t, s, l, "h", Definition{}).Created
 	move(t, l, "a", 1, 1)
 	until(t, "the hook is disabled", func() bool { st, _ := s.Get(l, "h"); return st.Disabled })
 	s.Close()
-	s = start(t, Config{Live: live, Private: true})
+	s = start(t, Config{Live: store, Private: true})
 	if st, err := s.Get(l, "h"); err != nil || !st.Disabled {
 		t.Errorf("%+v: %v", st, err)
 	}
@@ -389,7 +390,7 @@ func TestGone(t *testing.T) {
 
 // Events that are not kept any more are passed over, and the state says so.
 func TestLost(t *testing.T) {
-	live, l := newCollection(t, time.Second)
+	store, l := newCollection(t, time.Second)
 	var failing atomic.Bool
 	failing.Store(true)
 	r := receive(t, func(w http.ResponseWriter, n int) bool {
@@ -398,7 +399,7 @@ func TestLost(t *testing.T) {
 		}
 		return !failing.Load()
 	})
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: store, Private: true})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "old", 1, 1)
 	until(t, "it is lost", func() bool { st, _ := s.Get(l, "h"); return st.Lost != nil })
@@ -420,20 +421,20 @@ func TestLost(t *testing.T) {
 
 // A collection takes its hooks with it, and one of the same name begins without.
 func TestDrop(t *testing.T) {
-	live, l := newCollection(t, 0)
-	s := start(t, Config{Live: live, Private: true})
+	store, l := newCollection(t, 0)
+	s := start(t, Config{Live: store, Private: true})
 	r := receive(t, func(w http.ResponseWriter, n int) bool { w.WriteHeader(500); return false })
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
 	until(t, "it fails", func() bool { st, _ := s.Get(l, "h"); return st.Failures > 0 })
-	if err := live.Drop(t.Context(), "taxis"); err != nil {
+	if err := store.Drop(t.Context(), "taxis"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the hooks have gone", func() bool { _, err := s.List(l); return errors.Is(err, points.ErrClosed) })
+	until(t, "the hooks have gone", func() bool { _, err := s.List(l); return errors.Is(err, live.ErrClosed) })
 	if _, _, err := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL}); err == nil {
 		t.Error("a dropped collection takes hooks")
 	}
-	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis"})
 	if list, lerr := s.List(l); err != nil || lerr != nil || len(list) != 0 {
 		t.Error(list, err, lerr)
 	}
@@ -441,7 +442,7 @@ func TestDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = start(t, Config{Live: live, Private: true})
+	s = start(t, Config{Live: store, Private: true})
 	if st, err := s.Get(l, "broken"); err != nil || !st.Disabled || !strings.Contains(st.Error, "PUT it again") {
 		t.Errorf("a hook that cannot be read: %+v, %v", st, err)
 	}
@@ -495,7 +496,7 @@ func TestHostileReceivers(t *testing.T) {
 		}, "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live, l := newCollection(t, 0)
+			store, l := newCollection(t, 0)
 			asked := make(chan bool, 100)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				select {
@@ -505,7 +506,7 @@ func TestHostileReceivers(t *testing.T) {
 				tt.answer(w, r)
 			}))
 			t.Cleanup(server.Close)
-			s := start(t, Config{Live: live, Private: true})
+			s := start(t, Config{Live: store, Private: true})
 			put(t, s, l, "h", Definition{URL: server.URL})
 			move(t, l, "a", 1, 1)
 			<-asked
@@ -523,7 +524,7 @@ func TestHostileReceivers(t *testing.T) {
 // A request that runs when the server ends may end, and what it has brought is not sent
 // again.
 func TestGrace(t *testing.T) {
-	live, l := newCollection(t, 0)
+	store, l := newCollection(t, 0)
 	running, end := make(chan bool), make(chan bool)
 	r := receive(t, func(_ http.ResponseWriter, n int) bool {
 		if n == 1 {
@@ -532,7 +533,7 @@ func TestGrace(t *testing.T) {
 		}
 		return true
 	})
-	s := start(t, Config{Live: live, Private: true, Grace: time.Hour})
+	s := start(t, Config{Live: store, Private: true, Grace: time.Hour})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
 	<-running
@@ -541,7 +542,7 @@ func TestGrace(t *testing.T) {
 	<-s.ctx.Done()
 	end <- true
 	<-closed
-	s = start(t, Config{Live: live, Private: true})
+	s = start(t, Config{Live: store, Private: true})
 	move(t, l, "b", 1, 1)
 	until(t, "the next one has come", func() bool { return len(r.once()) == 2 })
 	if len(r.taken) != 2 {
@@ -564,24 +565,24 @@ func TestRetryAfter(t *testing.T) {
 // where the collection could not be opened at the start, and where only they could not.
 func TestUnreadHooks(t *testing.T) {
 	dir := t.TempDir()
-	live, shut := openLive(t, dir)
-	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	store, shut := openLive(t, dir)
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: store, Private: true})
 	r := receive(t, nil)
 	r.hook(t, s, l, "h", Definition{})
 	s.Close()
 	shut()
 	for n, late := range []bool{true, false} {
-		store := openStore(t, dir)
-		store.fails.Store(late)
-		live, shut := openLiveOf(t, store)
-		store.fails.Store(true)
-		s := start(t, Config{Live: live, Private: true})
+		disk := openStore(t, dir)
+		disk.fails.Store(late)
+		store, shut := openLiveOf(t, disk)
+		disk.fails.Store(true)
+		s := start(t, Config{Live: store, Private: true})
 		if !late {
-			l := live.Collection("taxis")
+			l := store.Collection("taxis")
 			_, got := s.Get(l, "h")
 			_, _, made := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
 			_, listed := s.List(l)
@@ -591,9 +592,9 @@ func TestUnreadHooks(t *testing.T) {
 				}
 			}
 		}
-		store.fails.Store(false)
-		until(t, "the collection is served", func() bool { return live.Collection("taxis") != nil })
-		l := live.Collection("taxis")
+		disk.fails.Store(false)
+		until(t, "the collection is served", func() bool { return store.Collection("taxis") != nil })
+		l := store.Collection("taxis")
 		if late {
 			if _, err := s.Get(l, "h"); err != nil {
 				t.Error(err)
@@ -616,20 +617,20 @@ func TestUnreadHooks(t *testing.T) {
 // Where the disk refuses to keep what a hook has delivered, that is kept when the hook ends.
 func TestDeliveredWhileRefused(t *testing.T) {
 	dir := t.TempDir()
-	store := openStore(t, dir)
-	live, shut := openLiveOf(t, store)
-	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	disk := openStore(t, dir)
+	store, shut := openLiveOf(t, disk)
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := receive(t, func(_ http.ResponseWriter, n int) bool { store.fails.Store(n == 1); return true })
-	s := start(t, Config{Live: live, Private: true})
+	r := receive(t, func(_ http.ResponseWriter, n int) bool { disk.fails.Store(n == 1); return true })
+	s := start(t, Config{Live: store, Private: true})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
 	until(t, "it is delivered", func() bool { st, _ := s.Get(l, "h"); return st.Delivered != "" })
-	store.fails.Store(false)
+	disk.fails.Store(false)
 	s.Close()
-	s = start(t, Config{Live: live, Private: true})
+	s = start(t, Config{Live: store, Private: true})
 	move(t, l, "b", 1, 1)
 	until(t, "the next one comes", func() bool { return len(r.once()) == 2 })
 	s.Close()

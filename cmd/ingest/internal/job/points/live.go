@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -53,7 +54,7 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	}
 	defer func() { err = errors.Join(err, s.file.Close()) }()
 	if !there {
-		meta := points.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License, Private: of.Private, Schema: of.Types}
+		meta := live.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License, Private: of.Private, Schema: of.Types}
 		if err := client.Create(ctx, &meta); err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 		return nil, err
 	}
 	s.schema, s.read = learner.Schema(), time.Now()
-	j.note(&points.Meta{Schema: s.schema})
+	j.note(&live.Meta{Schema: s.schema})
 	return s, nil
 }
 

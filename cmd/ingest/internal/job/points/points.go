@@ -29,6 +29,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/places"
+	"quadrille/places/live"
 	"quadrille/places/points"
 )
 
@@ -53,7 +54,7 @@ type Collection struct {
 	// Layer is the layer to read from GeoPackages and archives that have several. An
 	// input may name another one behind #.
 	Layer string
-	// Title, Private and Search are as in points.Meta. Credit holds for all files.
+	// Title, Private and Search are as in live.Meta. Credit holds for all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -75,7 +76,7 @@ const (
 // files are tables, or none is. A point without an id gets the
 // number of its record, counted over all files.
 func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
-	if err := points.CheckName(of.Name); err != nil {
+	if err := live.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
 	}
 	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
@@ -402,7 +403,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 }
 
 // note reports what was made of the files.
-func (j *pointsJob) note(meta *points.Meta) {
+func (j *pointsJob) note(meta *live.Meta) {
 	for _, f := range j.files {
 		var taken []string
 		if c := f.taken; f.Format.Untyped && c.Lat == c.Lon {

@@ -23,6 +23,7 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/internal/testrace"
+	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -112,7 +113,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					}
 					collection := openPoints(t, c, "shops")
 					meta := *collection.Meta()
-					wantMeta := points.Meta{
+					wantMeta := live.Meta{
 						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
 						Schema: feature.Schema{{Name: "brand", Kind: feature.Text}, {Name: "open", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}},
 						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",

@@ -1,11 +1,12 @@
-package points
+package live
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"quadrille/cellstore"
+	"quadrille/feature"
+	"quadrille/quadkey"
 )
 
 // Edition is one edition of the areas that moves are judged by, such as a generation of boundaries.
@@ -32,15 +33,15 @@ func (r *redraw) by(id string) uint64 {
 }
 
 const (
-	// redrawn is the number of ids that a step of Redraw looks at.
-	redrawn = 256
-	// redrawWait bounds how long a step asks about a point while writes wait.
-	redrawWait = time.Second
+	// RedrawStep is the number of ids that a step of Redraw looks at.
+	RedrawStep = 256
+	// RedrawWait bounds how long a step asks about a feature while writes wait.
+	RedrawWait = time.Second
 )
 
 // Editions returns the edition by which the points of the collection are judged, and the one that
 // Redraw leads them to. next is none unless Redraw has begun.
-func (c *LiveCollection) Editions() (now, next Edition) {
+func (c *Collection) Editions() (now, next Edition) {
 	r := &c.meta.Load().Redraw
 	return r.Now, r.Next
 }
@@ -59,7 +60,7 @@ type Differs func(ctx context.Context, lat, lon float64) (bool, error)
 // collection that has had none. A step does nothing if points are judged by another edition than from.
 // Until the last step, to must stay the same. Errors are those of differs or of Write; the step has
 // then changed nothing.
-func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs Differs) (done bool, err error) {
+func (c *Collection) Redraw(ctx context.Context, from, to Edition, differs Differs) (done bool, err error) {
 	known := map[string]judged{}
 	if differs != nil && from != (Edition{}) {
 		if known, err = c.judge(ctx, differs); err != nil {
@@ -67,14 +68,7 @@ func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs D
 		}
 	}
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
-	r.alone = func(k *commit) {
-		o := &r.outcomes[0]
-		if o.Err = k.redraw(ctx, from, to, known, differs); o.Err != nil || k.meta == nil {
-			*k = *newCommit(c)
-			return
-		}
-		k.outcomes = append(k.outcomes, o)
-	}
+	r.alone = func(k *step) error { return k.redrawAreas(ctx, from, to, known, differs) }
 	if err := c.submit(context.WithoutCancel(ctx), r); err != nil {
 		return false, err
 	}
@@ -82,26 +76,26 @@ func (c *LiveCollection) Redraw(ctx context.Context, from, to Edition, differs D
 	return now == to && next == (Edition{}), r.outcomes[0].Err
 }
 
-// judged is whether a point differs where it was a moment ago.
+// judged is whether a feature differs where it was a moment ago.
 type judged struct {
-	position
+	quadkey.Position
 	differs bool
 }
 
-// judge asks about the next points, as they are before the step. When ctx ends, those that it has asked
+// judge asks about the next features, as they are before the step. When ctx ends, those that it has asked
 // about by then are a step too.
-func (c *LiveCollection) judge(ctx context.Context, differs Differs) (map[string]judged, error) {
-	type point struct {
+func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]judged, error) {
+	type place struct {
 		id string
-		at position
+		at quadkey.Position
 	}
-	var next []point
+	var next []place
 	from := c.meta.Load().Redraw.From
-	err := c.read(ctx, func(now *Collection) error {
+	err := c.read(ctx, func(now *current) error {
 		next = next[:0]
-		_, err := now.eachID(ctx, from, func(id string, r *record) (bool, error) {
-			if r != nil {
-				next = append(next, point{id, r.position})
+		_, err := idsOf(ctx, now.index, from, func(id string, f *feature.Feature) (bool, error) {
+			if f != nil {
+				next = append(next, place{id, f.Position})
 			}
 			return true, nil
 		})
@@ -110,14 +104,14 @@ func (c *LiveCollection) judge(ctx context.Context, differs Differs) (map[string
 	if err != nil {
 		return nil, c.unlessClosed(err)
 	}
-	turn := c.live.turn()
+	turn := c.store.turn()
 	defer turn.Pause()
 	known := map[string]judged{}
 	for i, p := range next {
 		if i > 0 { // the first question may open files, and needs no processor for that
 			turn.Step()
 		}
-		other, err := differs(ctx, toDegrees(p.at.lat), toDegrees(p.at.lon))
+		other, err := differs(ctx, p.at.Lat, p.at.Lon)
 		switch {
 		case err != nil && i > 0 && ctx.Err() != nil:
 			return known, nil
@@ -129,9 +123,17 @@ func (c *LiveCollection) judge(ctx context.Context, differs Differs) (map[string
 	return known, nil
 }
 
-// redraw adds a step of Redraw, with what is known of the points. It leaves meta nil if there is
+func idsOf(ctx context.Context, in Index, from string, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error) {
+	ids, is := in.(Ordered)
+	if !is {
+		return false, feature.Unsupported("areas that are redrawn around what this collection holds")
+	}
+	return ids.IDs(ctx, from, RedrawStep, fn)
+}
+
+// redrawAreas adds a step of Redraw, with what is known of the features. It leaves next nil if there is
 // nothing to write.
-func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]judged, differs Differs) error {
+func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[string]judged, differs Differs) error {
 	next := *k.c.meta.Load()
 	at := &next.Redraw
 	switch {
@@ -139,37 +141,39 @@ func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]
 		return nil
 	case differs == nil, from == Edition{}:
 		*at = redraw{Now: to}
-		k.meta = &next
+		k.next = &next
 		return nil
 	case at.Next != Edition{} && at.Next != to:
-		return fmt.Errorf("points: edition %d of the areas is being told: tell it to the end before edition %d", at.Next.Number, to.Number)
+		return fmt.Errorf("live: edition %d of the areas is being told: tell it to the end before edition %d", at.Next.Number, to.Number)
 	}
 	at.Next = to
 	first := len(known) > 0
-	whole, err := k.c.eachID(context.Background(), at.From, func(id string, r *record) (bool, error) {
-		if r == nil {
+	whole, err := idsOf(context.Background(), k.c.index, at.From, func(id string, f *feature.Feature) (bool, error) {
+		if f == nil {
 			at.From = id + "\x00"
 			return true, nil
 		}
-		lat, lon := toDegrees(r.lat), toDegrees(r.lon)
 		is, asked := known[id]
-		if !asked || is.position != r.position { // it has moved since
+		if !asked || is.Position != f.Position { // it has moved since
 			if !first {
 				at.From = id // the next step begins with it
 				return false, nil
 			}
-			// Else the step would never get past a point that moves all the time.
+			// Else the step would never get past a feature that moves all the time.
 			k.c.turn.Step()
-			soon, cancel := context.WithTimeout(ctx, redrawWait)
+			soon, cancel := context.WithTimeout(ctx, RedrawWait)
 			defer cancel()
 			var err error
-			if is.differs, err = differs(soon, lat, lon); err != nil {
+			if is.differs, err = differs(soon, f.Lat, f.Lon); err != nil {
 				return false, err
 			}
 		}
 		if first = false; is.differs {
-			here := &[2]float64{lon, lat}
-			k.log(&Event{ID: id, From: here, To: here, Version: r.version, By: to.Number, Was: from.Number})
+			here := k.feature()
+			here.Position = f.Position
+			c := Change{ID: id, Version: f.Version, Was: here, Is: here, By: to.Number, Judged: from.Number}
+			k.number(&c)
+			k.changes = append(k.changes, c)
 		}
 		at.From = id + "\x00"
 		return true, nil
@@ -178,33 +182,7 @@ func (k *commit) redraw(ctx context.Context, from, to Edition, known map[string]
 		*at = redraw{Now: to}
 	}
 	if *at != k.c.meta.Load().Redraw {
-		k.meta = &next
+		k.next = &next
 	}
 	return err
-}
-
-// eachID calls fn with the next ids and where their points are, until fn returns false. The record has
-// no properties and is valid during the call; it is nil for a point that is gone. whole says that
-// there are no more ids.
-func (c *Collection) eachID(ctx context.Context, from string, fn func(id string, r *record) (bool, error)) (whole bool, err error) {
-	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{From: appendIDKey(nil, from), To: []byte{rowID + 1}}}, Limit: redrawn, Selection: *selectID,
-	}
-	n := 0
-	for row, err := range c.table.Scan(ctx, scan) {
-		if err != nil {
-			return false, wrap(err)
-		}
-		n++
-		r := &record{}
-		if len(row.Cells) > 0 && len(row.Cells[0].Value) == 0 {
-			r = nil // deleted, with history
-		} else if err := r.parseID(row); err != nil {
-			return false, err
-		}
-		if more, err := fn(string(row.Key[1:]), r); !more || err != nil {
-			return false, err
-		}
-	}
-	return n < redrawn, nil
 }

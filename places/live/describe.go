@@ -1,7 +1,6 @@
-package points
+package live
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -19,30 +18,24 @@ import (
 // that are not of the type declared for it; filters and orders pass over those. A history that
 // begins, or becomes longer, reaches back to what was remembered before, see Meta.Since. When a
 // history begins, every point is written once, and other writes wait for that. Errors match
-// ErrPoint or feature.ErrType if the description is not valid, or are those of Write.
-func (c *LiveCollection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
+// ErrInvalid or feature.ErrType if the description is not valid, or are those of Write.
+func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
-	r.alone = func(k *commit) { others, r.outcomes[0].Err = k.describe(&r.outcomes[0], change) }
+	r.alone = func(k *step) (err error) {
+		others, err = k.describe(change)
+		return err
+	}
 	if err := c.submit(ctx, r); err != nil {
 		return nil, err
 	}
 	return others, r.outcomes[0].Err
 }
 
-// Remembers returns the earliest instant that can be asked for at a given instant.
-func (m *Meta) Remembers(now time.Time) time.Time {
-	first := now.Add(-time.Duration(m.History))
-	if since := time.UnixMilli(m.Since); first.Before(since) {
-		return since
-	}
-	return first
-}
-
 // describe makes the step of another description.
-func (k *commit) describe(o *Outcome, change func(m *Meta) error) (others map[string]int64, err error) {
+func (k *step) describe(change func(m *Meta) error) (others map[string]int64, err error) {
 	c := k.c
 	was := c.meta.Load()
-	next := liveMeta{Meta: was.Meta, Redraw: was.Redraw}
+	next := description{Meta: was.Meta, Redraw: was.Redraw}
 	next.Schema = slices.Clone(was.Declared)
 	err = change(&next.Meta)
 	if err == nil {
@@ -54,19 +47,15 @@ func (k *commit) describe(o *Outcome, change func(m *Meta) error) (others map[st
 	if err != nil {
 		return nil, err
 	}
-	undo := c.learner.Declare(next.Declared)
-	if k.undescribe == nil { // that of the first takes back all
-		k.undescribe = undo
-	}
-	k.meta = &next
-	k.outcomes = append(k.outcomes, o)
+	k.undescribe = c.learner.Declare(next.Declared)
+	k.next = &next
 	return c.learner.Others(), nil
 }
 
 // succeed checks a description that is to replace another one.
-func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
+func (m *description) succeed(was *description, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
-		return feature.Faultf(ErrPoint, "a collection keeps its name: make another one, and write the points there")
+		return feature.Faultf(ErrInvalid, "a collection keeps its name: make another one, and write the points there")
 	}
 	if err := checkMeta(&m.Meta); err != nil {
 		return err
@@ -93,21 +82,25 @@ func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 // ready makes the table hold what either of two descriptions needs. What only the first
 // needs is removed when the collection is opened again: answers that have begun still look
 // for it.
-func (k *commit) ready(was, next *liveMeta) error {
-	c, ctx, both := k.c, context.Background(), *next
+func (k *step) ready(was, next *description) error {
+	c, ctx, both := k.c, context.Background(), next.Meta
 	both.History = max(was.History, next.History)
 	if both.History != was.History || both.Events != was.Events {
-		if err := c.live.store.AlterTable(ctx, both.tableSchema()); err != nil {
+		if err := c.store.cells.AlterTable(ctx, c.store.kind.Schema(&both)); err != nil {
 			return c.refused(err)
 		}
 	}
 	if was.History > 0 || next.History == 0 {
 		return nil
 	}
-	if err := forget(ctx, c.live.store, c.table, &both); err != nil {
+	index, is := c.index.(Historian)
+	if !is {
+		return errNoHistory
+	}
+	if err := c.store.forget(ctx, c.rows, &both); err != nil {
 		return c.refused(err)
 	}
-	newest, err := c.remember(ctx)
+	newest, err := index.Remember(ctx)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -121,66 +114,78 @@ func (k *commit) ready(was, next *liveMeta) error {
 	return nil
 }
 
-// remember gives every point its row of the past, and returns the newest version.
-func (c *LiveCollection) remember(ctx context.Context) (newest int64, err error) {
-	var batch []cellstore.Mutation
-	size := 0
-	flush := func() error {
-		err := c.table.Apply(ctx, batch...)
-		batch, size = batch[:0], 0
-		return err
-	}
-	for row, err := range c.table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
-		if err != nil {
-			return newest, err
-		}
-		key, cell := bytes.Clone(row.Key), &row.Cells[0]
-		key[0] = rowPast
-		batch = append(batch, cellstore.Mutation{
-			Row: key, Ops: []cellstore.Op{cellstore.PutAt(famPast, nil, cell.Timestamp, bytes.Clone(cell.Value))}, Durability: cellstore.Async,
-		})
-		if size += len(cell.Value); len(batch) == maxCommit || size > maxCommitBytes {
-			if err := flush(); err != nil {
-				return newest, err
-			}
-		}
-		newest = max(newest, cell.Timestamp)
-	}
-	return newest, flush()
-}
+// errNoHistory refuses a history where the index keeps none.
+var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
 // forget removes what is left of the past of a collection without a history, so that a
 // later collection does not find it.
-func forget(ctx context.Context, store cellstore.Store, table cellstore.Table, m *liveMeta) error {
-	past := cellstore.Scan{Selection: cellstore.Selection{Families: []string{famPast}}, Limit: 1}
+func (s *Store) forget(ctx context.Context, table cellstore.Table, m *Meta) error {
+	if s.kind.Past == "" {
+		return nil
+	}
+	past := cellstore.Scan{Selection: cellstore.Selection{Families: []string{s.kind.Past}}, Limit: 1}
 	for _, err := range table.Scan(ctx, past) {
 		if err != nil {
 			return err
 		}
-		whole := m.tableSchema()
+		whole := s.kind.Schema(m)
 		without := whole
-		without.Families = slices.DeleteFunc(slices.Clone(whole.Families), func(f cellstore.Family) bool { return f.Name == famPast })
-		if err := store.AlterTable(ctx, without); err != nil {
+		without.Families = slices.DeleteFunc(slices.Clone(whole.Families), func(f cellstore.Family) bool { return f.Name == s.kind.Past })
+		if err := s.cells.AlterTable(ctx, without); err != nil {
 			return err
 		}
-		return store.AlterTable(ctx, whole)
+		return s.cells.AlterTable(ctx, whole)
 	}
 	return nil
 }
 
 // tidy makes a table hold no more than its description says. What fails is done when the
 // table is next opened.
-func tidy(ctx context.Context, store cellstore.Store, table cellstore.Table, m *liveMeta) {
-	want, err := m.tableSchema().Normalize()
+func (s *Store) tidy(ctx context.Context, table cellstore.Table, m *description) {
+	want, err := s.kind.Schema(&m.Meta).Normalize()
 	if err == nil && !slices.Equal(table.Schema().Families, want.Families) {
-		err = store.AlterTable(ctx, want)
+		err = s.cells.AlterTable(ctx, want)
 	}
 	if err == nil && m.History == 0 {
-		_ = forget(ctx, store, table, m)
+		_ = s.forget(ctx, table, &m.Meta)
 	}
 }
 
-// prune removes what is no longer remembered, until the collection is closed.
-func (c *LiveCollection) prune() {
-	c.prunes.Do(func() { c.pruning.Go((&pruner{c: c}).run) })
+// prune removes what is no longer remembered, until the collection is closed: a little every
+// second, or without a pause if there is much to remove.
+func (c *Collection) prune() {
+	c.prunes.Do(func() {
+		c.pruning.Go(func() {
+			pause := time.NewTimer(time.Second)
+			defer pause.Stop()
+			for {
+				select {
+				case <-c.quit:
+					return
+				case <-pause.C:
+				}
+				began := time.Now()
+				next := time.Second
+				if c.pruneSome() {
+					next = min(next, 3*time.Since(began)) // others want the disk too
+				}
+				pause.Reset(next)
+			}
+		})
+	})
+}
+
+// grace is how much longer than the history versions are kept, for questions that have
+// begun.
+const grace = time.Minute
+
+// pruneSome removes a little, and reports whether there is much.
+func (c *Collection) pruneSome() (much bool) {
+	now := c.now.Load()
+	index, is := now.index.(Historian)
+	if !is || !c.store.clock.Settled() {
+		return false
+	}
+	much, err := index.Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().History)-grace).UnixMilli()+1)
+	return err == nil && much
 }

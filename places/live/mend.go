@@ -1,4 +1,4 @@
-package points
+package live
 
 import (
 	"cmp"
@@ -75,14 +75,14 @@ func (e *DamagedError) Is(target error) bool {
 }
 
 // Troubles lists the collections that are in trouble, by name.
-func (l *Live) Troubles() []Trouble {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
+func (s *Store) Troubles() []Trouble {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	var all []Trouble
-	for _, t := range l.damaged {
+	for _, t := range s.damaged {
 		all = append(all, t)
 	}
-	for _, c := range l.collections {
+	for _, c := range s.collections {
 		if t := c.trouble.Load(); t != nil {
 			all = append(all, *t)
 		}
@@ -93,30 +93,36 @@ func (l *Live) Troubles() []Trouble {
 
 // current is the state that questions are answered from.
 type current struct {
-	*Collection
-	err error // why there is none
+	index Index
+	log   Log
+	rows  cellstore.Table
+	err   error // why there is none
 	// leaving is set before the store closes the table, and replaced is closed when there is
 	// another state.
 	leaving  atomic.Bool
 	replaced chan struct{}
 }
 
-// show makes a state the current one.
-func (c *LiveCollection) show(now *Collection, err error) {
-	if old := c.now.Swap(&current{Collection: now, err: err, replaced: make(chan struct{})}); old != nil {
+// show makes a state the current one, or that there is none.
+func (c *Collection) show(s *stored, err error) {
+	now := &current{err: err, replaced: make(chan struct{})}
+	if s != nil {
+		now.index, now.log, now.rows = s.index, s.log, s.rows
+	}
+	if old := c.now.Swap(now); old != nil {
 		close(old.replaced)
 	}
 }
 
 // read calls fn with the current state. It calls fn again if the table was closed
 // meanwhile: to be opened again, or to be dropped, which may be refused.
-func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) error) error {
+func (c *Collection) read(ctx context.Context, fn func(now *current) error) error {
 	for {
 		now := c.now.Load()
 		if now.err != nil {
 			return now.err
 		}
-		err := fn(now.Collection)
+		err := fn(now)
 		switch {
 		case errors.Is(err, cellstore.ErrTableNotFound):
 		case !errors.Is(err, cellstore.ErrClosed) && !errors.Is(err, ErrClosed), !now.leaving.Load():
@@ -134,44 +140,34 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 }
 
 // take makes the stored state the state of the collection.
-func (c *LiveCollection) take(s *stored) {
-	c.summary, c.learner, c.learned = s.summary, s.learner, s.learner.Changes()
+func (c *Collection) take(s *stored) {
+	c.stored, c.learned = s, s.learner.Changes()
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
 		s.meta.Schema = found
 		c.learned-- // the next step writes it
 	}
 	c.meta.Store(s.meta)
-	c.last, c.floor, c.step = s.last, s.floor, s.step
-	if c.seq.Swap(c.last) != c.last {
+	if c.seq.Swap(s.end.Seq) != s.end.Seq {
 		c.announce()
 	}
-	c.serve(s.table, s.tree)
-}
-
-// serve answers questions from a table that holds the points of a tree.
-func (c *LiveCollection) serve(table cellstore.Table, t *tree) {
-	known := c.summary
-	c.writing = newCollection(table, t, newViews(table, t), c.live.clock, func() (*Meta, *summary) {
-		return c.Meta(), known
-	})
-	c.show(c.writing, nil)
+	c.show(s, nil)
 }
 
 // refusing says why the table takes no writes, nil while it does.
-func (c *LiveCollection) refusing() error {
-	if c.live.recoverer == nil {
+func (c *Collection) refusing() error {
+	if c.store.recoverer == nil {
 		return nil
 	}
-	return c.live.recoverer.Trouble(c.tableName)
+	return c.store.recoverer.Trouble(c.table)
 }
 
 // refused gives an error of a write its meaning.
-func (c *LiveCollection) refused(err error) error {
+func (c *Collection) refused(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case c.refusing() != nil:
-		return fmt.Errorf("points: %w: %w", ErrRefused, err)
+		return fmt.Errorf("live: %w: %w", ErrRefused, err)
 	case errors.Is(err, cellstore.ErrTableNotFound):
 		// It is being dropped. Should that be refused, writes are taken again.
 		return fmt.Errorf("%w: %w", ErrClosed, err)
@@ -180,7 +176,7 @@ func (c *LiveCollection) refused(err error) error {
 }
 
 // disturbed has the table looked at.
-func (c *LiveCollection) disturbed() {
+func (c *Collection) disturbed() {
 	select {
 	case c.failed <- struct{}{}:
 	default: // it will be
@@ -195,18 +191,12 @@ const (
 )
 
 // mend opens the table again: first at once, so that only what is on the disk is shown,
-// and then until the table takes writes. known says that the state is that on the disk.
-// mend returns false when the collection is closed.
-func (c *LiveCollection) mend(known bool) bool {
+// and then until the table takes writes. It returns false when the collection is closed.
+func (c *Collection) mend() bool {
 	defer c.answer()
-	pause := c.live.pause
-	refusing := c.refusing()
-	c.report(refusing)
-	if known && refusing != nil && !c.wait(pause) {
-		return false
-	}
+	c.report(c.refusing())
 	for {
-		err := c.reopen(known)
+		err := c.reopen()
 		select {
 		case <-c.quit:
 			return false
@@ -221,8 +211,8 @@ func (c *LiveCollection) mend(known bool) bool {
 		if err == nil {
 			return true
 		}
-		known = c.now.Load().err == nil
-		if pause = c.live.pause; errors.Is(err, ErrDamaged) {
+		pause := c.store.pause
+		if errors.Is(err, ErrDamaged) {
 			pause *= damagedPauses
 		}
 		if !c.wait(pause) {
@@ -232,7 +222,7 @@ func (c *LiveCollection) mend(known bool) bool {
 }
 
 // answer answers requests that the disk refused.
-func (c *LiveCollection) answer() {
+func (c *Collection) answer() {
 	for _, r := range c.unanswered {
 		close(r.done)
 	}
@@ -240,17 +230,17 @@ func (c *LiveCollection) answer() {
 }
 
 // report notes the trouble of the collection, and notifies if it is a different one.
-func (c *LiveCollection) report(err error) {
+func (c *Collection) report(err error) {
 	m := c.Meta()
 	t := Trouble{Name: m.Name, Private: m.Private, Err: err}
 	if err == nil {
 		if c.trouble.Swap(nil) != nil {
-			c.live.notify(t)
+			c.store.notify(t)
 		}
 		return
 	}
 	if !errors.Is(err, ErrDamaged) {
-		t.Err = fmt.Errorf("points: %w: %w", ErrRefused, err)
+		t.Err = fmt.Errorf("live: %w: %w", ErrRefused, err)
 	}
 	old := c.trouble.Swap(&t)
 	for _, kind := range [...]error{ErrDamaged, cellstore.ErrNoSpace} {
@@ -259,41 +249,38 @@ func (c *LiveCollection) report(err error) {
 		}
 	}
 	if old == nil {
-		c.live.notify(t)
+		c.store.notify(t)
 	}
 }
 
 // reopen makes the state on the disk that of the collection. The error is the reason why
 // it takes no writes.
-func (c *LiveCollection) reopen(known bool) error {
+func (c *Collection) reopen() error {
 	select {
-	case c.live.mending <- struct{}{}:
-		defer func() { <-c.live.mending }()
+	case c.store.mending <- struct{}{}:
+		defer func() { <-c.store.mending }()
 	case <-c.quit:
 		return ErrClosed
 	}
 	ctx := context.Background()
 	was := c.now.Load()
 	was.leaving.Store(true)
-	if !known && was.Collection != nil {
-		_ = was.views.close() // nothing of it may be shown any more
-	}
 	var refused error
-	if r := c.live.recoverer; r != nil {
-		refused = r.Recover(ctx, c.tableName)
+	if r := c.store.recoverer; r != nil {
+		refused = r.Recover(ctx, c.table)
 	}
-	table, err := c.live.store.Table(ctx, c.tableName)
-	if known && err == nil && table == was.table {
+	table, err := c.store.cells.Table(ctx, c.table)
+	if err == nil {
+		err = c.reload(ctx, table)
+	}
+	if c.now.Load() == was && err == nil {
 		was.leaving.Store(false)
 		return refused
 	}
-	if err == nil {
-		err = c.reload(ctx, table, known)
+	if was.index != nil {
+		_ = was.index.Close() // the store has closed its table
 	}
 	if err != nil {
-		if known {
-			_ = was.views.close() // the store has closed its table
-		}
 		told := &DamagedError{c.Meta().Name, c.Meta().Private, err}
 		c.show(nil, told)
 		if errors.Is(told, ErrDamaged) {
@@ -304,21 +291,23 @@ func (c *LiveCollection) reopen(known bool) error {
 	return refused
 }
 
-// reload takes the state of a table that was opened again. One that is known already is
-// only served from the new table.
-func (c *LiveCollection) reload(ctx context.Context, table cellstore.Table, known bool) error {
-	if known {
-		was := c.writing
-		if s, err := readSequence(ctx, table); err == nil && s == (sequence{c.last, c.floor, c.step}) {
-			c.serve(table, was.tree)
-			return was.views.close()
+// reload takes the state of a table that was opened again. Where the log ends as before, nothing has
+// been lost, and the state is only served from the new table.
+func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
+	log := c.store.kind.OpenLog(table)
+	end, err := log.End(ctx)
+	if index, is := c.index.(Tabled); is && err == nil && end == c.end && c.now.Load().err == nil {
+		if table != c.rows {
+			c.rows, c.log, c.index = table, log, index.On(table)
+			c.show(c.stored, nil)
 		}
+		return nil
 	}
-	m, err := readMeta(ctx, table)
+	m, err := readDescription(ctx, table, c.store.kind)
 	if err != nil {
 		return err
 	}
-	s, err := c.live.load(ctx, table, m)
+	s, err := c.load(ctx, table, m)
 	if err != nil {
 		return err
 	}
@@ -327,7 +316,7 @@ func (c *LiveCollection) reload(ctx context.Context, table cellstore.Table, know
 }
 
 // wait refuses writes for some time. It returns false when the collection is closed.
-func (c *LiveCollection) wait(pause time.Duration) bool {
+func (c *Collection) wait(pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -347,7 +336,7 @@ func (c *LiveCollection) wait(pause time.Duration) bool {
 
 // Trouble returns why the collection takes no writes, nil while it does. It
 // matches ErrRefused, or ErrDamaged if the collection cannot be read either.
-func (c *LiveCollection) Trouble() error {
+func (c *Collection) Trouble() error {
 	if t := c.trouble.Load(); t != nil {
 		return t.Err
 	}
@@ -355,33 +344,45 @@ func (c *LiveCollection) Trouble() error {
 }
 
 // Meta describes the collection as it is now. It is not to be changed.
-func (c *LiveCollection) Meta() *Meta { return &c.meta.Load().Meta }
+func (c *Collection) Meta() *Meta { return &c.meta.Load().Meta }
 
-// Now is that of Collection.
-func (c *LiveCollection) Now() time.Time { return c.live.clock.Time() }
+// Index returns what questions are answered from now, nil while the collection cannot be read.
+func (c *Collection) Index() Index { return c.now.Load().index }
 
-// Info is that of Collection.
-func (c *LiveCollection) Info() *feature.Info { return c.Meta().info(true) }
+// Now returns the time of the clock by which features are dated and expire.
+func (c *Collection) Now() time.Time { return c.store.clock.Time() }
 
-// Get is that of Collection.
-func (c *LiveCollection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
-	return c.read(ctx, func(now *Collection) error { return now.Get(ctx, id, at, f) })
+// Info implements feature.Layer, also while the collection cannot be read.
+func (c *Collection) Info() *feature.Info { return c.store.kind.Info(c.Meta()) }
+
+// Get implements feature.Layer.
+func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
+	return c.read(ctx, func(now *current) error { return now.index.Get(ctx, id, at, f) })
 }
 
-// Features is that of Collection.
-func (c *LiveCollection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.each(ctx, q, fn) })
+// Features implements feature.Layer.
+func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return c.answers(ctx, func(in Index) iter.Seq2[*feature.Feature, error] { return in.Features(ctx, q) })
 }
 
-// Tile is that of Collection.
-func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.showTile(ctx, t, fn) })
+// Tile implements feature.Tiler.
+func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return c.answers(ctx, func(in Index) iter.Seq2[*feature.Feature, error] {
+		if tiler, is := in.(feature.Tiler); is {
+			return tiler.Tile(ctx, t)
+		}
+		return feature.Fail(feature.Unsupported("tiles of this collection"))
+	})
 }
 
-// Cluster is that of Collection.
-func (c *LiveCollection) Cluster(ctx context.Context, id string) (in feature.Area, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		in, err = now.Cluster(ctx, id)
+// Cluster implements feature.Clusterer.
+func (c *Collection) Cluster(ctx context.Context, id string) (in feature.Area, err error) {
+	err = c.read(ctx, func(now *current) (err error) {
+		clusterer, is := now.index.(feature.Clusterer)
+		if !is {
+			return feature.Unsupported("clusters of this collection")
+		}
+		in, err = clusterer.Cluster(ctx, id)
 		return err
 	})
 	return in, err
@@ -389,12 +390,12 @@ func (c *LiveCollection) Cluster(ctx context.Context, id string) (in feature.Are
 
 // answers is read for an answer that comes bit by bit. Once some of it has come, it does not
 // begin again.
-func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
+func (c *Collection) answers(ctx context.Context, ask func(Index) iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		var begun bool
 		var failed error
-		err := c.read(ctx, func(now *Collection) error {
-			err := ask(now, func(f *feature.Feature) error {
+		err := c.read(ctx, func(now *current) error {
+			err := feature.Each(ask(now.index), func(f *feature.Feature) error {
 				begun = true
 				return fn(f)
 			})
@@ -407,29 +408,24 @@ func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func
 	})
 }
 
-// Count is that of Collection.
-func (c *LiveCollection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		n, err = now.Count(ctx, q)
+// Count implements feature.Counter.
+func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
+	err = c.read(ctx, func(now *current) (err error) {
+		n, err = feature.Count(ctx, now.index, q)
 		return err
 	})
 	return n, err
 }
 
-// Track is that of Collection.
-func (c *LiveCollection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		stops, next, err = now.Track(ctx, id, from, to, most)
+// Track implements feature.Tracker.
+func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
+	err = c.read(ctx, func(now *current) (err error) {
+		tracker, is := now.index.(feature.Tracker)
+		if !is {
+			return feature.Unsupported("tracks of this collection")
+		}
+		stops, next, err = tracker.Track(ctx, id, from, to, most)
 		return err
 	})
 	return stops, next, err
-}
-
-// events is that of Collection.
-func (c *LiveCollection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		list, err = now.events(ctx, after, last, most)
-		return err
-	})
-	return list, c.unlessClosed(err)
 }

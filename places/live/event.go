@@ -1,4 +1,4 @@
-package points
+package live
 
 import (
 	"context"
@@ -6,57 +6,61 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"quadrille/cellstore"
+	"slices"
 	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
-// Event is a move of a point, or a change of the areas around it. From is where it was, nil if it
-// did not exist; To is where it is, nil if it is gone. Positions are longitude and latitude in degrees.
+// Event is a Change as the log keeps it: a move of a feature, or a change of the areas around it.
+// From is where it was, nil if it did not exist; To is where it is, nil if it is gone. Positions
+// are longitude and latitude in degrees.
 type Event struct {
 	Seq     uint64      `json:"-"`      // rises with every event
 	Before  uint64      `json:"before"` // the Seq of the event before, 0 for the first of all
 	ID      string      `json:"id"`
 	From    *[2]float64 `json:"from,omitempty"`
 	To      *[2]float64 `json:"to,omitempty"`
-	Version int64       `json:"version"`           // of the point: milliseconds since 1970
-	Expired bool        `json:"expired,omitempty"` // the point is gone because its time was over
+	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
+	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
 	// By is the edition of the areas by which both ends are judged, 0 if none was known. Was is set
-	// for a point that has stayed while areas around it changed: the edition by which it was judged
+	// for a feature that has stayed while areas around it changed: the edition by which it was judged
 	// before. Then From is To.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
+	// Is is the rest of what a log that is whole keeps.
+	Is *Image `json:"is,omitempty"`
 }
 
-// event adds the row of an event to the step if the point has moved.
-func (k *commit) event(w *Write, old, next *record, stays bool) {
-	e := Event{ID: w.ID, Version: next.version, Expired: w.Kind == expire, By: k.c.meta.Load().Redraw.by(w.ID)}
-	if old.version != 0 {
-		e.From = &[2]float64{toDegrees(old.lon), toDegrees(old.lat)}
-	}
-	if stays {
-		e.To = &[2]float64{toDegrees(next.lon), toDegrees(next.lat)}
-	}
-	if e.From != nil && e.To != nil && *e.From == *e.To {
-		return
-	}
-	k.log(&e)
+// Image is a feature in a log that is whole, besides its place.
+type Image struct {
+	Properties json.RawMessage `json:"properties"`
+	Expires    int64           `json:"expires,omitempty"`
 }
 
-// log adds the row of an event to the step.
-func (k *commit) log(e *Event) {
-	e.Before = k.seq
-	k.seq = max(k.seq+1, uint64(max(k.now, 0))*1000)
-	value, _ := json.Marshal(e) // made of texts and numbers
-	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
-	at := int64(k.seq / 1000)
-	if k.ahead(at) && k.c.clock.Settled() { // else the clock may be behind for a moment
-		at = k.now
+// parse reads the row of an event, and reports whether it holds one.
+func (e *Event) parse(row *cellstore.Row) bool {
+	if len(row.Key) != keyHead || json.Unmarshal(row.Cells[0].Value, e) != nil {
+		return false
 	}
-	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, at, value)}})
+	e.Seq = binary.BigEndian.Uint64(row.Key[1:])
+	return true
+}
+
+// change returns the change that an event of a whole log is. The feature before is not in it.
+func (e *Event) change() Change {
+	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By}
+	if e.Is != nil {
+		c.is = e.Is.Properties
+		c.Is = &feature.Feature{ID: e.ID, Version: e.Version, Expires: ExpiryTime(e.Is.Expires), Properties: objectOf(c.is)}
+		c.Is.Lon, c.Is.Lat = e.To[0], e.To[1]
+	}
+	return c
 }
 
 // announce wakes those who follow events.
-func (c *LiveCollection) announce() {
+func (c *Collection) announce() {
 	c.waiting.Lock()
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -74,7 +78,7 @@ type EventsGoneError struct {
 }
 
 func (e *EventsGoneError) Error() string {
-	return fmt.Sprintf("points: %v: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(e.kept))
+	return fmt.Sprintf("live: %v: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(e.kept))
 }
 
 // Is reports whether e matches an error.
@@ -89,7 +93,7 @@ const followed = 32
 // event of the one before, every event comes exactly once, whatever ends meanwhile. A
 // Follower holds nothing between two calls. It belongs to one goroutine.
 type Follower struct {
-	c       *LiveCollection
+	c       *Collection
 	after   uint64
 	all     bool // events that are not kept are not asked for
 	changed <-chan struct{}
@@ -103,7 +107,7 @@ var atOnce = func() <-chan struct{} {
 }()
 
 // Follower begins after an event.
-func (c *LiveCollection) Follower(after uint64) *Follower {
+func (c *Collection) Follower(after uint64) *Follower {
 	return &Follower{c: c, after: after, all: after == 0, changed: atOnce}
 }
 
@@ -120,6 +124,11 @@ func (f *Follower) Behind() bool { return f.changed == atOnce }
 //
 // Every event names the one before it, so a missing event is noticed.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
+	events, err := f.next(ctx)
+	return slices.DeleteFunc(events, func(e Event) bool { return e.still() }), err
+}
+
+func (f *Follower) next(ctx context.Context) ([]Event, error) {
 	f.c.waiting.Lock()
 	f.changed = f.c.changed
 	f.c.waiting.Unlock()
@@ -153,12 +162,17 @@ func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
+// still reports whether nothing has moved: a whole log keeps such changes too, and nobody is told.
+func (e *Event) still() bool {
+	return e.Is != nil && e.Was == 0 && e.From != nil && e.To != nil && *e.From == *e.To
+}
+
 // follows reports whether there was no event between one and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
 // CheckEvents returns the error that a Follower would get at once. It matches
 // ErrEventsGone unless all events after a given one are kept.
-func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
+func (c *Collection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil || after == 0 || after == last {
 		return err
@@ -175,42 +189,21 @@ func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 	return nil
 }
 
-// events returns the events after one up to another, at most so many.
+// events reads the log.
 func (c *Collection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
-	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{
-			From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: binary.BigEndian.AppendUint64([]byte{rowEvent}, last+1),
-		}},
-		Selection: cellstore.Selection{Families: []string{famEvent}}, Limit: most,
-	}
-	for row, err := range c.table.Scan(ctx, scan) {
-		if err != nil {
-			return nil, wrap(err)
-		}
-		var e Event
-		if !e.parse(row) {
-			return nil, fmt.Errorf("points: %w: the row %q is no event", cellstore.ErrCorrupt, row.Key)
-		}
-		list = append(list, e)
-	}
-	return list, nil
+	err = c.read(ctx, func(now *current) (err error) {
+		list, err = now.log.Read(ctx, after, last, most)
+		return err
+	})
+	return list, c.unlessClosed(err)
 }
 
-// parse reads the row of an event, and reports whether it holds one.
-func (e *Event) parse(row *cellstore.Row) bool {
-	if len(row.Key) != keyHead || json.Unmarshal(row.Cells[0].Value, e) != nil {
-		return false
-	}
-	e.Seq = binary.BigEndian.Uint64(row.Key[1:])
-	return true
-}
-
-func (c *LiveCollection) eventsGone(next uint64) error {
+func (c *Collection) eventsGone(next uint64) error {
 	return &EventsGoneError{next, c.Meta().Events}
 }
 
 // LastEvent returns the sequence of the newest event, 0 if there has been none. The error is
 // why the collection cannot be read.
-func (c *LiveCollection) LastEvent(context.Context) (uint64, error) {
+func (c *Collection) LastEvent(context.Context) (uint64, error) {
 	return c.seq.Load(), c.now.Load().err
 }

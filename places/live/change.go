@@ -1,0 +1,110 @@
+package live
+
+import (
+	"time"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+// Change is one feature before and after a write, decided. What it refers to is valid until
+// the call ends that is given it.
+type Change struct {
+	ID      string
+	Version int64 // of the feature that is, or from which on it is gone: milliseconds since 1970
+	// Was and Is are the feature before and after, with when it removes itself. Was is nil if
+	// there was none, Is if it is gone.
+	Was, Is *feature.Feature
+	Expired bool // the feature is gone because its time was over
+	// Seq is the number of the change in the log, which rises, and Before that of the one before.
+	// Seq is 0 for a change that the log leaves to the index: one of a log that is not whole,
+	// where nothing has moved.
+	Seq, Before uint64
+	// By is the edition of the areas by which both ends are judged. Judged is set for a feature
+	// that has stayed while areas around it changed: the edition by which it was judged before.
+	By, Judged uint64
+
+	date    int64  // of the event, in milliseconds
+	was, is []byte // the properties, as objects
+}
+
+// moved reports whether the place of the feature differs.
+func (c *Change) moved() bool {
+	return c.Was == nil || c.Is == nil || c.Was.Position != c.Is.Position || c.Was.Bounds != c.Is.Bounds
+}
+
+// WriteKind is what a Write does.
+type WriteKind uint8
+
+// The kinds of writes.
+const (
+	Put    WriteKind = iota // replaces a feature, or makes it
+	Patch                   // changes a feature: its position, some properties
+	Delete                  // removes a feature
+	expire                  // removes a feature that expired at Expires
+)
+
+// Write asks for a change of one feature.
+type Write struct {
+	Kind WriteKind
+	ID   string
+	// Lat and Lon are degrees. A Patch leaves them unless Move is set.
+	Lat, Lon float64
+	Move     bool
+	// Properties is a JSON object. A Patch sets the members that it names and removes
+	// those that are null; an empty one changes nothing. With Merge it is a merge patch
+	// of RFC 7396, or null to remove all.
+	Properties []byte
+	Merge      bool
+	// Expires is when the feature removes itself; the zero time means never. A Patch leaves
+	// it unless Expire is set.
+	Expires time.Time
+	Expire  bool
+	// IfVersions, unless it is empty, lists versions, one of which the feature must have.
+	// IfPresent says that the feature must exist, IfAbsent that it must not.
+	IfVersions          []int64
+	IfPresent, IfAbsent bool
+}
+
+// Outcome is the result of a Write.
+type Outcome struct {
+	Version int64
+	Created bool  // by a Put
+	Err     error // nil once the write is on the disk
+}
+
+// ready is a write checked as far as that is possible without the collection. Callers do
+// so side by side.
+type ready struct {
+	at         quadkey.Position
+	properties []byte         // of a Put
+	types      feature.Schema // that they have
+	err        error
+}
+
+// latest is the last instant at which a feature can remove itself: the end of the year 9999.
+var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// Expiry is an instant in milliseconds since 1970 as it is stored: 0 for never.
+func Expiry(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(min(t.UnixMilli(), latest.UnixMilli()), 1)
+}
+
+// ExpiryTime is the instant that is stored.
+func ExpiryTime(ms int64) (t time.Time) {
+	if ms != 0 {
+		t = time.UnixMilli(ms).UTC()
+	}
+	return t
+}
+
+// over reports whether the time of a feature is over.
+func over(f *feature.Feature, now int64) bool {
+	return !f.Expires.IsZero() && f.Expires.UnixMilli() <= now
+}
+
+// objectOf returns the properties that an object has.
+func objectOf(object []byte) feature.Properties { return feature.Compact(object[1 : len(object)-1]) }

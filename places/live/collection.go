@@ -1,0 +1,286 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+)
+
+// Collection is a collection that takes writes. Questions are answered by its Index. Any number of
+// goroutines may use it.
+type Collection struct {
+	// The state that writes change. Only the goroutine that makes the writes has it; all others
+	// use that of now.
+	*stored
+	learned uint64 // the changes of learner that meta has
+	step    step
+
+	store   *Store
+	turn    Turn // of commits
+	table   string
+	now     atomic.Pointer[current]
+	trouble atomic.Pointer[Trouble] // nil while writes are taken
+	meta    atomic.Pointer[description]
+
+	requests   chan *request
+	committed  chan committed
+	unanswered []*request    // that the disk refused
+	failed     chan struct{} // has a value once the table is to be looked at
+	quit       chan struct{}
+	ended      chan struct{}
+	once       sync.Once
+
+	seq     atomic.Uint64 // of the last event that is on the disk
+	changed chan struct{} // closed when there are new events
+	waiting sync.Mutex    // guards changed
+
+	pruning sync.WaitGroup
+	prunes  sync.Once
+}
+
+// request is writes that wait for their commit.
+type request struct {
+	writes   []Write
+	ready    []ready
+	outcomes []Outcome
+	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives them up
+	judged   chan struct{} // closed once the outcomes stay as they are
+	done     chan struct{}
+	alone    func(*step) error // makes a step of its own, which has one outcome
+}
+
+func newRequest(writes []Write, outcomes []Outcome) *request {
+	return &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
+}
+
+// take reports whether nobody else has taken the request.
+func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
+
+// fail gives an error to all writes, except those that are invalid in themselves or were
+// refused before. The error also replaces a result that depended on features which may not
+// stay, for example that there is no such feature.
+func (r *request) fail(err error) {
+	for i := range r.outcomes {
+		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
+			*o = Outcome{Err: err}
+		}
+	}
+}
+
+// prepare checks a write.
+func (c *Collection) prepare(w *Write) (r ready) {
+	if r.at.Lat, r.at.Lon, r.err = c.store.kind.Place(w); r.err == nil && w.Kind == Put {
+		if r.properties, r.err = feature.AppendProperties(nil, w.Properties); r.err == nil {
+			r.types = c.Declared()
+			r.properties, r.err = typed(r.types, r.properties)
+		}
+	}
+	return r
+}
+
+// Bounds of a commit.
+const (
+	maxCommitBytes = 16 << 20 // of properties
+
+	maxCommit   = 4096 // writes
+	maxWaiting  = 1024 // requests
+	maxUnsynced = 16   // commits that are not on the disk yet
+)
+
+// start opens the features of a table, and takes writes.
+func (s *Store) start(ctx context.Context, table cellstore.Table, m *description) (*Collection, error) {
+	c := &Collection{
+		store: s, turn: s.turn(), table: s.kind.Table(m.Name),
+		requests: make(chan *request, maxWaiting), quit: make(chan struct{}), ended: make(chan struct{}),
+		changed: make(chan struct{}), failed: make(chan struct{}, 1),
+	}
+	s.tidy(ctx, table, m)
+	state, err := c.load(ctx, table, m)
+	if err != nil {
+		return nil, err
+	}
+	c.take(state)
+	go c.run()
+	if m.History > 0 {
+		c.prune()
+	}
+	return c, nil
+}
+
+// stored is the state of a collection as it is on the disk.
+type stored struct {
+	rows    cellstore.Table
+	log     Log
+	index   Index
+	learner *feature.Learner
+	end     End
+	meta    *description
+}
+
+// load opens the log and the index of a table, and brings the index to the end of the log.
+func (c *Collection) load(ctx context.Context, table cellstore.Table, m *description) (*stored, error) {
+	s := &stored{rows: table, log: c.store.kind.OpenLog(table), meta: m, learner: feature.NewLearner(m.Declared)}
+	s.learner.Seed(m.Schema)
+	meta := func() *Meta {
+		if now := c.meta.Load(); now != nil {
+			return &now.Meta
+		}
+		return &m.Meta
+	}
+	var err error
+	s.index, err = c.store.kind.Open(ctx, &Opening{
+		Table: table, Clock: c.store.clock, Meta: meta,
+		Learn: func(object []byte) { s.learner.Count(object, 1) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.end, err = s.log.End(ctx); err == nil {
+		err = s.catchUp(ctx, c.store.kind.Whole)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.index.Close())
+	}
+	return s, nil
+}
+
+// catchUp gives the index what it lacks of the log.
+func (s *stored) catchUp(ctx context.Context, whole bool) error {
+	if _, is := s.index.(Tabled); is {
+		return nil
+	}
+	if !whole {
+		return errors.New("live: an index without rows of its own needs a log that is whole: set Kind.Whole")
+	}
+	if at := s.index.At(); at > s.end.Seq {
+		return fmt.Errorf("live: %w: the index has change %d, and its log ends with %d: restore the log, or remove the index, which is made anew of the log",
+			cellstore.ErrCorrupt, at, s.end.Seq)
+	}
+	for at := s.index.At(); at < s.end.Seq; {
+		events, err := s.log.Read(ctx, at, s.end.Seq, maxCommit)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return fmt.Errorf("live: %w: the log lacks what follows change %d: restore it from a backup", cellstore.ErrCorrupt, at)
+		}
+		for i := range events {
+			e := &events[i]
+			if !e.follows(at) {
+				return fmt.Errorf("live: %w: the log lacks what is between changes %d and %d: restore it from a backup", cellstore.ErrCorrupt, at, e.Seq)
+			}
+			if at = e.Seq; e.Was != 0 {
+				continue // nothing has changed
+			}
+			if err := s.redo(e.change()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// redo makes a change of the log.
+func (s *stored) redo(c Change) error {
+	was := feature.Feature{}
+	if _, err := s.index.Find(c.ID, &was); err != nil {
+		return err
+	}
+	was.ID = c.ID
+	if was.Version != 0 {
+		object, err := s.index.Properties(nil, &was)
+		if err != nil {
+			return err
+		}
+		was.Properties, c.Was = objectOf(object), &was
+		s.learner.Count(object, -1)
+	}
+	if c.Is != nil {
+		s.learner.Count(c.is, 1)
+	}
+	return s.index.Apply([]Change{c})
+}
+
+// Declared returns the types that are declared.
+func (c *Collection) Declared() feature.Schema { return c.meta.Load().Declared }
+
+// close ends the collection after the writes that have begun.
+func (c *Collection) close() error {
+	c.once.Do(func() { close(c.quit) })
+	<-c.ended
+	c.pruning.Wait()
+	if now := c.now.Load(); now.index != nil {
+		return now.index.Close()
+	}
+	return nil
+}
+
+// Write makes writes in the order given, each by itself. It fills in the outcome of each;
+// outcomes must be as many. Once Write returns, every write that succeeded is on the disk and
+// seen by every question that begins. An error of the context means that nothing is written. An
+// error that matches ErrClosed means that the outcomes are not known.
+//
+// Outcomes match ErrPoint, feature.ErrProperties or feature.ErrType if the point cannot be kept,
+// ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition does
+// not hold, and ErrRefused if the disk does not take the write; others are the store's. A write
+// with an error has changed nothing, unless the error matches cellstore.ErrUnknownOutcome.
+func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
+	r := newRequest(writes, outcomes)
+	for i := range writes {
+		r.ready[i] = c.prepare(&writes[i])
+		outcomes[i] = Outcome{Err: r.ready[i].err}
+	}
+	return c.submit(ctx, r)
+}
+
+// submit sends a request to be made, and waits for its outcomes. Its errors are those of Write.
+func (c *Collection) submit(ctx context.Context, r *request) error {
+	select {
+	case c.requests <- r:
+	case <-c.quit:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	over, judged := ctx.Done(), (chan struct{})(nil)
+	for {
+		select {
+		case <-r.done:
+			return nil
+		case <-c.ended:
+			select {
+			case <-r.done:
+				return nil
+			default:
+				return ErrClosed
+			}
+		case <-over:
+			if r.take() {
+				return ctx.Err()
+			}
+			over, judged = nil, r.judged // they are being made
+		case <-judged:
+			return nil // the table may take long to be opened again
+		}
+	}
+}
+
+// Done is closed when the collection is closed or dropped.
+func (c *Collection) Done() <-chan struct{} { return c.quit }
+
+// unlessClosed gives an error of the store its meaning once the collection is closed.
+func (c *Collection) unlessClosed(err error) error {
+	select {
+	case <-c.quit:
+		if err != nil {
+			return ErrClosed
+		}
+	default:
+	}
+	return err
+}

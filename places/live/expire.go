@@ -1,0 +1,44 @@
+package live
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// Expirer finds the features of a collection that have expired. It belongs to one goroutine.
+type Expirer struct {
+	clock  *cellstore.Clock
+	swept  int64 // when it looked last
+	unsure int64 // features may have expired by a wrong clock up to this instant
+}
+
+// NewExpirer goes by a clock.
+func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
+
+// Expired returns writes that remove features which have expired, at most so many. Features that
+// expired all at once, at the start or by a step of the clock, wait until the clock is settled.
+func (e *Expirer) Expired(table cellstore.Table, most int) (gone []Write) {
+	now := e.clock.Now()
+	switch {
+	case e.clock.Settled():
+		e.unsure = 0
+	case now-e.swept > e.clock.Skew().Milliseconds():
+		e.unsure = now
+	}
+	e.swept = now
+	scan := cellstore.Scan{
+		Ranges: []cellstore.Range{{From: endKey(e.unsure+1, ""), To: endKey(max(now, e.unsure)+1, "")}}, Limit: most,
+		Selection: cellstore.Selection{Families: []string{famEnd}},
+	}
+	for row, err := range table.Scan(context.Background(), scan) {
+		if err != nil || len(row.Key) <= keyHead {
+			break // it is tried again in a second
+		}
+		at := int64(binary.BigEndian.Uint64(row.Key[1:]))
+		gone = append(gone, Write{Kind: expire, ID: string(row.Key[keyHead:]), Expires: time.UnixMilli(at)})
+	}
+	return gone
+}

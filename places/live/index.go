@@ -1,0 +1,121 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+)
+
+// Index answers questions from the features of one collection: it is a cache of the log. Any number
+// of goroutines may ask, while one calls the methods of State, Apply and At.
+type Index interface {
+	feature.Layer
+	State
+	// Apply makes changes in their order. Questions see all of them or none. After an error the
+	// index is opened again.
+	Apply(changes []Change) error
+	// At returns the Seq of the last change that the index has.
+	At() uint64
+	// Close ends all answers.
+	Close() error
+}
+
+// Tabled is an Index that keeps rows in the table of the log, of which each step writes all. Such an
+// index is never behind its log.
+type Tabled interface {
+	Index
+	// Together makes changes as Apply does, and calls write once to write their rows and the log
+	// as one atomic step. If write returns an error, nothing has changed.
+	Together(changes []Change, write func(rows []cellstore.Mutation) error) error
+	// On returns an index in the same state, of a table that has been opened again.
+	On(table cellstore.Table) Index
+}
+
+// Historian is a Tabled index that can keep where features were, as of a feature.Query.At.
+type Historian interface {
+	Tabled
+	feature.Tracker
+	// Remember begins a history, as the first versions of which all features count. It returns
+	// the newest version.
+	Remember(ctx context.Context) (newest int64, err error)
+	// Prune removes some of what is from before an instant, in milliseconds, and reports whether
+	// that was much. It may run beside all else.
+	Prune(ctx context.Context, before int64) (much bool, err error)
+}
+
+// Sweeper is an Index that has something to forget, such as what answers saw that have ended. Sweep
+// is called by the goroutine that calls Apply, every second.
+type Sweeper interface {
+	Sweep()
+}
+
+// Ordered is an Index that lists ids, as Collection.Redraw needs.
+type Ordered interface {
+	Index
+	// IDs calls fn with ids in their order, from one on, until fn returns false, and with the features,
+	// nil for one that is gone. They have no properties, and are valid during the call. done says
+	// that there are no more, and is false once most have been told.
+	IDs(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error)
+}
+
+// Opening is what an Index is opened with.
+type Opening struct {
+	Table cellstore.Table
+	Clock *cellstore.Clock
+	Meta  func() *Meta // as it is now
+	// Learn is called with the properties of each feature that the index has, as an object.
+	Learn func(object []byte)
+}
+
+// Kind is a kind of live collections: how their features are kept.
+type Kind struct {
+	// Prefix begins the tables of collections, and Version is that of the layout of their rows.
+	Prefix  string
+	Version int
+	// Families are those of the index in the table of a collection. Past is that of the history, if
+	// it is one.
+	Families func(m *Meta) []cellstore.Family
+	Past     string
+	// Place checks the id and the place of a write, and returns where the feature is kept, in
+	// degrees. It may be called by many goroutines.
+	Place func(w *Write) (lat, lon float64, err error)
+	// Info describes a collection as a layer.
+	Info func(m *Meta) *feature.Info
+	// Open opens the index of a collection.
+	Open func(ctx context.Context, o *Opening) (Index, error)
+	// Whole says that the log keeps all of each change. An index that is not Tabled needs that.
+	Whole bool
+	// Log opens the log in a table. If it is nil, the log is a TableLog.
+	Log func(table cellstore.Table) Log
+}
+
+// OpenLog opens the log in a table.
+func (k *Kind) OpenLog(table cellstore.Table) Log {
+	if k.Log != nil {
+		return k.Log(table)
+	}
+	return NewTableLog(table, k.Whole)
+}
+
+// Table returns the name of the table of a collection.
+func (k *Kind) Table(name string) string { return k.Prefix + name }
+
+// Schema declares the table of a collection.
+func (k *Kind) Schema(m *Meta) cellstore.Schema {
+	events := time.Duration(m.Events).Truncate(time.Millisecond)
+	if k.Whole {
+		events = 0 // the index needs all
+	}
+	return cellstore.Schema{Table: k.Table(m.Name), Families: append(k.Families(m),
+		cellstore.Family{Name: famEvent, TTL: events},
+		cellstore.Family{Name: famMeta},
+		cellstore.Family{Name: famEnd},
+	)}
+}
+
+// checkLayout refuses a collection of another layout.
+func (k *Kind) checkLayout(m *Meta) error {
+	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, k.Version, k.Version, ""))
+}

@@ -1,0 +1,246 @@
+package live
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"quadrille/cellstore"
+)
+
+// Log keeps the changes of one collection in their order. It is the truth: what an index lacks
+// of it, the index gets from it. One goroutine appends at a time.
+type Log interface {
+	// Append writes a step that follows on End, wholly or not at all. The error matches ErrTaken
+	// if another step has done so. After any other error End tells whether the step is there. It
+	// need not be on the disk before Sync.
+	Append(ctx context.Context, s *Step) error
+	// Sync brings what has been appended to the disk.
+	Sync(ctx context.Context) error
+	// End returns where the log ends.
+	End(ctx context.Context) (End, error)
+	// Read returns the events with a number after one, up to another, at most so many.
+	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
+}
+
+// End is where a log ends.
+type End struct {
+	Seq   uint64 // of the last change
+	Floor int64  // the greatest version of a feature that is gone
+	Step  uint64 // the number of the last step
+}
+
+// Step is what is appended to a log at once.
+type Step struct {
+	End
+	Changes []Change
+	// Rows are what else the step writes, in the table of the log. Append may append to them.
+	Rows []cellstore.Mutation
+}
+
+// ErrTaken is matched when another writer has appended to the log: a collection has one.
+var ErrTaken = errors.New("another program has written to the collection")
+
+// The families of a TableLog, and the first bytes of their rows.
+const (
+	famEvent = "event"
+	famMeta  = "meta"
+	famEnd   = "end"
+
+	rowEvent       = 'e'
+	rowDescription = 'm'
+	rowNote        = 'n' // after rowDescription
+	rowEnd         = 'x'
+
+	keyHead = 9 // the first byte of a row, and a number
+)
+
+// metaTime is the timestamp of all cells of the family meta. The later put so counts,
+// whatever a clock that was set back tells.
+const metaTime = 1
+
+// endRow holds the End, which stays when events expire. Every step writes this row, so making
+// the row durable makes all steps durable.
+var endRow = []byte{rowDescription, 's'}
+
+const endValue = 24 // sequence, floor, step
+
+var (
+	selectMeta  = &cellstore.Selection{Families: []string{famMeta}}
+	selectEvent = cellstore.Selection{Families: []string{famEvent}}
+)
+
+// metaRow writes a row of the family meta.
+func metaRow(key, value []byte) cellstore.Mutation {
+	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, value)}}
+}
+
+// TableLog is a Log in a table that writes several rows at once. With every change it also
+// writes when the feature expires.
+type TableLog struct {
+	table cellstore.Table
+	whole bool
+	last  End    // as far as this one knows
+	value []byte // of last
+	event Event
+	ends  [2][2]float64
+}
+
+// NewTableLog returns the log in a table. A whole one keeps all of each change, for an index
+// that is elsewhere; any other keeps where features were and are.
+func NewTableLog(table cellstore.Table, whole bool) *TableLog {
+	return &TableLog{table: table, whole: whole}
+}
+
+// Append implements Log.
+func (l *TableLog) Append(ctx context.Context, s *Step) error {
+	if err := l.follow(ctx, s.Step); err != nil {
+		return err
+	}
+	for i := range s.Changes {
+		s.Rows = l.change(s.Rows, &s.Changes[i])
+	}
+	s.Rows = append(s.Rows, metaRow(endRow, s.End.append(make([]byte, 0, endValue))))
+	for i := range s.Rows {
+		s.Rows[i].Durability = cellstore.Async // until Sync
+	}
+	err := l.table.Apply(ctx, s.Rows...)
+	if l.last = s.End; err != nil {
+		l.last = End{} // it is read again
+	}
+	return err
+}
+
+// follow returns an error unless a step follows on the last one that is there. Reading the row costs
+// the more, the more often it has been written since the store's memory was last flushed; a check only
+// looks at its newest version.
+func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
+	if l.last.Step+1 != step || l.last == (End{}) {
+		if l.last, err = l.End(ctx); err != nil {
+			return err
+		}
+	}
+	check := cellstore.Check{Family: famMeta, Op: cellstore.Absent}
+	if l.last != (End{}) {
+		l.value = l.last.append(l.value[:0])
+		check.Op, check.Value = cellstore.Equal, l.value
+	}
+	is, err := l.table.CheckAndMutate(ctx, check, cellstore.Mutation{Row: endRow, Durability: cellstore.Async})
+	switch {
+	case err != nil:
+		return err
+	case !is || l.last.Step+1 != step:
+		l.last = End{}
+		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrTaken, step)
+	}
+	return nil
+}
+
+// change appends the rows of a change: its event, and when the feature expires.
+func (l *TableLog) change(rows []cellstore.Mutation, c *Change) []cellstore.Mutation {
+	was, is := int64(0), int64(0)
+	if c.Was != nil {
+		was = Expiry(c.Was.Expires)
+	}
+	if c.Is != nil {
+		is = Expiry(c.Is.Expires)
+	}
+	if was != is && was != 0 {
+		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
+	}
+	if was != is && is != 0 {
+		rows = append(rows, ExpiryRow(is, c.ID))
+	}
+	if c.Seq != 0 {
+		value, _ := json.Marshal(l.eventOf(c)) // made of texts and numbers
+		rows = append(rows, cellstore.Mutation{Row: eventKey(c.Seq), Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, c.date, value)}})
+	}
+	return rows
+}
+
+// eventOf returns the event that a change is, until the next one.
+func (l *TableLog) eventOf(c *Change) *Event {
+	l.event = Event{Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired, By: c.By, Was: c.Judged}
+	if c.Was != nil {
+		l.ends[0] = [2]float64{c.Was.Lon, c.Was.Lat}
+		l.event.From = &l.ends[0]
+	}
+	if c.Is != nil {
+		l.ends[1] = [2]float64{c.Is.Lon, c.Is.Lat}
+		l.event.To = &l.ends[1]
+	}
+	if l.whole && c.Is != nil && c.Judged == 0 {
+		l.event.Is = &Image{Properties: c.is, Expires: Expiry(c.Is.Expires)}
+	}
+	return &l.event
+}
+
+// Sync implements Log.
+func (l *TableLog) Sync(ctx context.Context) error {
+	return l.table.Apply(ctx, cellstore.Mutation{Row: endRow})
+}
+
+// End implements Log.
+func (l *TableLog) End(ctx context.Context) (e End, err error) {
+	var row cellstore.Row
+	found, err := l.table.Get(ctx, endRow, selectMeta, &row)
+	if err != nil || !found {
+		return e, wrap(err)
+	}
+	if v := row.Cells[0].Value; !e.parse(v) {
+		return e, fmt.Errorf("live: %w: the row of the last event has %d bytes", cellstore.ErrCorrupt, len(v))
+	}
+	return e, nil
+}
+
+// append appends the end as it is stored.
+func (e *End) append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, e.Seq), uint64(e.Floor))
+	return binary.BigEndian.AppendUint64(dst, e.Step)
+}
+
+func (e *End) parse(v []byte) bool {
+	if len(v) != endValue {
+		return false
+	}
+	e.Seq, e.Floor, e.Step = binary.BigEndian.Uint64(v), int64(binary.BigEndian.Uint64(v[8:])), binary.BigEndian.Uint64(v[16:])
+	return true
+}
+
+// Read implements Log.
+func (l *TableLog) Read(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
+	scan := cellstore.Scan{Ranges: []cellstore.Range{{From: eventKey(after + 1), To: eventKey(last + 1)}}, Selection: selectEvent, Limit: most}
+	for row, err := range l.table.Scan(ctx, scan) {
+		if err != nil {
+			return nil, wrap(err)
+		}
+		var e Event
+		if !e.parse(row) {
+			return nil, fmt.Errorf("live: %w: the row %q is no event", cellstore.ErrCorrupt, row.Key)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// eventKey is the row key of an event.
+func eventKey(seq uint64) []byte { return binary.BigEndian.AppendUint64([]byte{rowEvent}, seq) }
+
+// endKey is the row key of when a feature expires.
+func endKey(expires int64, id string) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
+}
+
+// ExpiryRow says when a feature expires.
+func ExpiryRow(expires int64, id string) cellstore.Mutation {
+	return cellstore.Mutation{Row: endKey(expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}}
+}
+
+func wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("live: %w", err)
+	}
+	return nil
+}

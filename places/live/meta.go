@@ -1,0 +1,124 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+)
+
+// Meta describes a collection.
+type Meta struct {
+	SchemaVersion int `json:"schema_version"`
+	// Name is that of the collection, see CheckName.
+	Name string `json:"name"`
+	// Schema are the properties that are known, by name.
+	Schema feature.Schema `json:"schema"`
+	// Points and Bounds (west, south, east, north in degrees) are set for a published
+	// collection.
+	Points int64      `json:"points,omitempty"`
+	Bounds [4]float64 `json:"bounds,omitzero"`
+	// Expiring says that points of a published collection expire.
+	Expiring bool `json:"expiring,omitempty"`
+	// Title, Attribution and Licence are shown to everybody who may read the collection.
+	Title       string `json:"title,omitempty"`
+	Attribution string `json:"attribution,omitempty"`
+	Licence     string `json:"licence,omitempty"`
+	// Events is how long a live collection keeps its moves for those who follow them.
+	Events Duration `json:"events,omitzero"`
+	// Private collections are shown only to those who may read them.
+	Private bool `json:"private,omitempty"`
+	// Search says that the names of a published collection are to be found by searches of
+	// all names.
+	Search bool `json:"search,omitempty"`
+	// History is how long a live collection remembers where features were.
+	History Duration `json:"history,omitzero"`
+	// Since is when the memory of a live collection begins, if its history began or
+	// became longer after the collection was made: milliseconds since 1970. See
+	// Remembers.
+	Since int64 `json:"since,omitempty"`
+}
+
+// Duration is a time.Duration that is written as text, such as "30m".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// ErrName is matched when a collection cannot have a name.
+var ErrName = errors.New("name of a collection is not valid")
+
+// MaxName is the longest name of a collection, in bytes.
+const MaxName = 40
+
+// CheckName returns an error that matches ErrName unless a collection can have the name:
+// a letter a to z and then letters, digits, hyphens and underscores.
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= MaxName && 'a' <= name[0] && name[0] <= 'z'
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return feature.Faultf(ErrName, "%.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
+			name, MaxName)
+	}
+	return nil
+}
+
+// Remembers returns the earliest instant that can be asked for at a given instant.
+func (m *Meta) Remembers(now time.Time) time.Time {
+	first := now.Add(-time.Duration(m.History))
+	if since := time.UnixMilli(m.Since); first.Before(since) {
+		return since
+	}
+	return first
+}
+
+// Bounds of what a description says.
+const (
+	maxTitle = 1000 // bytes of each text
+	// MaxHistory is the longest history, and the longest time that events are kept.
+	MaxHistory = Duration(400 * 24 * time.Hour)
+	// DefaultEvents is how long a collection keeps its events unless it says otherwise.
+	DefaultEvents = Duration(24 * time.Hour)
+)
+
+func checkMeta(m *Meta) error {
+	for _, text := range []string{m.Title, m.Attribution, m.Licence} {
+		if len(text) > maxTitle {
+			return feature.Faultf(ErrInvalid, "a text of the description has %d bytes: give at most %d", len(text), maxTitle)
+		}
+	}
+	if m.Events == 0 {
+		m.Events = DefaultEvents
+	}
+	if m.History < 0 || m.History > MaxHistory || m.Events < Duration(time.Second) || m.Events > MaxHistory {
+		return feature.Faultf(ErrInvalid, "history and events: give a time such as 24h, at most %v", time.Duration(MaxHistory))
+	}
+	var err error
+	m.Schema, err = feature.NewSchema(m.Schema)
+	return err
+}
+
+// description is what the table of a collection says of it.
+type description struct {
+	Meta
+	Declared feature.Schema `json:"declared,omitempty"`
+	Redraw   redraw         `json:"redraw,omitzero"`
+}
+
+// mutation writes the description.
+func (m *description) mutation() cellstore.Mutation {
+	b, _ := json.Marshal(m) // made of texts and numbers
+	return metaRow([]byte{rowDescription}, b)
+}

@@ -1,0 +1,53 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"quadrille/cellstore"
+)
+
+// MaxNote is the most bytes that the name of a note has.
+const MaxNote = 200
+
+// SetNote keeps a document of the program's own with the collection, under a name of 1 to
+// MaxNote bytes. It replaces a note of the name; nil removes it. Notes are removed with
+// their collection, and mean nothing to it. An Async note may be lost for about a second.
+// Errors match ErrClosed or ErrRefused, or come from the store.
+func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
+	if name == "" || len(name) > MaxNote {
+		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
+	}
+	note := metaRow(append([]byte{rowDescription, rowNote}, name...), value)
+	if value == nil {
+		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.All)
+	}
+	note.Durability = d
+	// One that answers ErrClosed has written nothing.
+	err := c.unlessClosed(c.read(ctx, func(now *current) error { return c.refused(now.rows.Apply(ctx, note)) }))
+	if errors.Is(err, ErrRefused) {
+		c.disturbed()
+	}
+	return err
+}
+
+// Notes returns the notes whose names begin with a prefix, by their names. Errors are as
+// those of SetNote.
+func (c *Collection) Notes(ctx context.Context, prefix string) (map[string][]byte, error) {
+	from := append([]byte{rowDescription, rowNote}, prefix...)
+	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(from)}, Selection: *selectMeta}
+	var notes map[string][]byte
+	err := c.read(ctx, func(now *current) error {
+		notes = map[string][]byte{}
+		for row, err := range now.rows.Scan(ctx, scan) {
+			if err != nil {
+				return wrap(err)
+			}
+			notes[string(row.Key[2:])] = bytes.Clone(row.Cells[0].Value)
+		}
+		return nil
+	})
+	return notes, c.unlessClosed(err)
+}

@@ -1,0 +1,129 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+)
+
+// OpenTable opens the table of a collection that nobody writes meanwhile, after a look at what is not
+// its index. The error matches cellstore.ErrCorrupt if the description is missing.
+func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string) (cellstore.Table, error) {
+	table, err := store.Table(ctx, k.Table(name))
+	if err != nil {
+		return nil, wrap(err)
+	}
+	if _, err = readDescription(ctx, table, k); err == nil {
+		_, err = k.OpenLog(table).End(ctx)
+	}
+	return table, err
+}
+
+// WidestSchema declares a table for everything that a collection may hold: any number of
+// versions, and events for as long as they may be kept.
+func (k *Kind) WidestSchema(name string) cellstore.Schema {
+	return k.Schema(&Meta{Name: name, History: MaxHistory, Events: MaxHistory})
+}
+
+// RowKind is what a row is that a TableLog or a Collection writes.
+type RowKind uint8
+
+const (
+	NotLive RowKind = iota // it is the index's
+	Kept                   // it stays as it is
+	Remade                 // Salvage makes it anew
+	Unsound                // it holds nothing that can be read
+)
+
+// Salvage is what can be read of a damaged collection besides its index.
+type Salvage struct {
+	// Lost says that the description is. The collection is private then.
+	Lost bool
+
+	kind *Kind
+	name string
+	meta *description
+	rest map[string][]byte // rows of the family meta
+	end  End
+}
+
+// NewSalvage begins with nothing.
+func NewSalvage(kind *Kind, name string) *Salvage {
+	return &Salvage{kind: kind, name: name, rest: map[string][]byte{}}
+}
+
+// KindOfRow tells what a row is.
+func KindOfRow(row *cellstore.Row) RowKind {
+	switch row.Key[0] {
+	case rowDescription, rowEnd:
+		return Remade
+	case rowEvent:
+		if new(Event).parse(row) {
+			return Kept
+		}
+		return Unsound
+	}
+	return NotLive
+}
+
+// Add takes a row that is not the index's. It refuses another layout, which is not damage.
+func (s *Salvage) Add(row *cellstore.Row) error {
+	value := row.Cells[0].Value
+	var e Event
+	var end End
+	switch m := (&description{}); {
+	case row.Key[0] == rowEnd:
+	case row.Key[0] == rowEvent:
+		if e.parse(row) {
+			s.end.Seq = max(s.end.Seq, e.Seq)
+		}
+	case len(row.Key) == 1:
+		if json.Unmarshal(value, m) == nil && m.Name == s.name { // or it is damaged
+			if err := s.kind.checkLayout(&m.Meta); err != nil {
+				return err
+			}
+			s.meta = m
+		}
+	case bytes.Equal(row.Key, endRow):
+		if end.parse(value) {
+			s.end.Seq = max(s.end.Seq, end.Seq)
+			s.Raise(end.Floor)
+		}
+	default:
+		s.rest[string(row.Key)] = bytes.Clone(value)
+	}
+	return nil
+}
+
+// Raise tells of a version that a feature had.
+func (s *Salvage) Raise(version int64) { s.end.Floor = max(s.end.Floor, version) }
+
+// Learner begins with the types of the description, after all rows.
+func (s *Salvage) Learner() (*feature.Learner, error) {
+	if s.Lost = s.meta == nil; s.Lost {
+		s.meta = &description{Meta: Meta{SchemaVersion: s.kind.Version, Name: s.name, Private: true}}
+		if err := checkMeta(&s.meta.Meta); err != nil {
+			return nil, err
+		}
+	}
+	learner := feature.NewLearner(s.meta.Declared)
+	learner.Seed(s.meta.Schema)
+	return learner, nil
+}
+
+// Finish writes all that is not the index's, once that is whole. The collection then exists.
+func (s *Salvage) Finish(ctx context.Context, store cellstore.Store, table cellstore.Table, learner *feature.Learner) error {
+	s.meta.Schema = learner.Schema()
+	if err := store.AlterTable(ctx, s.kind.Schema(&s.meta.Meta)); err != nil {
+		return wrap(err)
+	}
+	s.end.Step = 1
+	last := []cellstore.Mutation{metaRow(endRow, s.end.append(nil))}
+	for key, value := range s.rest {
+		last = append(last, metaRow([]byte(key), value))
+	}
+	return wrap(table.Apply(ctx, append(last, s.meta.mutation())...))
+}

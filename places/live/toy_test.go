@@ -1,0 +1,150 @@
+package live_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+	"quadrille/places/live"
+	"quadrille/places/live/livetest"
+)
+
+// toy is the smallest Index that answers. It has no rows, so its log is whole, and all of it is read
+// when a collection is opened. Copy it to begin an index of another kind.
+type toy struct {
+	mu    sync.RWMutex
+	meta  func() *live.Meta
+	at    uint64
+	known map[string]*feature.Feature
+	rows  map[int]map[string]struct{} // ids by whole degrees of latitude
+}
+
+// toys are a kind of collections. Its tables have the log alone.
+var toys = &live.Kind{
+	Prefix: "toys_", Version: 1, Whole: true,
+	Families: func(*live.Meta) []cellstore.Family { return nil },
+	Place: func(w *live.Write) (lat, lon float64, err error) {
+		if w.ID == "" || !(w.Lat >= -90 && w.Lat <= 90 && w.Lon >= -180 && w.Lon <= 180) {
+			err = live.ErrInvalid
+		}
+		return w.Lat, w.Lon, err
+	},
+	Info: func(m *live.Meta) *feature.Info {
+		return &feature.Info{Name: m.Name, Schema: m.Schema, Count: -1, Points: true, Live: true, Private: m.Private}
+	},
+	Open: func(_ context.Context, o *live.Opening) (live.Index, error) {
+		return &toy{meta: o.Meta, known: map[string]*feature.Feature{}, rows: map[int]map[string]struct{}{}}, nil
+	},
+}
+
+// Find implements live.State.
+func (x *toy) Find(id string, f *feature.Feature) (last int64, err error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if is := x.known[id]; is != nil {
+		*f = *is
+	}
+	return f.Version, nil
+}
+
+// Properties implements live.State.
+func (x *toy) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
+	return append(f.Properties.AppendMembers(append(dst, '{')), '}'), nil
+}
+
+// Apply implements live.Index. What a change refers to ends with the call, so features are copied.
+func (x *toy) Apply(changes []live.Change) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range changes {
+		c := &changes[i]
+		delete(x.known, c.ID)
+		if c.Was != nil {
+			delete(x.rows[int(c.Was.Lat)], c.ID)
+		}
+		if c.Is != nil {
+			is := c.Is.Clone()
+			if x.known[c.ID] = &is; x.rows[int(is.Lat)] == nil {
+				x.rows[int(is.Lat)] = map[string]struct{}{}
+			}
+			x.rows[int(is.Lat)][c.ID] = struct{}{}
+		}
+		x.at = max(x.at, c.Seq)
+	}
+	return nil
+}
+
+// At implements live.Index.
+func (x *toy) At() uint64 { return x.at }
+
+// Close implements live.Index.
+func (x *toy) Close() error { return nil }
+
+// Info implements feature.Layer.
+func (x *toy) Info() *feature.Info { return toys.Info(x.meta()) }
+
+// Get implements feature.Layer.
+func (x *toy) Get(_ context.Context, id string, at time.Time, f *feature.Feature) error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	is := x.known[id]
+	switch {
+	case !at.IsZero():
+		return feature.Unsupported("questions as of an instant")
+	case is == nil:
+		return live.ErrNotFound
+	}
+	*f = is.Clone()
+	return nil
+}
+
+// Features implements feature.Layer, in the order of ids.
+func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	box, boxed := q.In.(feature.Box)
+	if q.In != nil && !boxed || q.Near != nil || q.Order != (feature.Order{}) || !q.At.IsZero() {
+		return feature.Fail(feature.Unsupported("all but lists, of all features or of those in a box"))
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		n := 0
+		for _, f := range x.found(box, boxed, string(q.After)) {
+			f.Mark = feature.Mark(f.ID)
+			pass, err := q.Filter == nil, error(nil)
+			if !pass {
+				pass, err = q.Filter.Match(ctx, &f)
+			}
+			if err != nil || pass {
+				if n++; !yield(&f, err) || n == q.Limit {
+					return
+				}
+			}
+		}
+	}
+}
+
+// found returns the features after an id, as of one moment.
+func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.Feature) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for lat, ids := range x.rows {
+		if boxed && (float64(lat+1) < box.South || float64(lat-1) > box.North) {
+			continue
+		}
+		for id := range ids {
+			f := x.known[id]
+			if id > after && (!boxed || f.Lat >= box.South && f.Lat <= box.North && f.Lon >= box.West && f.Lon <= box.East) {
+				list = append(list, f.Clone())
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b feature.Feature) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// The suite that every index passes.
+func TestToy(t *testing.T) { livetest.Index(t, toys, disk) }
