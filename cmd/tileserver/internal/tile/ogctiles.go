@@ -66,8 +66,7 @@ func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, e
 // isTiled says why a collection has no tiles, nil if it has.
 func (v *view) isTiled(collection string) (err error) {
 	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
-		if _, err = v.TiledCollection(name); err == nil {
-		}
+		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
 	} else if b, berr := v.Boundaries.Get(); berr != nil || !ask.HasType(b, collection) {
