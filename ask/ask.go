@@ -1,6 +1,6 @@
 // Package ask is for questions that take several data sets: an interface for what is asked
-// of each, the sets themselves, and the pin that holds one generation of a set for as long as
-// a question takes, so that an answer never mixes two. The packages below it answer:
+// of each, the sets themselves, and the view of all of them that a question takes, so that an
+// answer never mixes two generations of one. The packages below it answer:
 // hierarchy what a place is in, geocoder what a text names and what is at a point, localtime
 // what clocks show there, about everything about a point, fence which borders a move crosses.
 //

@@ -178,7 +178,7 @@ func (p *PinnedCollection) From() []uint64 {
 // Collection returns a collection of points. Its error matches live.ErrNoCollection if there is
 // no such collection.
 func (m *Moment) Collection(name string) PinnedCollection {
-	if c := m.views.Collections; c != nil && c.Live != nil {
+	if c := m.views.Collections; c != nil && c.Live != nil && !m.fixed {
 		l, err := c.Live.Find(name)
 		if err == nil {
 			return PinnedCollection{Live: l}
@@ -196,7 +196,7 @@ func (m *Moment) Collection(name string) PinnedCollection {
 // CollectionNames lists the collections.
 func (m *Moment) CollectionNames() []string {
 	names := slices.Collect(maps.Keys(m.collections))
-	if c := m.views.Collections; c != nil && c.Live != nil {
+	if c := m.views.Collections; c != nil && c.Live != nil && !m.fixed {
 		for _, l := range c.Live.Collections() {
 			names = append(names, l.Meta().Name)
 		}

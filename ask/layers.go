@@ -55,7 +55,7 @@ func (l *Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 }
 
 // Tiler returns the layer as what makes its tiles, or why it cannot be read. It must be one of
-// those that Moment.Tiled and Moment.TiledCollection return.
+// those that Moment.AppendTiled and Moment.TiledCollection return.
 func (l *Layer) Tiler() (feature.Tiler, error) {
 	if l.Err != nil {
 		return nil, l.Err
@@ -134,49 +134,62 @@ func attribution(m *dataset.Manifest) string {
 	return strings.Join(all, " · ")
 }
 
-// layerList are the layers of a moment without collections of points: the types of regions, and
-// then the data sets that are one layer each, published or not.
-type layerList struct {
-	all    []*Layer
-	makers []func() *Layer // of all
-	types  int             // of regions, which come first
-	byName map[string]int  // the types of regions give way to all others
-	tiled  []int           // of the single ones, in all
+// single is the layer of a data set that is one.
+type single struct {
+	*Layer
+	maker func() *Layer
+	tiled bool
 }
 
-func (m *Moment) list() layerList {
-	list := layerList{byName: map[string]int{}}
-	add := func(name string, maker func() *Layer) {
-		list.byName[name] = len(list.all)
-		list.all, list.makers = append(list.all, maker()), append(list.makers, maker)
+// now returns the layer. What is said of one that changes is as it is now.
+func (l *single) now() *Layer {
+	if l.Err != nil || !l.About.Live {
+		return l.Layer
 	}
-	if b, err := m.Boundaries.Get(); err == nil {
-		for _, t := range b.Types() {
-			if !strings.HasPrefix(t.Name, PointsPrefix) {
-				add(t.Name, func() *Layer {
-					return layerOf(&m.Boundaries, t.Name, func(b Boundaries) (feature.Layer, error) { return b.Layer(t.Name) })
-				})
-			}
-		}
-	}
-	list.types = len(list.all)
+	return l.maker()
+}
+
+// listSingles makes the layers of the data sets that are one layer each, published or not.
+func (m *Moment) listSingles() (list []single) {
 	for _, d := range m.views.datasets() {
 		if d.layer != nil {
-			add(d.name, func() *Layer { return d.layer(m) })
-		}
-		if d.tiled {
-			list.tiled = append(list.tiled, len(list.all)-1)
+			maker := func() *Layer { return d.layer(m) }
+			list = append(list, single{maker(), maker, d.tiled})
 		}
 	}
 	return list
 }
 
-// at returns a layer of the list. What is said of one that changes is as it is now.
-func (l *layerList) at(i int) *Layer {
-	if of := l.all[i]; of.Err != nil || !of.About.Live {
-		return of
+// layerList are the layers of a moment without collections of points: the types of regions, and
+// then the singles.
+type layerList struct {
+	regions []*Layer
+	singles []single
+	byName  map[string]int // the types of regions give way to all others
+}
+
+func (m *Moment) list() layerList {
+	list := layerList{singles: m.singles(), byName: map[string]int{}}
+	if b, err := m.Boundaries.Get(); err == nil {
+		for _, t := range b.Types() {
+			if !strings.HasPrefix(t.Name, PointsPrefix) {
+				list.byName[t.Name] = len(list.regions)
+				list.regions = append(list.regions, layerOf(&m.Boundaries, t.Name, func(b Boundaries) (feature.Layer, error) { return b.Layer(t.Name) }))
+			}
+		}
 	}
-	return l.makers[i]()
+	for i := range list.singles {
+		list.byName[list.singles[i].About.Name] = len(list.regions) + i
+	}
+	return list
+}
+
+// at returns a layer of the list.
+func (l *layerList) at(i int) *Layer {
+	if i < len(l.regions) {
+		return l.regions[i]
+	}
+	return l.singles[i-len(l.regions)].now()
 }
 
 // MoreNames lists the layers of Sets.More, published or not.
@@ -199,9 +212,12 @@ func (s *Sets) TiledNames() (names []string) {
 
 // AppendTiled appends the layers of TiledNames, in their order. A private one counts as not published.
 func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
-	list := m.layers()
-	for _, i := range list.tiled {
-		l := list.at(i)
+	list := m.singles()
+	for i := range list {
+		if !list[i].tiled {
+			continue
+		}
+		l := list[i].now()
 		if l.Err == nil && l.About.Private {
 			l = &Layer{About: feature.Info{Name: l.About.Name}, Err: ErrMissing}
 		}
@@ -213,7 +229,7 @@ func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
 // LayerNames lists the layers that are published and that all may see.
 func (m *Moment) LayerNames() (names []string) {
 	list := m.layers()
-	for i := range list.all {
+	for i := range len(list.regions) + len(list.singles) {
 		if l := list.at(i); !errors.Is(l.Err, ErrMissing) && !l.About.Private {
 			names = append(names, l.About.Name)
 		}

@@ -35,7 +35,10 @@ type Moment struct {
 	more        map[string]any // a *Pinned for each of Sets.More
 	views       *Views
 	held        []interface{ Release() }
+	singles     func() []single
 	layers      func() layerList
+	// fixed says that the moment is of given generations, and has no collections.
+	fixed bool
 
 	// refs counts the Views itself, while this is the newest moment, and every view. Whoever brings it
 	// to 0 may set it to dead, and then releases what is held. Between the two a question can
@@ -86,8 +89,8 @@ func (v *Views) renew() {
 // moment pins the data sets: their generations in service, or with a list those of the list and none
 // of any other data set. The moment has no collections of points.
 func (v *Views) moment(numbers map[string]uint64) *Moment {
-	m := &Moment{views: v, collections: map[string]*publishedCollection{}, more: map[string]any{}}
-	m.layers = sync.OnceValue(m.list)
+	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, more: map[string]any{}}
+	m.singles, m.layers = sync.OnceValue(m.listSingles), sync.OnceValue(m.list)
 	m.refs.Store(1)
 	for _, d := range v.datasets() {
 		if numbers == nil {
@@ -124,6 +127,9 @@ func (v *Views) Take(at time.Time) View {
 // or not. 0 stands for none, and so does what the list lacks. The view has no collections of
 // points.
 func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
+	if numbers == nil {
+		numbers = map[string]uint64{}
+	}
 	return View{v.moment(numbers), at}
 }
 

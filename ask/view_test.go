@@ -14,7 +14,10 @@ import (
 	"quadrille/cellstore/published"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
+	"quadrille/places/live"
+	"quadrille/places/points"
 	"quadrille/quadkey"
 )
 
@@ -118,6 +121,23 @@ func TestViewIsOneMoment(t *testing.T) {
 		t.Errorf("a generation that never was: %v", err)
 	}
 	gone.Release()
+}
+
+// A view of given generations has no collections: theirs is now.
+func TestGenerationsHaveNoCollections(t *testing.T) {
+	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	must.Close(t, store)
+	must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
+	views := ask.NewViews(ask.Sets{Collections: &ask.Collections{Live: store}})
+	now, older := views.Take(time.Time{}), views.Generations(nil, time.Time{})
+	defer now.Release()
+	defer older.Release()
+	if _, err := now.Layer("points:vans"); err != nil || !slices.Equal(now.CollectionNames(), []string{"vans"}) {
+		t.Error(err, now.CollectionNames())
+	}
+	if _, err := older.Layer("points:vans"); !errors.Is(err, ask.ErrNoLayer) || len(older.CollectionNames()) > 0 {
+		t.Error(err, older.CollectionNames())
+	}
 }
 
 // A data set that is closed ends the views of it, also those that come too late.

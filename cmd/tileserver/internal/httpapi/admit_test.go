@@ -160,6 +160,18 @@ func TestKeyInLinks(t *testing.T) {
 			queue = append(queue, link[1])
 		}
 	}
+	for _, path := range []string{"/places/within?bbox=-180,-90,180,90&limit=1&format=csv", "/regions/within?bbox=-180,-90,180,90&limit=1&format=ndjson", "/ogc/collections/places/items?limit=1&f=csv"} {
+		keyed, header := f.Get(path+"&"+with), f.Get(path, "X-API-Key", servertest.Key)
+		if link, cc := keyed.Header.Get("Link"), keyed.Header.Get("Cache-Control"); !strings.Contains(link, with) || strings.Contains(cc, "public") {
+			t.Errorf("%s: Link %q, %s", path, link, cc)
+		}
+		if again := f.Get(path+"&"+with, "If-None-Match", keyed.Header.Get("Etag")); again.StatusCode != 304 || strings.Contains(again.Header.Get("Cache-Control"), "public") {
+			t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
+		}
+		if link := header.Header.Get("Link"); link == "" || strings.Contains(link, servertest.Key) {
+			t.Errorf("%s: Link %q", path, link)
+		}
+	}
 	if len(seen) < 40 {
 		t.Errorf("followed %d addresses alone", len(seen))
 	}

@@ -128,7 +128,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 // send answers with a list. fill writes the list and returns the cursor of the next page.
 // head begins a list that is an object. more, if set, adds members to it.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error), more func(ctx context.Context, dst []byte) ([]byte, error)) error {
-	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
 		p := page{question: q, list: q.newList(head), body: out.Body}
 		defer func() { out.Body = p.body }()
 		p.body = p.list.Begin(p.body)

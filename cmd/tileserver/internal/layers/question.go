@@ -55,8 +55,7 @@ type asking struct {
 	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 }
 
-// begin takes the layers that a path names, and makes their filters. The caller releases the
-// result.
+// begin finds the layers that a path names, and makes their filters.
 func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
 	q := &question{list: l, view: p.View, context: c, from: []uint64{}, asking: a}
 	var err error

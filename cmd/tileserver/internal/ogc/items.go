@@ -323,7 +323,7 @@ func listOf(format ogcapi.Format) *listing.Form {
 // withKey adds the key of the request to what query is given: the header Link has no other.
 func (s *Room) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
-		pairs = append(pairs, endpoint.KeyParameter, c.QueryParam(endpoint.KeyParameter))
+		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))
 	}
 	return pairs
 }
@@ -501,7 +501,7 @@ func (k pageKey) Extra() int { return len(k.address) }
 func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool, fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error)) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK} // lines of no features
+	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features
 	if form == web.FormGeoJSON {
 		a.Base = base // the body has links
 	}

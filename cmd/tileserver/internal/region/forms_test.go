@@ -1,3 +1,5 @@
+//go:build !race
+
 package region_test
 
 import (
@@ -8,12 +10,10 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/servertest"
-	"quadrille/internal/testrace"
 )
 
 // Regions are the same in every form, page by page, with their borders where they are wanted.
 func TestRegionsWithinInForms(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	const path = "/regions/within?bbox=-180,-90,180,90"
 	want := regions(w, path+"&limit=1000").Regions

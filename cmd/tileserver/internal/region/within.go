@@ -60,7 +60,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if form == listing.JSON || l.Writer.SkipGeometry {
 		query.Detail, query.Step = feature.WithoutGeometry, nil
 	}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q)}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {

@@ -54,9 +54,9 @@ func (g *generations) number(name string) uint64 {
 	return 0
 }
 
-// leastPlaces is how many numbers the addresses of releases up to 0.16 have at least: those of boundaries,
-// places and airports.
-const leastPlaces = 3
+// placed are the data sets of the numbers that addresses of releases up to 0.16 have at least. Layers of
+// the caller's own follow.
+var placed = []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName}
 
 // parseGenerations reads what String writes of some of the data sets, in their order, and nothing else: each
 // set of generations has one address. It also reads what releases up to 0.16 wrote, numbers alone
@@ -78,12 +78,13 @@ func parseGenerations(s string, sets []string) (g generations, ok bool) {
 		return g, false
 	}
 	if _, err := strconv.ParseUint(parts[0], 10, 64); err == nil {
-		ok = len(parts) >= leastPlaces && len(parts) <= len(sets)
-		for i := range parts {
-			ok = ok && read(sets[i], parts[i])
+		ok = len(parts) >= len(placed) && len(parts) <= len(sets)
+		own := slices.DeleteFunc(slices.Clone(sets), func(name string) bool { return slices.Contains(placed, name) })
+		for i, name := range slices.Concat(placed, own)[:min(len(parts), len(sets))] {
+			ok = ok && read(name, parts[i])
 		}
 		last := len(parts) - 1
-		return g, ok && (parts[last] != "0" || len(parts) == leastPlaces && slices.Max(g.numbers) > 0)
+		return g, ok && (parts[last] != "0" || len(parts) == len(placed) && slices.Max(g.numbers) > 0)
 	}
 	if len(parts)%2 != 0 {
 		return g, false

@@ -126,7 +126,7 @@ func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
 // without another key. Text that people wrote into the properties of features stays as it
 // is.
 func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
-	key, _ := c.Get(queryKey).(string)
+	key := KeyOfQuery(c)
 	if key == "" || base == "" {
 		return body
 	}

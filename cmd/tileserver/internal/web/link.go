@@ -1,6 +1,10 @@
 package web
 
-import "github.com/labstack/echo/v4"
+import (
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
 
 // LinkNext sets the header Link to the address of the next page of a list: that of the request
 // with another cursor. It is for forms that have no place for it.
@@ -12,7 +16,17 @@ func (s *Kit) LinkNext(c echo.Context, cursor string) {
 	}
 	values := r.URL.Query()
 	values.Set("cursor", cursor)
+	if key := KeyOfQuery(c); key != "" {
+		values.Set(endpoint.KeyParameter, key)
+	}
 	c.Response().Header()["Link"] = NextLink(base + r.URL.EscapedPath() + "?" + values.Encode())
+}
+
+// KeyOfQuery is the key that the query of a request gives, "" if it gives none. The query that
+// handlers read has it no more.
+func KeyOfQuery(c echo.Context) string {
+	key, _ := c.Get(queryKey).(string)
+	return key
 }
 
 // NextLink is the value of Link for the address of the next page, ready to be put into a header

@@ -24,8 +24,10 @@ type Answer struct {
 	// Coding is a coding that the client takes. Small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address in the links of the body, if it has any; see carryKey.
-	Base string
+	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked
+	// says that headers may have links.
+	Base   string
+	Linked bool
 	// dated is Last-Modified, nil for none; see Kit.dated.
 	dated []string
 	// Status is the status of the answer; 0 means 200.
@@ -37,7 +39,7 @@ type Answer struct {
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
 func (a *Answer) withKey(c echo.Context) {
-	if a.Base != "" && KeyInQuery(c) {
+	if (a.Base != "" || a.Linked) && KeyInQuery(c) {
 		a.Cache = []string{privately(a.Cache[0])}
 	}
 }
