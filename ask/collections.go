@@ -30,16 +30,16 @@ type Collections struct {
 	Live *live.Store
 
 	mu        sync.RWMutex
-	published map[string]*dataset.Live[Collection]
+	published map[string]*dataset.Live[*points.Collection]
 	watchers  []func()
 }
 
 // Follow adds a published collection.
-func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
+func (c *Collections) Follow(name string, live *dataset.Live[*points.Collection]) {
 	live.Watch(c.changed)
 	c.mu.Lock()
 	if c.published == nil {
-		c.published = map[string]*dataset.Live[Collection]{}
+		c.published = map[string]*dataset.Live[*points.Collection]{}
 	}
 	c.published[name] = live
 	c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Collections) changed() {
 }
 
 // all returns a copy of the collections that ingest has published.
-func (c *Collections) all() map[string]*dataset.Live[Collection] {
+func (c *Collections) all() map[string]*dataset.Live[*points.Collection] {
 	if c == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (c *Collections) all() map[string]*dataset.Live[Collection] {
 }
 
 // Published returns a collection that ingest has published, nil if there is none.
-func (c *Collections) Published(name string) *dataset.Live[Collection] {
+func (c *Collections) Published(name string) *dataset.Live[*points.Collection] {
 	if c == nil {
 		return nil
 	}
@@ -146,13 +146,14 @@ func OfPrivate(err error) bool {
 
 // publishedCollection is a published collection of a moment.
 type publishedCollection struct {
-	Pinned[Collection]
+	Pinned[*points.Collection]
+	live  *dataset.Live[*points.Collection]
 	layer func() *Layer
 }
 
 // PinnedCollection is a collection of a view, or the reason why there is none.
 type PinnedCollection struct {
-	Pinned[Collection]
+	Pinned[*points.Collection]
 	// Live is the collection if it takes writes, and else nil. Answers of such a
 	// collection hold for this moment only and may not be kept.
 	Live *live.Collection
@@ -184,13 +185,13 @@ func (m *Moment) Collection(name string) PinnedCollection {
 			return PinnedCollection{Live: l}
 		}
 		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
-			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
+			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}
 	if c := m.collections[name]; c != nil {
 		return PinnedCollection{Pinned: c.Pinned}
 	}
-	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
+	return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
 }
 
 // CollectionNames lists the collections.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places/live"
+	"quadrille/tiles"
 )
 
 // Names of the layers that are one data set. All other layers are types of regions,
@@ -83,23 +83,16 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
 	}
-	return LayerKind{describeLayer(name, set, func(m *Moment) *Pinned[T] {
-		if m.more[name] == nil {
-			m.more[name] = new(Pinned[T])
-		}
-		return m.more[name].(*Pinned[T])
+	return LayerKind{layered(&Of[T]{
+		Dataset: Dataset{Name: name},
+		set:     func(s *Sets) **dataset.Live[T] { l := set(s); return &l },
+		in: func(m *Moment) *Pinned[T] {
+			if m.more[name] == nil {
+				m.more[name] = new(Pinned[T])
+			}
+			return m.more[name].(*Pinned[T])
+		},
 	})}
-}
-
-// describeLayer describes a data set that is a layer of its name.
-func describeLayer[T feature.Layer](name string, live func(*Sets) *dataset.Live[T], in func(*Moment) *Pinned[T]) described {
-	d := describe(name, live, in)
-	d.tiled = reflect.TypeFor[T]().Implements(reflect.TypeFor[feature.Tiler]())
-	d.layer = func(m *Moment) *Layer {
-		p := in(m)
-		return layerOf(p, name, func(of T) (feature.Layer, error) { return of, nil })
-	}
-	return d
 }
 
 // layerOf makes a layer of what is pinned.
@@ -152,9 +145,9 @@ func (l *single) now() *Layer {
 // listSingles makes the layers of the data sets that are one layer each, published or not.
 func (m *Moment) listSingles() (list []single) {
 	for _, d := range m.views.datasets() {
-		if d.layer != nil {
-			maker := func() *Layer { return d.layer(m) }
-			list = append(list, single{maker(), maker, d.tiled})
+		if layer := d.asLayer(); layer != nil {
+			maker := func() *Layer { return layer(m) }
+			list = append(list, single{maker(), maker, d.tiled()})
 		}
 	}
 	return list
@@ -174,7 +167,7 @@ func (m *Moment) list() layerList {
 		for _, t := range b.Types() {
 			if !strings.HasPrefix(t.Name, PointsPrefix) {
 				list.byName[t.Name] = len(list.regions)
-				list.regions = append(list.regions, layerOf(&m.Boundaries, t.Name, func(b Boundaries) (feature.Layer, error) { return b.Layer(t.Name) }))
+				list.regions = append(list.regions, layerOf(&m.Boundaries, t.Name, func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }))
 			}
 		}
 	}
@@ -195,7 +188,7 @@ func (l *layerList) at(i int) *Layer {
 // MoreNames lists the layers of Sets.More, published or not.
 func (s *Sets) MoreNames() (names []string) {
 	for _, kind := range s.More {
-		names = append(names, kind.name)
+		names = append(names, kind.about().Name)
 	}
 	return names
 }
@@ -203,8 +196,8 @@ func (s *Sets) MoreNames() (names []string) {
 // TiledNames lists the layers that are one data set each and have tiles, published or not.
 func (s *Sets) TiledNames() (names []string) {
 	for _, d := range s.datasets() {
-		if d.tiled {
-			names = append(names, d.name)
+		if d.tiled() {
+			names = append(names, d.about().Name)
 		}
 	}
 	return names

@@ -3,12 +3,16 @@ package ask
 import (
 	"math"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"quadrille/cellstore/dataset"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
+	"quadrille/tiles"
 )
 
 // View is what a question sees: one moment of all data sets, and the instant that the question
@@ -22,14 +26,14 @@ type View struct {
 // Moment is a generation of each data set that was in service at the same time, held open. A
 // data set without one has the reason in its place.
 type Moment struct {
-	Boundaries Pinned[Boundaries]
-	Places     Pinned[Places]
-	Addresses  Pinned[Addresses]
-	Airports   Pinned[Airports]
-	Names      Pinned[Names]
-	TimeZones  Pinned[TimeZones]
-	Stations   Pinned[Stations]
-	Weather    Pinned[Weather]
+	Boundaries Pinned[*tiles.Reader]
+	Places     Pinned[*places.Finder]
+	Addresses  Pinned[AddressReader]
+	Airports   Pinned[*airports.Finder]
+	Names      Pinned[*names.Reader]
+	TimeZones  Pinned[*zones.Reader]
+	Stations   Pinned[*stations.Finder]
+	Weather    Pinned[*stations.Weather]
 
 	collections map[string]*publishedCollection
 	more        map[string]any // a *Pinned for each of Sets.More
@@ -59,11 +63,19 @@ type Views struct {
 }
 
 // NewViews returns the views of data sets, which are not changed any more. Whoever closes a data set
-// ends the views of its generation.
+// ends the views of its generation. Two data sets of one name make it panic.
 func NewViews(sets Sets) *Views {
 	v := &Views{Sets: sets}
+	known := map[string]bool{}
 	for _, d := range v.datasets() {
-		d.watch(&v.Sets, v.renew)
+		name := d.about().Name
+		if known[name] {
+			panic("ask: two data sets are called " + name + ": give the one in Sets.More another name")
+		}
+		known[name] = true
+		if l := d.live(&v.Sets); l != nil {
+			l.Watch(v.renew)
+		}
 	}
 	sets.Collections.watch(v.renew)
 	v.renew()
@@ -75,19 +87,33 @@ func (v *Views) renew() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := v.moment(nil)
-	for name, live := range v.Collections.all() {
-		c := &publishedCollection{Pinned: Pin(live)}
-		c.layer = sync.OnceValue(func() *Layer { return pointsLayer(&PinnedCollection{Pinned: c.Pinned}, name) })
-		m.collections[name] = c
-		m.hold(c.Handle != nil, c.Handle)
+	for !v.whole(m) {
+		m.release()
+		m = v.moment(nil)
 	}
 	if old := v.now.Swap(m); old != nil {
 		old.release()
 	}
 }
 
-// moment pins the data sets: their generations in service, or with a list those of the list and none
-// of any other data set. The moment has no collections of points.
+// whole reports whether all that a moment holds is still in service. Then all of it was at the same
+// time: when the last of it was pinned.
+func (v *Views) whole(m *Moment) bool {
+	for _, d := range v.datasets() {
+		if !d.pinned(&v.Sets, m) {
+			return false
+		}
+	}
+	for _, c := range m.collections {
+		if !c.live.Serves(c.Handle) {
+			return false
+		}
+	}
+	return true
+}
+
+// moment pins the data sets: their generations in service, with the collections of
+// points, or with a list those of the list and nothing else.
 func (v *Views) moment(numbers map[string]uint64) *Moment {
 	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, more: map[string]any{}}
 	m.singles, m.layers = sync.OnceValue(m.listSingles), sync.OnceValue(m.list)
@@ -96,9 +122,18 @@ func (v *Views) moment(numbers map[string]uint64) *Moment {
 		if numbers == nil {
 			d.pin(&v.Sets, m, nil)
 		} else {
-			number := numbers[d.name]
+			number := numbers[d.about().Name]
 			d.pin(&v.Sets, m, &number)
 		}
+	}
+	if m.fixed {
+		return m
+	}
+	for name, live := range v.Collections.all() {
+		c := &publishedCollection{Pinned: Pin(live), live: live}
+		c.layer = sync.OnceValue(func() *Layer { return pointsLayer(&PinnedCollection{Pinned: c.Pinned}, name) })
+		m.collections[name] = c
+		m.hold(c.Handle != nil, c.Handle)
 	}
 	return m
 }
@@ -158,59 +193,3 @@ func Memory[T any](v View) *T {
 
 // Sets are the data sets that the view is of, as they are now.
 func (m *Moment) Sets() *Sets { return &m.views.Sets }
-
-// described is a data set as views use it.
-type described struct {
-	name  string
-	watch func(s *Sets, changed func())
-	// pin holds the generation of a number, or the newest one for nil.
-	pin func(s *Sets, m *Moment, number *uint64)
-	// layer returns the layer that the data set is. It is nil if it is none.
-	layer func(m *Moment) *Layer
-	tiled bool // the layer has tiles
-}
-
-// describe describes a data set with its places in Sets and Moment.
-func describe[T any](name string, live func(*Sets) *dataset.Live[T], in func(*Moment) *Pinned[T]) described {
-	return described{
-		name: name,
-		watch: func(s *Sets, changed func()) {
-			if l := live(s); l != nil {
-				l.Watch(changed)
-			}
-		},
-		pin: func(s *Sets, m *Moment, number *uint64) {
-			p := in(m)
-			if number == nil {
-				*p = Pin(live(s))
-			} else {
-				*p = PinGeneration(live(s), *number)
-			}
-			m.hold(p.Handle != nil, p.Handle)
-		},
-	}
-}
-
-// builtIn are the data sets of the fields of Sets.
-var builtIn = []described{
-	describe(BoundariesName, func(s *Sets) *dataset.Live[Boundaries] { return s.Boundaries }, func(m *Moment) *Pinned[Boundaries] { return &m.Boundaries }),
-	describeLayer(PlacesName, func(s *Sets) *dataset.Live[Places] { return s.Places }, func(m *Moment) *Pinned[Places] { return &m.Places }),
-	describe(AddressesName, func(s *Sets) *dataset.Live[Addresses] { return s.Addresses }, func(m *Moment) *Pinned[Addresses] { return &m.Addresses }),
-	describeLayer(AirportsName, func(s *Sets) *dataset.Live[Airports] { return s.Airports }, func(m *Moment) *Pinned[Airports] { return &m.Airports }),
-	describe(NamesName, func(s *Sets) *dataset.Live[Names] { return s.Names }, func(m *Moment) *Pinned[Names] { return &m.Names }),
-	describe(TimeZonesName, func(s *Sets) *dataset.Live[TimeZones] { return s.TimeZones }, func(m *Moment) *Pinned[TimeZones] { return &m.TimeZones }),
-	describeLayer(StationsName, func(s *Sets) *dataset.Live[Stations] { return s.Stations }, func(m *Moment) *Pinned[Stations] { return &m.Stations }),
-	describe(WeatherName, func(s *Sets) *dataset.Live[Weather] { return s.Weather }, func(m *Moment) *Pinned[Weather] { return &m.Weather }),
-}
-
-// datasets are those of the fields, and Sets.More.
-func (s *Sets) datasets() []described {
-	if len(s.More) == 0 {
-		return builtIn
-	}
-	all := slices.Clone(builtIn)
-	for _, kind := range s.More {
-		all = append(all, kind.described)
-	}
-	return all
-}

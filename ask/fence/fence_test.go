@@ -40,19 +40,19 @@ func TestNew(t *testing.T) {
 }
 
 // land has regions of the type state: the north, and the south.
-func land(t *testing.T) *dataset.Live[ask.Boundaries] {
+func land(t *testing.T) *dataset.Live[*tiles.Reader] {
 	store := buildtest.Store(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{{Type: "state", Features: []build.Feature{
 		{ID: "north", Name: "North", Geometry: tilestest.Square(-3, 0, 3, 3)},
 		{ID: "south", Name: "South", Geometry: tilestest.Square(-3, -3, 3, 0)},
 	}}}, build.Options{})).In(t)
 	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
-	return dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{})
+	return dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{})
 }
 
 func TestCheck(t *testing.T) {
 	boundaries := land(t)
-	check := func(f Fences, boundaries *dataset.Live[ask.Boundaries]) error {
+	check := func(f Fences, boundaries *dataset.Live[*tiles.Reader]) error {
 		set := must.Get(New(f)).In(t)
 		return set.Check(t.Context(), ask.NewViews(ask.Sets{Boundaries: boundaries}))
 	}

@@ -76,7 +76,7 @@ func gone(err error) bool {
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
 // Types that are not published have none: a point leaves a region that is gone with its type. A panic over
 // the bytes of boundaries is an error: it must not end a goroutine that serves more than one request.
-func regionsAt(ctx context.Context, p *ask.Pinned[ask.Boundaries], at *[2]float64, types []string) (found []tiles.Region, err error) {
+func regionsAt(ctx context.Context, p *ask.Pinned[*tiles.Reader], at *[2]float64, types []string) (found []tiles.Region, err error) {
 	b, err := p.Get()
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done boo
 }
 
 // editionOf returns the edition that a generation is, which is none for an error.
-func editionOf(p *ask.Pinned[ask.Boundaries]) (e live.Edition) {
+func editionOf(p *ask.Pinned[*tiles.Reader]) (e live.Edition) {
 	if p.Handle != nil {
 		e = live.Edition{Number: p.Handle.Manifest().Generation, Identity: p.ID}
 	}
@@ -69,7 +69,7 @@ type redrawing struct {
 	views    *ask.Views
 	editions [2]live.Edition
 	serving  live.Edition
-	ends     [2]ask.Pinned[ask.Boundaries]
+	ends     [2]ask.Pinned[*tiles.Reader]
 }
 
 // differs reports whether other regions hold a position.
@@ -97,7 +97,7 @@ func (r *redrawing) open(i int) {
 	}
 	if *p = ask.PinGeneration(r.views.Boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
 		p.Release()
-		*p = ask.Pinned[ask.Boundaries]{Err: dataset.ErrPruned} // another one has the number now
+		*p = ask.Pinned[*tiles.Reader]{Err: dataset.ErrPruned} // another one has the number now
 	}
 }
 

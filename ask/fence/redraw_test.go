@@ -74,7 +74,7 @@ type rig struct {
 	t          *testing.T
 	catalog    *dataset.Catalog
 	strips     map[string]strip // by the directory of a generation
-	boundaries *dataset.Live[ask.Boundaries]
+	boundaries *dataset.Live[*tiles.Reader]
 	views      *ask.Views
 	live       *live.Collection
 	set        fence.Set

@@ -23,6 +23,7 @@ import (
 	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // Kinds of results that package [names] does not have.
@@ -137,10 +138,10 @@ type finding struct {
 	s   *Session
 	q   *Query
 
-	places    ask.Places // nil if none are published
-	names     ask.Names
-	regions   ask.Boundaries
-	addresses ask.Addresses
+	places    *places.Finder // nil if none are published
+	names     *names.Reader
+	regions   *tiles.Reader
+	addresses ask.AddressReader
 	view      hierarchy.View // of these
 	countries []string       // codes that rows may have in the countries asked for
 	// noAddresses is why addresses cannot be asked. Only a text that is an address needs them.

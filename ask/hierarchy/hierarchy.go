@@ -45,9 +45,9 @@ const (
 // View is a generation of each data set that is asked. A nil one tells nothing. A View may
 // be used concurrently.
 type View struct {
-	Places      ask.Places
-	Names       ask.Names
-	Boundaries  ask.Boundaries
+	Places      *places.Finder
+	Names       *names.Reader
+	Boundaries  *tiles.Reader
 	Generations Generations // of these
 	Layers      *Layers
 	// ByMap makes the map decide in which country a place is, instead of its row. A place

@@ -327,7 +327,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 }
 
 // countryZone returns the time zone of a country with a single one, else "".
-func countryZone(ctx context.Context, p *ask.Pinned[ask.TimeZones], country string) (string, error) {
+func countryZone(ctx context.Context, p *ask.Pinned[*zones.Reader], country string) (string, error) {
 	r, ok, err := p.Have()
 	if !ok {
 		return "", err
@@ -378,7 +378,7 @@ var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 // zoneOfAirports returns the zone of the nearest airport within reach that has
 // one, and its distance; "" if there is none. It is asked because places need
 // not tell their zones.
-func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
+func zoneOfAirports(ctx context.Context, p *ask.Pinned[*airports.Finder], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
 	r, ok, err := p.Have()
 	if !ok || reach <= 0 {
 		return "", 0, err

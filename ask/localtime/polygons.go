@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/tiles"
@@ -20,7 +19,7 @@ import (
 // outsideZones reports whether a point lies in no zone of a layer of zones of the
 // whole world, given its regions. Such a layer reaches around the world and to the
 // South Pole; zones of a part of the world do not.
-func outsideZones(b ask.Boundaries, at []tiles.Region) bool {
+func outsideZones(b *tiles.Reader, at []tiles.Region) bool {
 	if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.Type == TimeZoneType }) {
 		return false
 	}
@@ -74,7 +73,7 @@ type zoneRecord struct {
 // zoneRecords keeps the records of zones of a generation that have been asked for:
 // reading one takes longer than finding the regions at a point.
 type zoneRecords struct {
-	generation *dataset.Handle[ask.Boundaries]
+	generation *dataset.Handle[*tiles.Reader]
 	records    sync.Map // region id → zoneRecord
 }
 

@@ -17,6 +17,9 @@ func (l *Live[T]) Watch(fn func()) {
 	l.watchers.all = append(l.watchers.all, fn)
 }
 
+// Serves reports whether a handle is that of the generation in service; nil stands for none.
+func (l *Live[T]) Serves(h *Handle[T]) bool { return l.cur.Load() == h }
+
 func (w *watchers) changed() {
 	w.mu.Lock()
 	all := w.all

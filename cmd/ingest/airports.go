@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/airports"
@@ -11,7 +12,6 @@ import (
 	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/job/timezones"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 )
 
 type airportsCmd struct {
@@ -59,9 +59,9 @@ Zones that are not in this program's list are counted as bad; it may be older th
 
 func (c *timezonesCmd) left(s *session) string {
 	if c.File == "" {
-		return s.unpublished(catalogue.TimeZones.Name)
+		return s.unpublished(ask.TimeZones.Name)
 	}
-	return s.unpublished(catalogue.TimeZones.Name, catalogue.Boundaries.Name)
+	return s.unpublished(ask.TimeZones.Name, ask.Boundaries.Name)
 }
 
 func (c *timezonesCmd) Run(s *session) error {
@@ -81,7 +81,7 @@ func (c *timezonesCmd) Run(s *session) error {
 // addZones publishes the polygons. The other layers are as a refresh has made them,
 // so that the next one need not make them anew.
 func addZones(s *session, in job.Input, o job.Options) error {
-	before, err := s.catalog.Current(s.ctx, catalogue.Boundaries.Name)
+	before, err := s.catalog.Current(s.ctx, ask.Boundaries.Name)
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
@@ -89,5 +89,5 @@ func addZones(s *session, in job.Input, o job.Options) error {
 	if err != nil || o.DryRun {
 		return err
 	}
-	return renew.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)
+	return renew.CarryForward(refreshRecord(s, ask.Boundaries.Name), before.Generation, m.Generation)
 }

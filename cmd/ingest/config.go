@@ -10,8 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/world"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
@@ -36,7 +36,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
 		configfile.Spellings(),
-		kong.Vars{"version": version.String(), "datasets": strings.Join(catalogue.Names(catalogue.All), ", "), "world": strings.Join(world.Datasets, ", ")},
+		kong.Vars{"version": version.String(), "datasets": strings.Join(ask.DatasetNames(ask.Datasets), ", "), "world": strings.Join(world.Datasets, ", ")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),

@@ -5,10 +5,10 @@ import (
 	"os"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -86,14 +86,14 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 // openBoundaries opens a generation of the boundaries; 0 stands for the
 // published one. The caller closes it.
 func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.Meta, error) {
-	gen, err := openGeneration(s, catalogue.Boundaries.Name, generation)
+	gen, err := openGeneration(s, ask.Boundaries.Name, generation)
 	if err != nil {
 		return nil, tiles.Meta{}, err
 	}
 	var meta tiles.Meta
 	if _, err := gen.Contents(tiles.SchemaVersion, &meta); err != nil {
 		_ = gen.Close() // the error says more
-		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, catalogue.Boundaries.Name, err)
+		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, ask.Boundaries.Name, err)
 	}
 	return gen, meta, nil
 }

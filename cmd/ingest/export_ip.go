@@ -5,9 +5,9 @@ import (
 	"os"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 )
 
 type exportIPCmd struct {
@@ -43,7 +43,7 @@ func (c *exportIPCmd) Run(s *session) (err error) {
 		return &usageError{err}
 	}
 	begin := time.Now()
-	gen, err := openGeneration(s, catalogue.IP.Name, c.Generation)
+	gen, err := openGeneration(s, ask.Addresses.Name, c.Generation)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *exportIPCmd) Run(s *session) (err error) {
 			err = cerr
 		}
 	}()
-	reader, err := catalogue.IPTable.Open(gen)
+	reader, err := ask.AddressTable.Open(gen)
 	if err != nil {
 		return err
 	}

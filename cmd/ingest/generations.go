@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
@@ -169,10 +170,10 @@ func (c *verifyCmd) Run(s *session) error {
 		err := s.generations().Verify(s.ctx, name, c.Generation, func(p dataset.PushProgress) {
 			s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Total: p.Total, Unit: "bytes"})
 		})
-		if err == nil && s.depot == nil && name == catalogue.Boundaries.Name && !c.Checksums {
+		if err == nil && s.depot == nil && name == ask.Boundaries.Name && !c.Checksums {
 			err = verifyTiles(s, c.Generation)
 		}
-		if err == nil && s.depot == nil && strings.HasPrefix(name, catalogue.PointsPrefix) && !c.Checksums {
+		if err == nil && s.depot == nil && strings.HasPrefix(name, ask.CollectionPrefix) && !c.Checksums {
 			err = verifyPoints(s, name, c.Generation)
 		}
 		s.reporter.close()

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/search"
 )
@@ -97,7 +97,7 @@ func TestNamesFollow(t *testing.T) {
 	found := func(want ...string) {
 		t.Helper()
 		var got []string
-		r, g, err := job.OpenCurrent(t.Context(), c, catalogue.NameIndex)
+		r, g, err := job.OpenCurrent(t.Context(), c, ask.Names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestNamesFollow(t *testing.T) {
 	found("Zwetschgenhof")
 	ingest("drop", "points-shops")
 	found()
-	if _, err := c.Current(t.Context(), catalogue.NameIndex.Name); !errors.Is(err, dataset.ErrNoGeneration) {
+	if _, err := c.Current(t.Context(), ask.Names.Name); !errors.Is(err, dataset.ErrNoGeneration) {
 		t.Errorf("names are published where nothing has some: %v", err)
 	}
 	ingest("rollback", "points-shops")

@@ -17,11 +17,11 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
@@ -227,7 +227,7 @@ func commandLine(t *testing.T) *kong.Application {
 // TestEveryDatasetHasACommand: it is called like the data set, has settings in a
 // configuration file if it has any, and tells refresh what it reads.
 func TestEveryDatasetHasACommand(t *testing.T) {
-	for _, name := range catalogue.Names(catalogue.All) {
+	for _, name := range ask.DatasetNames(ask.Datasets) {
 		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })
 		if i < 0 {
 			t.Errorf("ingest %s is missing: add a command to the struct cli", name)
@@ -309,7 +309,7 @@ func TestRollbackHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	help := strings.Join(strings.Fields(out.String()), " ")
-	if want := strings.Join(catalogue.Names(catalogue.All), ", "); !strings.Contains(help, want) {
+	if want := strings.Join(ask.DatasetNames(ask.Datasets), ", "); !strings.Contains(help, want) {
 		t.Errorf("no %q in\n%s", want, out.String())
 	}
 }

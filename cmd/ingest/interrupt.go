@@ -9,8 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/world"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // interruptedError says what a command that was stopped by a signal has left
@@ -40,7 +40,7 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	if c, ok := target(command).(interface{ left(*session) string }); ok {
 		left = c.left(s)
 	} else if node := command.Selected(); node != nil {
-		if d, ok := catalogue.Find(node.Name); ok { // the command has the name of what it publishes
+		if d, ok := ask.FindDataset(node.Name); ok { // the command has the name of what it publishes
 			left = s.unpublished(d.Name)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job/names"
-	"quadrille/cmd/internal/catalogue"
 )
 
 type namesCmd struct{ publishing }
@@ -29,14 +29,14 @@ func (c *namesCmd) Run(s *session) error {
 // its work by then, so a failure here is a warning. The error is that of an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.changed, name) }
-	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
+	if made(ask.Names.Name) || !slices.ContainsFunc(ask.Names.Uses, made) && !s.searched() {
 		return nil
 	}
 	o := s.options
 	o.MaxChange = nil // that was asked of what the names are made from
 	_, err := names.Ingest(s.ctx, s.catalog, o)
 	if errors.Is(err, names.ErrNoNames) {
-		if _, err = s.catalog.Drop(s.ctx, catalogue.NameIndex.Name); errors.Is(err, dataset.ErrNoGeneration) {
+		if _, err = s.catalog.Drop(s.ctx, ask.Names.Name); errors.Is(err, dataset.ErrNoGeneration) {
 			return nil // there were none
 		}
 		if err == nil {
@@ -56,16 +56,16 @@ func (s *session) republished(name string) {
 		s.changed = append(s.changed, name)
 		return
 	}
-	if slices.Contains(catalogue.NameIndex.Uses, name) || strings.HasPrefix(name, catalogue.PointsPrefix) {
+	if slices.Contains(ask.Names.Uses, name) || strings.HasPrefix(name, ask.CollectionPrefix) {
 		s.reporter.Note(fmt.Sprintf("the names for search in %s stay as they are: to let them follow, run this without --store too, then ingest push %s",
-			s.depot.Name(), catalogue.NameIndex.Name))
+			s.depot.Name(), ask.Names.Name))
 	}
 }
 
 // searched reports whether a published collection is searched, or was.
 func (s *session) searched() bool {
 	for _, name := range s.changed {
-		if !strings.HasPrefix(name, catalogue.PointsPrefix) {
+		if !strings.HasPrefix(name, ask.CollectionPrefix) {
 			continue
 		}
 		if yes, err := names.Searched(s.ctx, s.catalog, name); err != nil || yes {

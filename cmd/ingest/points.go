@@ -10,12 +10,12 @@ import (
 	"os"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/internal/bom"
 	"quadrille/places/live"
@@ -94,7 +94,7 @@ func (f typeFlag) MarshalText() ([]byte, error) {
 }
 
 // dataset is the data set that the command publishes.
-func (c *pointsCmd) dataset() string { return catalogue.Points(c.Collection).Name }
+func (c *pointsCmd) dataset() string { return ask.CollectionOf(c.Collection).Name }
 
 func (c *pointsCmd) left(s *session) string {
 	if c.IntoLive != "" {

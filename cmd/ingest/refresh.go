@@ -9,9 +9,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/version"
 )
@@ -86,8 +86,8 @@ func (c *worldCmd) reads() []string    { return c.IPFile }
 // refreshed are the commands that a refresh runs, in its order: those of the data
 // sets, with world after boundaries and places so that the others use what it
 // publishes, and then points.
-var refreshed = append(slices.Insert(catalogue.Names(slices.DeleteFunc(slices.Clone(catalogue.All), func(d catalogue.Dataset) bool {
-	return d.Name == catalogue.NameIndex.Name // made of the others
+var refreshed = append(slices.Insert(ask.DatasetNames(slices.DeleteFunc(slices.Clone(ask.Datasets), func(d ask.Dataset) bool {
+	return d.Name == ask.Names.Name // made of the others
 })), 2, "world"), "points")
 
 // step is one command of a refresh.
@@ -117,7 +117,7 @@ func refreshes(s *session) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
+		if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
 			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
 		}
 		if name == "points" && slices.Contains(c.Points.Files, "-") {
@@ -147,7 +147,7 @@ func refreshes(s *session) ([]step, error) {
 // dropsZones reports whether a step publishes the boundaries without zones, even if
 // another command has added them.
 func dropsZones(st step) bool {
-	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
+	return st.name == ask.Boundaries.Name && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
 }
 
 func (c *refreshCmd) Run(s *session) error {
@@ -197,7 +197,7 @@ func (st step) run(s *session, force bool) error {
 	if err != nil {
 		return err
 	}
-	if st.name == catalogue.Boundaries.Name {
+	if st.name == ask.Boundaries.Name {
 		st.cli.Boundaries.keepZones = true
 	}
 	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter, func() error { return st.ctx.Run(s) })

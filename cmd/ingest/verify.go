@@ -6,8 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/live"
 	"quadrille/places/points"
 	"quadrille/tiles/verify"
@@ -37,7 +37,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 			Dataset    string `json:"dataset"`
 			Generation uint64 `json:"generation"`
 			verify.Report
-		}{"checked", catalogue.Boundaries.Name, gen.Manifest.Generation, report})
+		}{"checked", ask.Boundaries.Name, gen.Manifest.Generation, report})
 	case !s.quiet || len(report.Findings) > 0:
 		if err := printReport(s.stdout, report); err != nil {
 			return err

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/bytesize"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/version"
 )
 
@@ -65,7 +65,7 @@ func (c *worldCmd) publishes() []string {
 		all = world.Datasets
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		return name == catalogue.IP.Name && c.IP == "none" && len(c.IPFile) == 0
+		return name == ask.Addresses.Name && c.IP == "none" && len(c.IPFile) == 0
 	})
 }
 

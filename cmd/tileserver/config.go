@@ -16,10 +16,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore"
 	"quadrille/cmd/internal/bytesize"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/internal/memlimit"
@@ -268,8 +268,8 @@ func (c *config) Validate() error {
 		return fmt.Errorf("--store: %w", err)
 	}
 	for _, name := range c.Require {
-		if _, ok := catalogue.Find(name); !ok {
-			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(catalogue.Names(catalogue.All), ", "))
+		if _, ok := ask.FindDataset(name); !ok {
+			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(ask.DatasetNames(ask.Datasets), ", "))
 		}
 	}
 	switch {

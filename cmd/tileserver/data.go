@@ -91,7 +91,7 @@ func (c *config) depot(observed *observer) (source, error) {
 type followed struct {
 	source
 	log *slog.Logger
-	all []inService
+	all []ask.Followed
 
 	// Collections of points are data sets that users name, and new ones appear.
 	collections ask.Collections
@@ -99,41 +99,11 @@ type followed struct {
 	stopLooking context.CancelFunc // nil before looking begins
 }
 
-// inService is a data set, whatever it answers.
-type inService interface {
-	Poll(context.Context) error
-	Run(context.Context) error
-	Status() dataset.Status
-	Close() error
-}
-
-// serveAs adds a data set, through the interface that the handlers ask.
-func serveAs[I, R any](s *followed, d catalogue.Of[R]) *dataset.Live[I] {
-	l := catalogue.Live[I](s.from, d)
-	l.Notify = s.notify
-	s.all = append(s.all, l)
-	return l
-}
-
 // sets are the data sets that are served.
 func (c *config) sets(s *followed) ask.Sets {
-	sets := ask.Sets{
-		Boundaries: serveAs[ask.Boundaries](s, catalogue.Boundaries),
-		Places:     serveAs[ask.Places](s, catalogue.Places),
-		Airports:   serveAs[ask.Airports](s, catalogue.Airports),
-		Names:      serveAs[ask.Names](s, catalogue.NameIndex),
-		TimeZones:  serveAs[ask.TimeZones](s, catalogue.TimeZones),
-		Stations:   serveAs[ask.Stations](s, catalogue.Stations),
-		Weather:    serveAs[ask.Weather](s, catalogue.Weather),
-
-		Collections:  &s.collections,
-		CountryByMap: c.CountryOf == "map",
-	}
-	if c.IPIndex {
-		sets.Addresses = serveAs[ask.Addresses](s, catalogue.IP)
-	} else {
-		sets.Addresses = serveAs[ask.Addresses](s, catalogue.IPTable)
-	}
+	sets := ask.Following{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
+	sets.Collections, sets.CountryByMap = &s.collections, c.CountryOf == "map"
+	s.all = append(s.all, sets.Followed()...)
 	return sets
 }
 
@@ -167,7 +137,7 @@ func (s *followed) follow(ctx context.Context) int {
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	begin := func(l inService) {
+	begin := func(l ask.Followed) {
 		_ = l.Poll(first)              // notify has said why
 		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 		if l.Status().Serving != nil {
@@ -177,7 +147,7 @@ func (s *followed) follow(ctx context.Context) int {
 	for _, l := range s.all {
 		wg.Go(func() { begin(l) })
 	}
-	s.look(first, func(l inService) { wg.Go(func() { begin(l) }) })
+	s.look(first, func(l ask.Followed) { wg.Go(func() { begin(l) }) })
 	wg.Wait()
 	var looking context.Context
 	looking, s.stopLooking = context.WithCancel(ctx)
@@ -198,7 +168,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.look(ctx, func(l inService) {
+			s.look(ctx, func(l ask.Followed) {
 				go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 			})
 		}
@@ -207,16 +177,16 @@ func (s *followed) lookAgain(ctx context.Context) {
 
 // look calls begin with each published collection that is not followed yet, and
 // forgets those that are not published any more.
-func (s *followed) look(ctx context.Context, begin func(inService)) {
+func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
 		// The store does not answer. The data sets that are followed report that.
 		s.log.Debug("collections of points cannot be listed", "error", err)
 		return
 	}
-	s.all = slices.DeleteFunc(s.all, func(l inService) bool {
+	s.all = slices.DeleteFunc(s.all, func(l ask.Followed) bool {
 		st := l.Status()
-		name, ok := strings.CutPrefix(st.Dataset, catalogue.PointsPrefix)
+		name, ok := strings.CutPrefix(st.Dataset, ask.CollectionPrefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
 			return false
 		}
@@ -229,11 +199,13 @@ func (s *followed) look(ctx context.Context, begin func(inService)) {
 		return true
 	})
 	for _, dataset := range names {
-		name, ok := strings.CutPrefix(dataset, catalogue.PointsPrefix)
+		name, ok := strings.CutPrefix(dataset, ask.CollectionPrefix)
 		if !ok || live.CheckName(name) != nil || s.collections.Published(name) != nil {
 			continue
 		}
-		l := serveAs[ask.Collection](s, catalogue.Points(name))
+		l := ask.CollectionOf(name).Live(s.from)
+		l.Notify = s.notify
+		s.all = append(s.all, l)
 		s.collections.Follow(name, l)
 		begin(l)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/internal/programs"
 	"quadrille/internal/testrace"
 )
@@ -42,7 +42,7 @@ func TestSizes(t *testing.T) {
 		}
 		listed[d.Dataset] = d.Bytes
 	}
-	for _, name := range catalogue.Names(catalogue.All) {
+	for _, name := range ask.DatasetNames(ask.Datasets) {
 		if !slices.ContainsFunc(status.Datasets, func(d described) bool { return d.Name == name }) {
 			t.Errorf("%s is not in /status: add it to ask.Sets, to its States, and where they are opened in data.go", name)
 		}

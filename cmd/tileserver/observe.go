@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // observer collects what the process tells about itself. Its methods may be
@@ -97,7 +97,7 @@ func (c *countedStore) Close() error {
 // labelsOf names a table in metrics, which everybody may read: all collections of users'
 // points are one, since some are private.
 func labelsOf(dataset, table string) tableOf {
-	if dataset == liveName || strings.HasPrefix(dataset, catalogue.PointsPrefix) {
+	if dataset == liveName || strings.HasPrefix(dataset, ask.CollectionPrefix) {
 		return tableOf{"points", "points"}
 	}
 	return tableOf{dataset, table}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/must"
 	"quadrille/tiles/build"
@@ -23,7 +23,7 @@ import (
 func publishDistrict(t *testing.T, data string, west float64) {
 	t.Helper()
 	c := must.Get(dataset.Open(data, toyworld.Open)).In(t)
-	b := must.Get(c.Begin(t.Context(), catalogue.Boundaries.Name)).In(t)
+	b := must.Get(c.Begin(t.Context(), ask.Boundaries.Name)).In(t)
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	layers := []build.Layer{{Type: "district", Features: []build.Feature{{
 		ID: "E1", Name: "Harbour", Geometry: orb.Polygon{{{west, 0}, {20, 0}, {20, 10}, {west, 10}, {west, 0}}},
@@ -31,7 +31,7 @@ func publishDistrict(t *testing.T, data string, west float64) {
 	meta, _, err := build.Run(t.Context(), b.Store(), layers, build.Options{Timestamp: at.UnixMilli()})
 	must.Do(t, err)
 	must.Get(b.Publish(t.Context(), dataset.Manifest{
-		SchemaVersion: catalogue.Boundaries.Schema,
+		SchemaVersion: ask.Boundaries.Schema,
 		Built:         at,
 		Meta:          must.Get(json.Marshal(meta)).In(t),
 		Sources:       []dataset.Source{{Name: "toy", Modified: at}},

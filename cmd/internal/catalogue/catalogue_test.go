@@ -22,7 +22,7 @@ import (
 // TestAll: names are unique, and what a data set uses comes before it.
 func TestAll(t *testing.T) {
 	var before []string
-	for _, d := range catalogue.All {
+	for _, d := range ask.Datasets {
 		if slices.Contains(before, d.Name) {
 			t.Errorf("%s is listed twice", d.Name)
 		}
@@ -31,35 +31,16 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s uses %s, which does not come before it", d.Name, name)
 			}
 		}
-		if found, ok := catalogue.Find(d.Name); !ok || found.Name != d.Name || d.Schema == 0 {
+		if found, ok := ask.FindDataset(d.Name); !ok || found.Name != d.Name || d.Schema == 0 {
 			t.Errorf("Find(%s) = %v, %v", d.Name, found, ok)
 		}
 		before = append(before, d.Name)
 	}
-	if _, ok := catalogue.Find("world"); ok {
+	if _, ok := ask.FindDataset("world"); ok {
 		t.Error("world is no data set")
 	}
-	if got := catalogue.Names(catalogue.All); !slices.Equal(got, before) {
+	if got := ask.DatasetNames(ask.Datasets); !slices.Equal(got, before) {
 		t.Errorf("Names = %v, want %v", got, before)
-	}
-}
-
-// TestAsked: package ask, which programs import without the catalogue, opens the same data sets.
-func TestAsked(t *testing.T) {
-	c, err := dataset.Open(t.TempDir(), toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sets := ask.Published(c.Generations)
-	defer sets.Close()
-	var asked []string
-	for _, st := range sets.States() {
-		asked = append(asked, st.Dataset)
-	}
-	slices.Sort(asked)
-	if want := slices.Sorted(slices.Values(catalogue.Names(catalogue.All))); !slices.Equal(asked, want) {
-		t.Errorf("package ask opens %v, and the catalogue lists %v: give both the same, in ask a name, a line of Published "+
-			"and one of all in ask/published.go, here a descriptor that All lists", asked, want)
 	}
 }
 
@@ -74,10 +55,10 @@ func TestLive(t *testing.T) {
 	}
 	// One method of many, as a handler asks for.
 	type typed interface{ Types() []tiles.TypeMeta }
-	boundaries := catalogue.Live[typed](c.Generations, catalogue.Boundaries)
-	index := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IP)
-	table := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IPTable)
-	stations := catalogue.Live[any](c.Generations, catalogue.Stations)
+	boundaries := ask.Boundaries.Live(c.Generations)
+	index := ask.Addresses.Live(c.Generations)
+	table := ask.AddressTable.Live(c.Generations)
+	stations := ask.Stations.Live(c.Generations)
 	for _, l := range []interface{ Close() error }{boundaries, index, table, stations} {
 		defer func() {
 			if err := l.Close(); err != nil {
@@ -149,7 +130,7 @@ func TestDamagedIndex(t *testing.T) {
 	if got := lookup(bare); !strings.Contains(got, `"EE"`) {
 		t.Fatalf("the damaged index says %s", got)
 	}
-	live := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IP)
+	live := ask.Addresses.Live(c.Generations)
 	defer live.Close()
 	for live.Status().Damage == nil { // it is told once the file has been read
 		if err := live.Poll(t.Context()); err != nil && !errors.Is(err, cellstore.ErrCorrupt) {

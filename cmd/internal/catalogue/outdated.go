@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 )
 
@@ -12,7 +13,7 @@ import (
 // offsets of a zone database that was released more than a year ago are wrong somewhere. Its
 // version tells only the year, so it counts as old once the end of that year is a year ago.
 func Outdated(m *dataset.Manifest, now time.Time) string {
-	if m.Dataset != TimeZones.Name {
+	if m.Dataset != ask.TimeZonesName {
 		return ""
 	}
 	for _, src := range m.Sources {

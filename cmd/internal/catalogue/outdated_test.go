@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 )
 
@@ -12,14 +13,14 @@ func TestOutdated(t *testing.T) {
 		set, version, now string
 		want              bool
 	}{
-		{TimeZones.Name, "2024b", "2026-01-01", true},
-		{TimeZones.Name, "2024b", "2025-12-31", false}, // it may be of December
-		{TimeZones.Name, "2023zz", "2026-11-26", true},
-		{TimeZones.Name, "2026b", "2026-11-26", false},
-		{TimeZones.Name, "", "2026-11-26", false},
-		{TimeZones.Name, "2020", "2026-11-26", false},
-		{TimeZones.Name, "v1.2.3", "2026-11-26", false},
-		{Boundaries.Name, "2020a", "2026-11-26", false},
+		{ask.TimeZonesName, "2024b", "2026-01-01", true},
+		{ask.TimeZonesName, "2024b", "2025-12-31", false}, // it may be of December
+		{ask.TimeZonesName, "2023zz", "2026-11-26", true},
+		{ask.TimeZonesName, "2026b", "2026-11-26", false},
+		{ask.TimeZonesName, "", "2026-11-26", false},
+		{ask.TimeZonesName, "2020", "2026-11-26", false},
+		{ask.TimeZonesName, "v1.2.3", "2026-11-26", false},
+		{ask.BoundariesName, "2020a", "2026-11-26", false},
 	} {
 		now, err := time.Parse(time.DateOnly, tt.now)
 		if err != nil {

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"fmt"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 )
 
@@ -12,7 +13,7 @@ const lossTold = 0.1
 // Losses lists the kinds of records of which a generation has more than a tenth fewer than the
 // one it replaced. The names of the others' regions and points go with them, and are no loss.
 func Losses(m *dataset.Manifest) []dataset.Loss {
-	if m.Dataset == NameIndex.Name {
+	if m.Dataset == ask.NamesName {
 		return nil
 	}
 	return m.Losses(lossTold)
@@ -24,7 +25,7 @@ func Warnings(m *dataset.Manifest) (list []string) {
 	for _, l := range Losses(m) {
 		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind, m.Replaced.Generation, l.Now, m.Generation))
 	}
-	if m.Replaced != nil && m.Replaced.Older != "" && m.Dataset != NameIndex.Name {
+	if m.Replaced != nil && m.Replaced.Older != "" && m.Dataset != ask.NamesName {
 		list = append(list, m.Replaced.Older)
 	}
 	return list

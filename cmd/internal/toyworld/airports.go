@@ -6,9 +6,9 @@ import (
 	"iter"
 	_ "time/tzdata" // for machines without a zone database
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
 )
@@ -22,7 +22,7 @@ var Countries = map[string]string{"EE": "Europe/Berlin"}
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not
 // call it.
 func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, catalogue.TimeZones.Dataset, func(s cellstore.Store) (any, error) {
+	return publish(ctx, c, ask.TimeZones.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := zones.Build(ctx, s, Zones, Countries)
 		return meta, err
 	})
@@ -33,7 +33,7 @@ const Airports = 203
 
 // PublishAirports publishes the airports. Publish does not call it.
 func PublishAirports(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, catalogue.Airports.Dataset, func(s cellstore.Store) (any, error) {
+	return publish(ctx, c, ask.Airports.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := airports.Build(ctx, s, eachAirport(), airports.BuildOptions{Modified: Modified})
 		return meta, err
 	})

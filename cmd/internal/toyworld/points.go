@@ -6,9 +6,9 @@ import (
 	"iter"
 	"math/rand/v2"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/points"
 )
 
@@ -18,7 +18,7 @@ const Shops = "shops"
 // PublishShops publishes the collection: some number of points, most of them in its
 // countries, with the ids s-0, s-1 and so on.
 func PublishShops(ctx context.Context, c *dataset.Catalog, number int) error {
-	return publish(ctx, c, catalogue.Points(Shops).Dataset, func(s cellstore.Store) (any, error) {
+	return publish(ctx, c, ask.CollectionOf(Shops).Dataset, func(s cellstore.Store) (any, error) {
 		meta, err := points.Build(ctx, s, EachShop(number), points.BuildOptions{Name: Shops, Timestamp: Modified.UnixMilli()})
 		meta.Title, meta.Attribution, meta.Licence = `Shops <b>&`, "© shop & keepers", "CC0-1.0"
 		return meta, err

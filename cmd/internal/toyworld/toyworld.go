@@ -20,10 +20,10 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/tiles/build"
@@ -100,7 +100,7 @@ func publishInto(ctx context.Context, dir string) error {
 }
 
 // publish runs one build.
-func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
+func publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
 	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, build
 
 // PublishBoundaries publishes countries and states.
 func PublishBoundaries(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, catalogue.Boundaries.Dataset, func(s cellstore.Store) (any, error) {
+	return publish(ctx, c, ask.Boundaries.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := build.Run(ctx, s, layers(), build.Options{Timestamp: Modified.UnixMilli()})
 		return meta, err
 	})
@@ -187,7 +187,7 @@ const Places = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
 func PublishPlaces(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, catalogue.Places.Dataset, func(s cellstore.Store) (any, error) {
+	return publish(ctx, c, ask.Places.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := places.Build(ctx, s, places.Source{Places: eachPlace()}, places.BuildOptions{})
 		return meta, err
 	})
@@ -233,7 +233,7 @@ func PublishAddresses(ctx context.Context, c *dataset.Catalog) error {
 // PublishRanges publishes any address ranges, with their index.
 func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipgeo.Range, error]) error {
 	var meta ipgeo.Meta
-	return publish(ctx, c, catalogue.IP.Dataset, func(s cellstore.Store) (_ any, err error) {
+	return publish(ctx, c, ask.Addresses.Dataset, func(s cellstore.Store) (_ any, err error) {
 		meta, _, err = ipgeo.Build(ctx, s, ranges, ipgeo.BuildOptions{Timestamp: Modified.UnixMilli()})
 		return meta, err
 	}, func(dir string, s cellstore.Store) error {

@@ -16,13 +16,13 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/export/mmdb"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
@@ -50,12 +50,12 @@ func ranges(t *testing.T, files ...string) (*ipgeo.Reader, *dataset.Manifest) {
 	if _, err := ip.Ingest(t.Context(), c, inputs, ip.Options{Options: job.Options{MaxBad: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.OpenCurrent(t.Context(), catalogue.IP.Name)
+	g, err := c.OpenCurrent(t.Context(), ask.Addresses.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	r, err := catalogue.IPTable.Open(g)
+	r, err := ask.AddressTable.Open(g)
 	if err != nil {
 		t.Fatal(err)
 	}

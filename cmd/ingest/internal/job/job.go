@@ -17,10 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // Progress is how far a stage of a job has come.
@@ -151,7 +151,7 @@ func (in Input) Complete(src dataset.Source) dataset.Source {
 // build fills in what the manifest says of the sources and returns the record
 // that the reader of the generation needs. What it sorts on disk belongs beside the
 // directory of the build. In a dry run nothing is published, and the manifest has no number.
-func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Options,
+func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
 	rep, begin := o.ReporterOrSilent(), c.Begin
 	if o.DryRun {
@@ -207,7 +207,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Opt
 
 // OpenCurrent opens the published generation of a data set for a job that uses it. It returns
 // nil if none is published.
-func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
+func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.Of[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
 	}

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // Datasets are the data sets that Run ingests, in that order. builders has a
 // function for each.
-var Datasets = slices.DeleteFunc(catalogue.Names(catalogue.All), func(name string) bool { return builders[name] == nil })
+var Datasets = slices.DeleteFunc(ask.DatasetNames(ask.Datasets), func(name string) bool { return builders[name] == nil })
 
 // Source is a file of a publisher.
 type Source struct {
@@ -68,8 +68,8 @@ func Sources(s Selection) ([]Source, error) {
 		return nil, err
 	}
 	all := slices.Concat(layers(s.Scale), placeFiles(s.Places), []Source{
-		fileOf(catalogue.Airports.Name, job.OurAirports, ourAirports+"airports.csv", fetch.Text, 13*mB),
-		fileOf(catalogue.Stations.Name, job.NOAA, noaa+"isd-history.csv", fetch.Text, 3*mB),
+		fileOf(ask.Airports.Name, job.OurAirports, ourAirports+"airports.csv", fetch.Text, 13*mB),
+		fileOf(ask.Stations.Name, job.NOAA, noaa+"isd-history.csv", fetch.Text, 3*mB),
 	}, ip)
 	all = slices.DeleteFunc(all, func(src Source) bool { return !s.Wants(src.Dataset) })
 	if s.Mirror == "" {
@@ -108,7 +108,7 @@ func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, 
 func layers(scale string) []Source {
 	var list []Source
 	add := func(layer, folder, name string, about int64) {
-		src := fileOf(catalogue.Boundaries.Name, job.NaturalEarth, naturalEarth+scale+"/"+folder+"/ne_"+scale+"_"+name+".zip", fetch.Zip, about)
+		src := fileOf(ask.Boundaries.Name, job.NaturalEarth, naturalEarth+scale+"/"+folder+"/ne_"+scale+"_"+name+".zip", fetch.Zip, about)
 		src.Layer = layer
 		list = append(list, src)
 	}
@@ -137,7 +137,7 @@ func placeFiles(places string) []Source {
 	}
 	var list []Source
 	add := func(name string, kind fetch.Kind, about int64) {
-		list = append(list, fileOf(catalogue.Places.Name, job.GeoNames, geoNames+name, kind, about))
+		list = append(list, fileOf(ask.Places.Name, job.GeoNames, geoNames+name, kind, about))
 	}
 	add(places+".zip", fetch.Zip, about[places])
 	add("alternateNamesV2.zip", fetch.Zip, 200*mB)
@@ -155,7 +155,7 @@ func ipSources(s Selection) ([]Source, error) {
 	case "none":
 		return nil, nil
 	case "geolite2-city", "geolite2-country":
-		if s.Wants(catalogue.IP.Name) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
+		if s.Wants(ask.Addresses.Name) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
 			return nil, fmt.Errorf("--ip %s needs an account: set MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY in the environment, or take --ip ip-location-db", s.IP)
 		}
 		editions := []string{"GeoLite2-City", "GeoLite2-ASN"}
@@ -165,7 +165,7 @@ func ipSources(s Selection) ([]Source, error) {
 		var list []Source
 		for _, edition := range editions {
 			list = append(list, Source{
-				Dataset: catalogue.IP.Name, About: 50 * mB, Terms: maxMindTerms,
+				Dataset: ask.Addresses.Name, About: 50 * mB, Terms: maxMindTerms,
 				Credit: job.Credit{Name: "MaxMind " + edition, License: "GeoLite2 End User License Agreement", Attribution: "This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com"},
 				File: fetch.File{
 					URL:         maxMind + edition + "/download?suffix=tar.gz",
@@ -178,8 +178,8 @@ func ipSources(s Selection) ([]Source, error) {
 		return list, nil
 	}
 	list := []Source{
-		fileOf(catalogue.IP.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv4.csv", fetch.Text, 15*mB),
-		fileOf(catalogue.IP.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv6.csv", fetch.Text, 20*mB),
+		fileOf(ask.Addresses.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv4.csv", fetch.Text, 15*mB),
+		fileOf(ask.Addresses.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv6.csv", fetch.Text, 20*mB),
 	}
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
@@ -18,7 +19,6 @@ import (
 	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/job/stations"
 	"quadrille/cmd/ingest/internal/job/timezones"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // Plan is what Run does.
@@ -74,10 +74,10 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 
 // ready finds out, before hours of downloads, what could not work after them.
 func (p Plan) ready() error {
-	if len(p.IPFiles) > 0 && !p.Wants(catalogue.IP.Name) {
+	if len(p.IPFiles) > 0 && !p.Wants(ask.Addresses.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
 	}
-	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, catalogue.IP.Name) {
+	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, ask.Addresses.Name) {
 		return errors.New("--ip none leaves ip without a source; give --ip-file, or take ip out of --only")
 	}
 	for _, f := range p.IPFiles {
@@ -145,7 +145,7 @@ func (r *run) ingest(name string, sources []Source) error {
 			files = append(files, s)
 		}
 	}
-	if name == catalogue.IP.Name && len(files)+len(r.IPFiles) == 0 {
+	if name == ask.Addresses.Name && len(files)+len(r.IPFiles) == 0 {
 		return nil
 	}
 	basis, err := r.basis(name, files)
@@ -161,7 +161,7 @@ func (r *run) ingest(name string, sources []Source) error {
 
 // builders ingest the downloaded files of a data set, by its name.
 var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
-	catalogue.Boundaries.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+	ask.Boundaries.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		var layers []boundaries.Input
 		for _, s := range files {
 			layers = append(layers, boundaries.Input{Type: s.Layer, Input: r.input(s)})
@@ -172,23 +172,23 @@ var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
 		}
 		return boundaries.Ingest(r.ctx, r.catalog, layers, r.Job)
 	},
-	catalogue.Places.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+	ask.Places.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		var list []places.Input
 		for _, s := range files {
 			list = append(list, places.Input{Input: r.input(s)})
 		}
 		return places.Ingest(r.ctx, r.catalog, list, r.Job)
 	},
-	catalogue.TimeZones.Name: func(r *run, _ []Source) (dataset.Manifest, error) {
+	ask.TimeZones.Name: func(r *run, _ []Source) (dataset.Manifest, error) {
 		return timezones.Ingest(r.ctx, r.catalog, r.Job)
 	},
-	catalogue.Airports.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+	ask.Airports.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		return airports.Ingest(r.ctx, r.catalog, r.input(files[0]), r.Job)
 	},
-	catalogue.Stations.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+	ask.Stations.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		return stations.Ingest(r.ctx, r.catalog, r.input(files[0]), r.Job)
 	},
-	catalogue.IP.Name: (*run).buildIP,
+	ask.Addresses.Name: (*run).buildIP,
 }
 
 func (r *run) input(s Source) job.Input {
@@ -214,7 +214,7 @@ func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 	for _, s := range files {
 		paths = append(paths, r.paths[s.File.Name])
 	}
-	if name == catalogue.IP.Name {
+	if name == ask.Addresses.Name {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}

@@ -49,7 +49,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.In(q.View)
+	v := localtime.In(q.View())
 	finder, err := v.Airports.Get()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 		}
 		out.Body = append(out.Body, record.JSON...)
 		if local {
-			at := q.View.At
+			at := q.View().At
 			o, err := v.Offset(ctx, record.TimeZone, at)
 			if err != nil {
 				return err
@@ -144,7 +144,7 @@ func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View)
+	v := localtime.In(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {

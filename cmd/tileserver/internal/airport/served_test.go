@@ -12,7 +12,7 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
@@ -137,7 +137,7 @@ func TestAirportBadParameters(t *testing.T) {
 func TestAirportCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.ServeAirfield(t, t.TempDir())
-	for _, name := range []string{catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name} {
+	for _, name := range []string{ask.Places.Name, ask.Airports.Name, ask.TimeZones.Name} {
 		f.Republish(name)
 	}
 	const at = "?at=2026-07-01T12:00:00Z"
@@ -152,9 +152,9 @@ func TestAirportCaching(t *testing.T) {
 			t.Errorf("%s with its tag: %d", path, res.StatusCode)
 		}
 		if strings.HasPrefix(path, "/places") {
-			f.Republish(catalogue.Places.Name)
+			f.Republish(ask.Places.Name)
 		} else {
-			f.Republish(catalogue.Airports.Name)
+			f.Republish(ask.Airports.Name)
 		}
 		res = f.Get(path, "If-None-Match", etag)
 		if res.StatusCode != 200 || res.Header.Get("Etag") == etag {
@@ -162,7 +162,7 @@ func TestAirportCaching(t *testing.T) {
 		}
 	}
 	etag := f.Get("/airports/WLD/offset" + at).Header.Get("Etag")
-	f.Republish(catalogue.TimeZones.Name)
+	f.Republish(ask.TimeZones.Name)
 	if got := f.Get("/airports/WLD/offset" + at).Header.Get("Etag"); got == etag {
 		t.Error("the tag of an offset does not depend on the time zones")
 	}
@@ -182,11 +182,11 @@ func TestAirportMissingData(t *testing.T) {
 		paths   []string // answered 404
 		fine    []string
 	}{
-		{catalogue.Airports.Name, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
+		{ask.Airports.Name, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
 			[]string{"/places/1/offset", "/tiles/all/1/0/0.geojson"}},
-		{catalogue.TimeZones.Name, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
+		{ask.TimeZones.Name, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
 			[]string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/places/1"}},
-		{catalogue.Places.Name, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
+		{ask.Places.Name, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
 	} {
 		t.Run(tt.missing, func(t *testing.T) {
 			f := servertest.NewAirfield(t, tt.missing)

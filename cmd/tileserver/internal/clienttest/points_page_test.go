@@ -19,7 +19,6 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
@@ -42,15 +41,15 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	c, err := dataset.Open(dir, toyworld.Open)
 	must(err)
 	sets := ask.Sets{
-		Boundaries:  catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
-		Places:      catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+		Boundaries:  ask.Boundaries.Live(c.Generations),
+		Places:      ask.Places.Live(c.Generations),
 		Collections: &ask.Collections{},
 	}
 	must(sets.Boundaries.Poll(t.Context()))
 	must(sets.Places.Poll(t.Context()))
 	t.Cleanup(func() { must(errors.Join(sets.Boundaries.Close(), sets.Places.Close())) })
 	for name, seq := range published {
-		b, err := c.Begin(t.Context(), catalogue.PointsPrefix+name)
+		b, err := c.Begin(t.Context(), ask.CollectionPrefix+name)
 		must(err)
 		meta, err := points.Build(t.Context(), b.Store(), seq, points.BuildOptions{Name: name, TempDir: t.TempDir(), Timestamp: 1})
 		must(err)
@@ -58,7 +57,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		must(err)
 		_, err = b.Publish(t.Context(), dataset.Manifest{SchemaVersion: points.SchemaVersion, Meta: raw, Built: toyworld.Modified, Bounds: meta.Bounds[:]})
 		must(err)
-		live := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(name))
+		live := ask.CollectionOf(name).Live(c.Generations)
 		must(live.Poll(t.Context()))
 		t.Cleanup(func() { must(live.Close()) })
 		sets.Collections.Follow(name, live)

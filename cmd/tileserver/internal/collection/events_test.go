@@ -51,7 +51,7 @@ func withHalves(t *testing.T, faults *buildtest.Faults) func(*web.Config, *ask.S
 	rows, meta := halves()
 	store := must.Get(faults.Store(rows)).In(t)
 	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
-	live := dataset.Fixed[ask.Boundaries](reader, dataset.Manifest{Built: built, Digest: "0123456789abcdef"})
+	live := dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{Built: built, Digest: "0123456789abcdef"})
 	return func(_ *web.Config, s *ask.Sets, _ *Config) { s.Boundaries = live }
 }
 

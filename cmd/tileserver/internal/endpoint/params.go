@@ -86,9 +86,8 @@ const (
 // used, by its name, instead of replacing it by a default. The first refusal stays in Err.
 // Names that are unknown or repeated have been refused before; see [Query].
 type Params struct {
-	// View is what the question sees. It is taken before the handler is called and released after it;
-	// an endpoint of the cost Followed has none.
-	View   ask.View
+	view   ask.View  // once it is taken
+	take   func() ask.View
 	of     *Endpoint // whose declarations are asked for; nil is none
 	query  string    // not decoded yet, "" if it is
 	values url.Values
@@ -124,7 +123,27 @@ const maxPairs = 16
 
 // Line returns the parameters of a line, or of anything else that is not a query.
 func (p *Params) Line(values url.Values) Params {
-	return Params{View: p.View, of: p.of, values: values, Asked: p.Asked}
+	return Params{view: p.View(), of: p.of, values: values, Asked: p.Asked}
+}
+
+// Sees says how View takes a view. The caller releases it by Release.
+func (p *Params) Sees(take func() ask.View) { p.take = take }
+
+// View is what the question sees, from the first call on until the handler has returned: whoever asks
+// no data set holds none. It belongs to the goroutine of the handler; Line hands it on. Streams of
+// events, which last, have none.
+func (p *Params) View() ask.View {
+	if p.view.Moment == nil {
+		p.view = p.take()
+	}
+	return p.view
+}
+
+// Release gives the view back, if it was taken.
+func (p *Params) Release() {
+	if p.view.Moment != nil {
+		p.view.Release()
+	}
 }
 
 // Of is the endpoint that is asked.

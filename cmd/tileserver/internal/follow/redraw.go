@@ -10,6 +10,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/fence"
 	"quadrille/places/live"
+	"quadrille/tiles"
 )
 
 const (
@@ -27,7 +28,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 	defer tick.Stop()
 	// The generation by which all points are judged is held: when another one takes its place, it is needed for
 	// those that are not led over yet, and is open.
-	var held ask.Pinned[ask.Boundaries]
+	var held ask.Pinned[*tiles.Reader]
 	defer func() { held.Release() }()
 	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {

@@ -14,6 +14,7 @@ import (
 	"quadrille/internal/must"
 	"quadrille/places/live"
 	"quadrille/places/points"
+	"quadrille/tiles"
 )
 
 // text collects what is logged.
@@ -37,7 +38,7 @@ func (t *text) String() string {
 // Collections get the generation in service without delay, new ones with the next look, and an error is logged
 // once and not for each of them.
 func TestRedraws(t *testing.T) {
-	boundaries := dataset.Fixed[ask.Boundaries](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	boundaries := dataset.Fixed[*tiles.Reader](nil, dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
 	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
 	must.Close(t, store)

@@ -48,7 +48,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	session := &geocoder.Session{View: q.View}
+	session := &geocoder.Session{View: q.View()}
 	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = find(ctx, session, &query, form, out.Body)
 		return err
@@ -63,7 +63,7 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	session := &geocoder.Session{View: q.View}
+	session := &geocoder.Session{View: q.View()}
 	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
@@ -72,7 +72,7 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 
 // postSearches answers POST /geocode: a search in each line of its body.
 func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
-	session := &geocoder.Session{View: p.View}
+	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
 
 // postReverses answers POST /reverse: a point in each line of its body.
 func (s *Room) postReverses(c echo.Context, p *endpoint.Params) error {
-	session := &geocoder.Session{View: p.View}
+	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (s *Room) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	if v.fields == nil {
 		return s.fail(c, errPermission)
 	}
-	from := &q.View.Addresses
+	from := &q.View().Addresses
 	reader, err := from.Get()
 	if err != nil {
 		return s.fail(c, err)

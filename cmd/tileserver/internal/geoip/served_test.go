@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"quadrille/ask"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -107,7 +106,7 @@ func TestGeoIPErrors(t *testing.T) {
 	}
 	// Failures of ours say nothing about the address.
 	for _, err := range []error{errors.New("secret path"), ask.ErrFailed} {
-		f := servertest.New(t, nil, catalogue.IP.Name)
+		f := servertest.New(t, nil, ask.Addresses.Name)
 		f.Addresses.Err = err
 		if res := f.Get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || servertest.Body(t, res) != "" {
 			t.Errorf("%v: %d", err, res.StatusCode)

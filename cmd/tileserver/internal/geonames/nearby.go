@@ -92,7 +92,7 @@ func (g *request) nearby(ctx context.Context, f places.Filter, lang string) erro
 // toponymList writes the member geonames.
 type toponymList struct {
 	g      *request
-	finder ask.Places
+	finder *places.Finder
 	style  style
 	lang   string
 }

@@ -229,7 +229,7 @@ func (p params) box() (*quadkey.Box, error) {
 }
 
 // findByName returns the rows asked for, and how many there are at least.
-func (g *request) findByName(ctx context.Context, finder ask.Places, q placeSearch) ([]places.Record, int, error) {
+func (g *request) findByName(ctx context.Context, finder *places.Finder, q placeSearch) ([]places.Record, int, error) {
 	query := q.query
 	if q.bias == "" && q.order == "" && !q.conditional() {
 		query.Offset = min(q.start, search.MaxResults-1)
@@ -262,7 +262,7 @@ func (g *request) findByName(ctx context.Context, finder ask.Places, q placeSear
 // candidates reads the places that a search finds and that meet the conditions.
 // It also returns the least number of places that the search finds, whether
 // they meet the conditions or not.
-func (g *request) candidates(ctx context.Context, finder ask.Places, query search.Query, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) candidates(ctx context.Context, finder *places.Finder, query search.Query, q *placeSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
@@ -299,7 +299,7 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r)
 
 // ask returns the query for the most important places that pass a filter and meet the
 // conditions on continent and first-level division.
-func (q *placeSearch) ask(finder ask.Places, f places.Filter) (query feature.Query, err error) {
+func (q *placeSearch) ask(finder *places.Finder, f places.Filter) (query feature.Query, err error) {
 	query = feature.Query{Order: feature.Order{Importance: true}, Examine: maxExamined}
 	if q.query.Box != nil {
 		query.In = feature.Box(*q.query.Box)
@@ -314,7 +314,7 @@ func (q *placeSearch) ask(finder ask.Places, f places.Filter) (query feature.Que
 // pass. It is for one search.
 type conditions struct {
 	of                feature.Filter // nil lets all pass
-	finder            ask.Places
+	finder            *places.Finder
 	continent, admin1 string
 	onIt              map[string]bool // by country
 }
@@ -363,7 +363,7 @@ func (c *conditions) String() string {
 }
 
 // findByFilter lists places without a name, the most important first.
-func (g *request) findByFilter(ctx context.Context, finder ask.Places, q placeSearch) ([]places.Record, int, error) {
+func (g *request) findByFilter(ctx context.Context, finder *places.Finder, q placeSearch) ([]places.Record, int, error) {
 	f := q.filter
 	if q.bias == "" && q.order == "" {
 		return g.within(ctx, finder, f, q.start, q.start+q.max, &q)
@@ -402,7 +402,7 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 // the bound is reached, the answer is what has been found; the most important places
 // were looked at first. If nothing has been found by then, nobody knows whether there
 // is anything, and the error is errTooWide.
-func (g *request) within(ctx context.Context, finder ask.Places, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
@@ -516,7 +516,7 @@ func height(d *places.Record) int64 {
 }
 
 // passes reports whether a place meets the conditions.
-func (q *placeSearch) passes(ctx context.Context, finder ask.Places, d *places.Record) (bool, error) {
+func (q *placeSearch) passes(ctx context.Context, finder *places.Finder, d *places.Record) (bool, error) {
 	if q.continent != "" {
 		country, err := countryInfo(ctx, finder, d.Country)
 		if err != nil || country.Continent != q.continent {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -170,29 +170,29 @@ func TestGeonamesFailures(t *testing.T) {
 		}
 	}
 	for _, path := range append(paths, "/countryCodeJSON?lat=1&lng=1", "/countrySubdivisionJSON?lat=1&lng=1") {
-		if m := servertest.NewGlobe(t, nil, catalogue.IP.Name).WantGeonames(path, 12); !strings.Contains(m, "not published") {
+		if m := servertest.NewGlobe(t, nil, ask.Addresses.Name).WantGeonames(path, 12); !strings.Contains(m, "not published") {
 			t.Errorf("%s without data: %s", path, m)
 		}
 	}
-	if m := servertest.NewGlobe(t, nil, catalogue.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
+	if m := servertest.NewGlobe(t, nil, ask.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without time zones: %s", m)
 	}
 	// The nautical zones need countries, which tell that there is the sea.
-	if doc := servertest.NewGlobe(t, nil, catalogue.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
+	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}
-	if m := servertest.NewGlobe(t, nil, catalogue.IP.Name).WantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
+	if m := servertest.NewGlobe(t, nil, ask.Addresses.Name).WantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without anything: %s", m)
 	}
 	if m := servertest.NewGlobe(t, nil).WantGeonames("/timezoneJSON?lat=-90&lng=0", 15); !strings.Contains(m, "no timezone information") {
 		t.Errorf("land of which nothing is known: %s", m)
 	}
 	// Countries come from places where no boundaries are published.
-	if doc := servertest.NewGlobe(t, nil, catalogue.Places.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
+	if doc := servertest.NewGlobe(t, nil, ask.Places.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
 		t.Errorf("without boundaries: %v", doc)
 	}
 	// And their names from boundaries where no places are.
-	if doc := servertest.NewGlobe(t, nil, catalogue.Boundaries.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
+	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
 		t.Errorf("without places: %v", doc)
 	}
 	g = servertest.NewGlobe(t, nil)

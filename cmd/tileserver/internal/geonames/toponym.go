@@ -48,7 +48,7 @@ func appendKilometres(dst []byte, metres float64) []byte {
 
 // toponym writes a place as an object. Coordinates are strings, because clients
 // take the number zero for a missing value.
-func (g *request) toponym(ctx context.Context, finder ask.Places, t *toponym) error {
+func (g *request) toponym(ctx context.Context, finder *places.Finder, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (g *request) toponym(ctx context.Context, finder ask.Places, t *toponym) er
 	return nil
 }
 
-func (g *request) toponymMembers(ctx context.Context, finder ask.Places, t *toponym) error {
+func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *toponym) error {
 	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
 	if err != nil {
 		return ask.Inside(err)
@@ -124,7 +124,7 @@ func (g *request) toponymMembers(ctx context.Context, finder ask.Places, t *topo
 
 // toponymDetails writes what the styles LONG and FULL have in addition to
 // MEDIUM. The place was read from its record.
-func (g *request) toponymDetails(ctx context.Context, finder ask.Places, t *toponym, country *places.Country) error {
+func (g *request) toponymDetails(ctx context.Context, finder *places.Finder, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
@@ -226,7 +226,7 @@ func (g *request) alternate(name, lang string, preferred, short, colloquial, his
 
 // nameIn returns a place's name in a language. It returns own if the place has
 // no such name, or no language is asked for.
-func nameIn(ctx context.Context, finder ask.Places, id uint32, lang, own string) (string, error) {
+func nameIn(ctx context.Context, finder *places.Finder, id uint32, lang, own string) (string, error) {
 	if lang == "" || id == 0 {
 		return own, nil
 	}
@@ -241,7 +241,7 @@ func nameIn(ctx context.Context, finder ask.Places, id uint32, lang, own string)
 }
 
 // countryInfo returns what is known about a country; knowing nothing is not an error.
-func countryInfo(ctx context.Context, finder ask.Places, code string) (places.Country, error) {
+func countryInfo(ctx context.Context, finder *places.Finder, code string) (places.Country, error) {
 	if code == "" {
 		return places.Country{}, nil
 	}
@@ -253,7 +253,7 @@ func countryInfo(ctx context.Context, finder ask.Places, code string) (places.Co
 }
 
 // countryName returns a country's name in a language.
-func (g *request) countryName(ctx context.Context, finder ask.Places, c *places.Country, lang string) (string, error) {
+func (g *request) countryName(ctx context.Context, finder *places.Finder, c *places.Country, lang string) (string, error) {
 	if lang == "en" || lang == "" {
 		return c.Name, nil
 	}

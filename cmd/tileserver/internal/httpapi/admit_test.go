@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
@@ -236,7 +236,7 @@ func TestAccessLogSampling(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 		c.AccessLogSample = 10
-	}, catalogue.Places.Name)
+	}, ask.Places.Name)
 	for range 100 {
 		f.Get("/healthz")
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
@@ -50,7 +50,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	swap := func(i int) (err error) {
 		swapping.Lock()
 		defer swapping.Unlock()
-		for _, d := range []string{catalogue.Places.Name, catalogue.Airports.Name} {
+		for _, d := range []string{ask.Places.Name, ask.Airports.Name} {
 			_, failed := c.Activate(t.Context(), d, uint64(1+i/100%2))
 			err = errors.Join(err, failed)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -100,9 +100,9 @@ func TestLastModified(t *testing.T) {
 // service.
 func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 	t.Helper()
-	f.PublishAs(catalogue.Boundaries.Name, func(m *dataset.Manifest) {
+	f.PublishAs(ask.Boundaries.Name, func(m *dataset.Manifest) {
 		m.Built = built
-		if old, err := f.Catalog.Current(t.Context(), catalogue.Boundaries.Name); err == nil {
+		if old, err := f.Catalog.Current(t.Context(), ask.Boundaries.Name); err == nil {
 			m.Replace(&old)
 		}
 	})
@@ -142,7 +142,7 @@ func TestDatesOfGenerations(t *testing.T) {
 		}
 		rollback := func() {
 			t.Helper()
-			if _, err := f.Catalog.Rollback(t.Context(), catalogue.Boundaries.Name); err != nil {
+			if _, err := f.Catalog.Rollback(t.Context(), ask.Boundaries.Name); err != nil {
 				t.Fatal(err)
 			}
 			f.Poll()

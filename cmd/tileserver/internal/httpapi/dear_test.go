@@ -26,7 +26,6 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/httpapi"
@@ -161,11 +160,11 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	w.Server = &servertest.Server{T: t, Catalog: c}
 	w.Config.Sets = ask.Published(c.Generations)
-	w.Config.Addresses, w.Config.Names = catalogue.Live[ask.Addresses](c.Generations, catalogue.IP), nil // from its index
+	w.Config.Addresses, w.Config.Names = ask.Addresses.Live(c.Generations), nil // from its index
 	w.Config.Collections = &ask.Collections{}
 	servertest.Guarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
-	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	w.Config.Collections.Follow(toyworld.Shops, shops)
 	if made {
 		if err := toyworld.PublishShops(context.Background(), c, dearPlaces); err != nil {
@@ -257,7 +256,7 @@ func manyPlaces(n int) iter.Seq2[places.Place, error] {
 }
 
 func publishMany(ctx context.Context, c *dataset.Catalog) error {
-	b, err := c.Begin(ctx, catalogue.Places.Name)
+	b, err := c.Begin(ctx, ask.Places.Name)
 	if err != nil {
 		return err
 	}

@@ -46,11 +46,11 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 		if c.Collections.Live == nil {
 			return
 		}
-		views := ask.NewViews(c.Sets)
-		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Views: views, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
+		c.Views = ask.NewViews(c.Sets) // of the server, too
+		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Views: c.Views, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
 		redraws, end := context.WithCancel(ctx)
 		var ended sync.WaitGroup
-		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, views, in.Log) })
+		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Views, in.Log) })
 		in.Closes = append(in.Closes, func() error {
 			end()
 			s.sender.Close()

@@ -127,7 +127,9 @@ func Compose(cfg *Config, faces []Face) *Server {
 		}
 	}
 	http.Kinds = append(http.Kinds, ops.Kinds...)
-	http.Views = ask.NewViews(cfg.Sets)
+	if http.Views == nil {
+		http.Views = ask.NewViews(cfg.Sets)
+	}
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	s := &Server{Kit: k, named: map[string]Room{}, ops: ops.New(k, ops.Config{

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
@@ -179,7 +179,7 @@ func TestMissingDatasets(t *testing.T) {
 	if res := f.Get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("readyz with nothing published: %d, want 200", res.StatusCode)
 	}
-	f.Publish(catalogue.Places.Name)
+	f.Publish(ask.Places.Name)
 	f.Poll()
 	if res := f.Get("/tiles/all/0/0/0.mvt"); res.StatusCode != 200 {
 		t.Errorf("all, with places only: %d", res.StatusCode)

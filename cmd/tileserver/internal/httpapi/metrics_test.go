@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -21,7 +21,7 @@ func TestMetrics(t *testing.T) {
 	}
 	f.Do(http.MethodHead, "/healthz")
 	f.Do(http.MethodPut, "/healthz")
-	f.Publish(catalogue.Places.Name)
+	f.Publish(ask.Places.Name)
 	f.Poll()
 	got := f.Scrape()
 	for key, want := range map[string]float64{

@@ -59,7 +59,7 @@ func (s *countRoom) get(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	l, err := q.View.Layer(values[0])
+	l, err := q.View().Layer(values[0])
 	if err != nil {
 		return errUncounted
 	}

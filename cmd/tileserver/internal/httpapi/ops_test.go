@@ -19,7 +19,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -30,8 +30,8 @@ import (
 // Damage met while serving shows in /readyz and /status, and goes when another
 // generation is published. What is whole is answered all the while.
 func TestDamaged(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, catalogue.Places.Name, catalogue.Boundaries.Name)
-	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), catalogue.Places.Name, "g*"))
+	f := servertest.New(t, servertest.Measured, ask.Places.Name, ask.Boundaries.Name)
+	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), ask.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
@@ -60,7 +60,7 @@ func TestDamaged(t *testing.T) {
 	if res := f.Get("/places/7"); res.StatusCode >= 500 {
 		t.Errorf("what is whole is refused: %s", servertest.Body(t, res))
 	}
-	f.Publish(catalogue.Places.Name)
+	f.Publish(ask.Places.Name)
 	f.Poll()
 	if res := f.Get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("not ready after another generation: %s", servertest.Body(t, res))
@@ -68,7 +68,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 2 }, catalogue.Boundaries.Name)
+	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 2 }, ask.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var held atomic.Int64
 	f.Boundaries.Before = func(context.Context, string, []byte) error {
@@ -111,7 +111,7 @@ func TestBusy(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, catalogue.Boundaries.Name)
+	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, ask.Boundaries.Name)
 	f.Boundaries.Before = func(context.Context, string, []byte) error { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {

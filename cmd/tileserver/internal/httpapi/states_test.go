@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // "all" passes over a data set that is not there, but not over one that has
 // failed, even when the list has been resolved while it was not there.
 func TestAllAfterFailure(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	if res := f.Get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
 		t.Fatalf("without places: %d", res.StatusCode)
 	}
-	dir := filepath.Join(f.Catalog.Dir(), catalogue.Places.Name)
+	dir := filepath.Join(f.Catalog.Dir(), ask.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

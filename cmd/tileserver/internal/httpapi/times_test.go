@@ -10,14 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/instant"
 )
 
 // Whatever takes a time takes the same texts for one.
 func TestTimesAgree(tt *testing.T) {
-	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, catalogue.Stations.Name, catalogue.Weather.Name), servertest.NewGlobe(tt, nil)
+	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, ask.Stations.Name, ask.Weather.Name), servertest.NewGlobe(tt, nil)
 	get := func(f *servertest.Server, path string) func(text string) *http.Response {
 		return func(text string) *http.Response {
 			return f.Get(strings.ReplaceAll(path, "{}", url.QueryEscape(text)))

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -207,7 +207,7 @@ func TestBatchRefused(t *testing.T) {
 
 // A store that fails is no answer to an address.
 func TestBatchFailingStore(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.IP.Name)
+	f := servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.Err = errors.New("secret path")
 	servertest.WantProblem(t, f.Post("/ip/batch", strings.NewReader("1.2.3.4\n")), 500, "internal")
 	got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch", strings.NewReader("x\n1.2.3.4\n1.2.3.4\n"))))

@@ -60,9 +60,9 @@ var Kinds = []web.Kind{
 // addressQuery is what every request about addresses begins with: the part of
 // the answer that is wanted, and the generation to read.
 type addressQuery struct {
-	*ask.Pinned[ask.Addresses]
+	*ask.Pinned[ask.AddressReader]
 	part   *ipPart // nil for all
-	reader ask.Addresses
+	reader ask.AddressReader
 	now    *ipdatabase.Database
 }
 
@@ -72,7 +72,7 @@ func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	if q.part, err = readPart(p); err != nil {
 		return q, err
 	}
-	q.Pinned = &p.View.Addresses
+	q.Pinned = &p.View().Addresses
 	if q.reader, err = q.Get(); err != nil {
 		return q, err
 	}

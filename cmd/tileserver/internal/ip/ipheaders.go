@@ -62,7 +62,7 @@ func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
 		return p.Err
 	}
 	h := s.beginHeaders(c)
-	s.locateHeaders(c, &p.View.Addresses, h)
+	s.locateHeaders(c, &p.View().Addresses, h)
 	status := http.StatusOK
 	if country := h["X-Geo-Country"][0]; country != "" && slices.Contains(denied, country) {
 		status = http.StatusForbidden
@@ -97,7 +97,7 @@ func (s *Room) beginHeaders(c echo.Context) http.Header {
 	return h
 }
 
-func (s *Room) locateHeaders(c echo.Context, from *ask.Pinned[ask.Addresses], h http.Header) {
+func (s *Room) locateHeaders(c echo.Context, from *ask.Pinned[ask.AddressReader], h http.Header) {
 	r := c.Request()
 	addr := s.ClientAddr(r)
 	if !addr.IsValid() {

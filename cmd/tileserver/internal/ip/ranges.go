@@ -121,7 +121,7 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	pin := &p.View.Addresses
+	pin := &p.View().Addresses
 	reader, err := pin.Get()
 	if err != nil {
 		return err

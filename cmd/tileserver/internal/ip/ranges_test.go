@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/ipgeo"
 )
@@ -173,7 +173,7 @@ func TestRangesRefused(t *testing.T) {
 
 // A failure before the first write is answered; it is never an empty list.
 func TestRangesFailure(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.IP.Name)
+	f := servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.Err = errors.New("secret path")
 	servertest.WantProblem(t, f.Get("/ip/ranges?country=de"), 500, "internal")
 	servertest.WantProblem(t, f.Get("/ip/ranges?country=de&format=json"), 500, "internal")

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -167,7 +167,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
-	f = servertest.New(t, nil, catalogue.IP.Name)
+	f = servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.Err = context.DeadlineExceeded
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("failing: %d %v", res.StatusCode, res.Header)
@@ -184,7 +184,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 // Refusals are no statuses either, and nobody waits for a body that is announced and not
 // sent. The connection ends with the answer: what comes on it could be that body.
 func TestIPHeadersRefused(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{1}), catalogue.IP.Name)
+	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{1}), ask.Addresses.Name)
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit
 		res := f.Do("POST", "/ip/headers/x", headers...)
 		_, set := res.Header["X-Geo-Country"]
@@ -317,7 +317,7 @@ func TestIPSwapUnderLoad(t *testing.T) {
 }
 
 func TestIPMe(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.IP.Name)
+	f := servertest.New(t, nil, ask.Addresses.Name)
 	res := f.Get("/ip/me", "X-Forwarded-For", "1.2.3.4")
 	if b := servertest.Body(t, res); !strings.Contains(b, `"ip":"1.2.0.7"`) || res.Header.Get("Cache-Control") != "private, no-store" || res.Header.Get("Etag") != "" {
 		t.Errorf("%v %s", res.Header, b)

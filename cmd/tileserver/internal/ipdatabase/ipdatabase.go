@@ -41,7 +41,7 @@ type Newest struct{ atomic.Pointer[Database] }
 
 // Of returns what the answers from the pinned generation share. It is made once
 // per generation.
-func (d *Newest) Of(p *ask.Pinned[ask.Addresses]) *Database {
+func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
 		m := p.Handle.Manifest()

@@ -87,7 +87,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 		if !ok || typ == "" || id == "" {
 			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
 		}
-		in = func() (area, error) { return inRegion(p.View, typ, id, "region") }
+		in = func() (area, error) { return inRegion(p.View(), typ, id, "region") }
 	}
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {

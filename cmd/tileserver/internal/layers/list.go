@@ -177,7 +177,7 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	typ, id := values[len(values)-2], values[len(values)-1]
-	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return inRegion(p.View, typ, id, "type") })
+	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return inRegion(p.View(), typ, id, "type") })
 }
 
 // getCluster answers GET …/cluster/{cluster}: the features in a cluster of a tile.

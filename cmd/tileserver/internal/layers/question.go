@@ -57,7 +57,7 @@ type asking struct {
 
 // begin finds the layers that a path names, and makes their filters.
 func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
-	q := &question{list: l, view: p.View, context: c, from: []uint64{}, asking: a}
+	q := &question{list: l, view: p.View(), context: c, from: []uint64{}, asking: a}
 	var err error
 	if l.Filter != nil {
 		q.filtered, err = l.Filter(p)

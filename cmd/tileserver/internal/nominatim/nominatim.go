@@ -94,7 +94,7 @@ func (s *Room) handle(e *question) endpoint.Handler {
 		} else {
 			q.langs = web.PreferredLanguages(q.get("accept-language"))
 		}
-		q.Session = &geocoder.Session{View: p.View, NoAddresses: true}
+		q.Session = &geocoder.Session{View: p.View(), NoAddresses: true}
 		from := append(q.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 		if e.fresh {
 			s.TraceFrom(r.Context(), from...)

@@ -275,7 +275,7 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	of, err := open(q.View, values[0])
+	of, err := open(q.View(), values[0])
 	if err != nil {
 		return err
 	}
@@ -436,7 +436,7 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	of, err := open(q.View, values[0])
+	of, err := open(q.View(), values[0])
 	if err != nil {
 		return err
 	}

@@ -234,13 +234,13 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	}
 	from := []uint64{}
 	all := []*Collection{}
-	for _, name := range q.View.LayerNames() {
-		l, err := q.View.Layer(name)
+	for _, name := range q.View().LayerNames() {
+		l, err := q.View().Layer(name)
 		if err != nil {
 			continue // removed meanwhile, or not readable now: that must not hide the others
 		}
 		if about := &l.About; !about.Private { // it may have become so since
-			all = append(all, s.describeCollection(base, newCollection(q.View, l)))
+			all = append(all, s.describeCollection(base, newCollection(q.View(), l)))
 			from = append(append(from, l.IDs...), saidOf(about))
 		}
 	}
@@ -308,7 +308,7 @@ func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func
 	if err != nil {
 		return err
 	}
-	of, err := open(q.View, values[0])
+	of, err := open(q.View(), values[0])
 	if err != nil {
 		return err
 	}

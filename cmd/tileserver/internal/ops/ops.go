@@ -247,8 +247,8 @@ func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 				source.Attribution = credit.Text(source.Attribution)
 				d.Sources = append(d.Sources, source)
 			}
-			if st.Dataset == catalogue.Boundaries.Name {
-				d.Types = regionTypes(q.View)
+			if st.Dataset == ask.Boundaries.Name {
+				d.Types = regionTypes(q.View())
 			}
 		}
 		doc.Datasets = append(doc.Datasets, d)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -18,7 +18,7 @@ import (
 // which nothing opens makes the server not ready, and its endpoints fail
 // rather than say that it is missing.
 func TestReadiness(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
+	f := servertest.New(t, nil, ask.Places.Name)
 	bounds := f.Config.Boundaries
 	state := func() string {
 		var doc ops.Status
@@ -44,7 +44,7 @@ func TestReadiness(t *testing.T) {
 	}
 	check("nothing published", "missing", true)
 
-	f.Publish(catalogue.Boundaries.Name)
+	f.Publish(ask.Boundaries.Name)
 	f.Boundaries.Open = errors.New("secret path of a damaged file")
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
@@ -65,7 +65,7 @@ func TestReadiness(t *testing.T) {
 	}
 	check("mended", "serving", true)
 
-	f.Publish(catalogue.Boundaries.Name)
+	f.Publish(ask.Boundaries.Name)
 	f.Boundaries.Open = errors.New("again")
 	_ = bounds.Poll(context.Background())
 	check("second is broken", "stale", true)
@@ -82,7 +82,7 @@ func TestReadiness(t *testing.T) {
 func TestRequired(t *testing.T) {
 	var missing error
 	f := servertest.New(t, func(c *httpapi.Config) {
-		c.Require = []string{catalogue.Boundaries.Name, catalogue.Places.Name}
+		c.Require = []string{ask.Boundaries.Name, ask.Places.Name}
 		c.NoData = func() error { return missing }
 	})
 	ready := func(want string) {
@@ -99,10 +99,10 @@ func TestRequired(t *testing.T) {
 		}
 	}
 	ready("boundaries, places")
-	f.Publish(catalogue.Places.Name)
+	f.Publish(ask.Places.Name)
 	f.Poll()
 	ready("by ingest: boundaries;")
-	f.Publish(catalogue.Boundaries.Name)
+	f.Publish(ask.Boundaries.Name)
 	f.Poll()
 	ready("")
 	missing = errors.New("stat /secret/path: no such file or directory")

@@ -41,7 +41,7 @@ func (s *Room) getSearch(c echo.Context, params *endpoint.Params) error {
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, params.View, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	return s.answer(c, params.View(), &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
 		if q.nowhere {
 			return nil, nil
 		}
@@ -60,7 +60,7 @@ func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, params.View, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	return s.answer(c, params.View(), &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
 		if len(found) > 0 && found[0].Apart { // the regions tell better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })

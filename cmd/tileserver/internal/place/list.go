@@ -75,7 +75,7 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	}
 	var memory []byte
 	return func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
-		name, found, err := l.(ask.Places).NameIn(ctx, uint32(f.Number), lang)
+		name, found, err := l.(*places.Finder).NameIn(ctx, uint32(f.Number), lang)
 		if err != nil {
 			return ask.Inside(err)
 		}
@@ -96,7 +96,7 @@ func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []b
 	}
 	dst = append(dst[:len(dst)-1], `,"counts":{`...)
 	first := true
-	err := l.(ask.Places).Counts(ctx, quadkey.Tile(t), func(class string, count int64) {
+	err := l.(*places.Finder).Counts(ctx, quadkey.Tile(t), func(class string, count int64) {
 		if !first {
 			dst = append(dst, ',')
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/places"
 )
@@ -47,7 +47,7 @@ func TestNearbyQuery(t *testing.T) {
 }
 
 func TestNearbyNothing(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
+	f := servertest.New(t, nil, ask.Places.Name)
 	const path = "/places/nearby?lat=1&lon=1&radius=1000"
 	if got := servertest.Body(t, f.Get(path)); got != `{"places":[]}` {
 		t.Error(got)
@@ -58,7 +58,7 @@ func TestNearbyNothing(t *testing.T) {
 }
 
 func TestNearbyFailures(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
+	f := servertest.New(t, nil, ask.Places.Name)
 	for _, tt := range []struct {
 		err    error
 		status int
@@ -80,7 +80,7 @@ func TestNearbyFailures(t *testing.T) {
 }
 
 func TestNearbyFormat(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Places.Name)
+	f := servertest.New(t, nil, ask.Places.Name)
 	for _, tt := range []struct {
 		accept, format string
 		geo            bool

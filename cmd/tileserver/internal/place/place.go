@@ -41,11 +41,11 @@ func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	finder, err := q.View.Places.Get()
+	finder, err := q.View().Places.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Places.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Places.ID}, func(ctx context.Context, out *web.Scratch) error {
 		record, err := finder.Place(ctx, id)
 		name := ""
 		if err == nil && lang != "" {
@@ -81,7 +81,7 @@ func (s *Room) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View)
+	v := localtime.In(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {

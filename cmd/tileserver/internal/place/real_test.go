@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
@@ -91,7 +91,7 @@ func TestPointReal(t *testing.T) {
 		if q.lon > 90 {
 			zone = "" // no place of the country
 		}
-		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{catalogue.TimeZones.Name, catalogue.Airports.Name, catalogue.Stations.Name}) {
+		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{ask.TimeZones.Name, ask.Airports.Name, ask.Stations.Name}) {
 			t.Errorf("%v: %+v", q, at)
 		}
 		var near struct{ Geonames []struct{ GeonameID uint32 } }

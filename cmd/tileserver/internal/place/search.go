@@ -41,7 +41,7 @@ const (
 func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
-		return s.sendCompletion(c, q.View, text)
+		return s.sendCompletion(c, q.View(), text)
 	}
 	query := search.Query{Text: qParam.Of(q)}
 	query.Limit = int(limitParam.Of(q))
@@ -61,17 +61,17 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 
-	air := airportsFor(q.View, query.Text)
-	finder, err := q.View.Places.Get()
+	air := airportsFor(q.View(), query.Text)
+	finder, err := q.View().Places.Get()
 	if err != nil {
 		return err
 	}
-	from := []uint64{q.View.Places.ID, air.ID}
+	from := []uint64{q.View().Places.ID, air.ID}
 	if len(query.Countries) > 0 {
-		from = append(hierarchy.IDs(q.View), air.ID)
+		from = append(hierarchy.IDs(q.View()), air.ID)
 	}
 	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v, _ := hierarchy.Of(q.View) // without the map all codes come from rows
+		v, _ := hierarchy.Of(q.View()) // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ const storedHead, storedTail = `{"places":[`, "]}"
 
 // complete appends the answer to a text: the stored one if there is one, or else
 // the result of a search.
-func complete(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query) ([]byte, error) {
+func complete(ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query) ([]byte, error) {
 	out, found, err := finder.Complete(ctx, q.Text, dst)
 	if err != nil {
 		return dst, err
@@ -169,7 +169,7 @@ func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error
 var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
 
 // find appends the places that a search finds.
-func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query, form *listing.Form) ([]byte, error) {
+func find(ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query, form *listing.Form) ([]byte, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])

@@ -49,14 +49,14 @@ func isAirportCode(text string) bool {
 
 // airportsFor returns the airports for a search that may be for a code. For any
 // other search, whose answer does not depend on them, there are none.
-func airportsFor(v ask.View, text string) *ask.Pinned[ask.Airports] {
+func airportsFor(v ask.View, text string) *ask.Pinned[*airports.Finder] {
 	if !isAirportCode(strings.TrimSpace(text)) {
 		return &noAirports
 	}
 	return &v.Airports
 }
 
-var noAirports = ask.Pinned[ask.Airports]{Err: ask.ErrMissing}
+var noAirports = ask.Pinned[*airports.Finder]{Err: ask.ErrMissing}
 
 // foundAirport is the airport whose code was searched for. It is put before the
 // first place that is less important. The limit of stored answers does not
@@ -69,7 +69,7 @@ type foundAirport struct {
 
 // findAirport returns the airport whose code is searched for. It returns nil if
 // there is none, or if it does not pass the filters of the search.
-func findAirport(ctx context.Context, air *ask.Pinned[ask.Airports], q *search.Query) (*foundAirport, error) {
+func findAirport(ctx context.Context, air *ask.Pinned[*airports.Finder], q *search.Query) (*foundAirport, error) {
 	code := strings.ToUpper(strings.TrimSpace(q.Text))
 	if !isAirportCode(code) {
 		return nil, nil

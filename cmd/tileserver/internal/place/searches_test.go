@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 	"quadrille/places"
@@ -72,7 +72,7 @@ func TestSearchQuery(t *testing.T) {
 func TestSearchFailures(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, path := range []string{"/places/search?q=zur", "/places/search?q=zurich&limit=5", "/places/within?bbox=0,0,1,1"} {
-		servertest.WantProblem(t, servertest.NewGlobe(t, nil, catalogue.Boundaries.Name).Get(path), 404, "dataset-missing")
+		servertest.WantProblem(t, servertest.NewGlobe(t, nil, ask.Boundaries.Name).Get(path), 404, "dataset-missing")
 		g := servertest.NewGlobe(t, nil)
 		for _, tt := range []struct {
 			err    error
@@ -198,7 +198,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 		t.Errorf("stored answer: %q", got)
 	}
 	// Without airports the same search finds the places.
-	g = servertest.NewGlobe(t, nil, catalogue.Places.Name)
+	g = servertest.NewGlobe(t, nil, ask.Places.Name)
 	if got := names(t, servertest.Body(t, g.Get("/places/search?q=zur"))); !slices.Equal(got, []string{"Zürich", "Zürich Flughafen"}) {
 		t.Errorf("without airports: %q", got)
 	}
@@ -230,13 +230,13 @@ func TestSearchKept(t *testing.T) {
 		if res, n := read(path, "If-None-Match", tag); n != 0 || res.StatusCode != http.StatusNotModified {
 			t.Errorf("%s: %d with its tag, %d reads", path, res.StatusCode, n)
 		}
-		g.Publish(catalogue.Airports.Name)
+		g.Publish(ask.Airports.Name)
 		g.Poll()
 		res, n := read(path, "If-None-Match", tag)
 		if code := path == "/places/search?q=bern"; code != (n > 0) || code != (res.StatusCode == 200) {
 			t.Errorf("%s: %d and %d reads after airports were published", path, res.StatusCode, n)
 		}
-		g.Publish(catalogue.Places.Name)
+		g.Publish(ask.Places.Name)
 		g.Poll()
 		if res, n := read(path, "If-None-Match", tag); n == 0 || res.StatusCode != 200 {
 			t.Errorf("%s: %d and %d reads after places were published", path, res.StatusCode, n)

@@ -43,7 +43,7 @@ func read(q *endpoint.Params) (p about.Query, fixed bool) {
 	p.Lang = endpoint.Lang.Of(q)
 	p.At = endpoint.At.Of(q)
 	if fixed = !p.At.IsZero(); !fixed {
-		p.At = q.View.At
+		p.At = q.View().At
 	}
 	return p, fixed
 }
@@ -51,7 +51,7 @@ func read(q *endpoint.Params) (p about.Query, fixed bool) {
 // postAt answers POST /at: a point in each line of its body.
 func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 	// It remembers what it found last, so each goroutine has its own.
-	views := sync.Pool{New: func() any { own := localtime.In(q.View); return &own }}
+	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
 		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
@@ -74,7 +74,7 @@ func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
 func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
-	v := localtime.In(q.View)
+	v := localtime.In(q.View())
 	p, fixed := read(q)
 	if q.Err != nil {
 		return q.Err

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -146,26 +146,26 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 // TestAtMissing: what is not published is left out and named; what is
 // published but cannot be read is an error.
 func TestAtMissing(t *testing.T) {
-	every := []string{catalogue.Boundaries.Name, catalogue.TimeZones.Name, catalogue.Places.Name, catalogue.Airports.Name, catalogue.Stations.Name}
+	every := []string{ask.Boundaries.Name, ask.TimeZones.Name, ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
 	for i := range every {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := servertest.NewGlobe(t, nil, published...)
-		if every[i] != catalogue.Airports.Name {
+		if every[i] != ask.Airports.Name {
 			g.Hold(servertest.Airports(airports.Airport{ID: 1, Ident: "LSZH", Name: "Kloten", Type: airports.Large, Country: "CH", Lat: 47.46, Lon: 8.55, TimeZone: "Europe/Zurich"}))
 		}
 		a := at(g, "lat=47.4&lon=8.5")
 		if !slices.Equal(a.Missing, every[i:i+1]) {
 			t.Errorf("without %s: missing %q", every[i], a.Missing)
 		}
-		if (a.Place == nil) != (every[i] == catalogue.Places.Name) || (a.Airport == nil) != (every[i] == catalogue.Airports.Name) ||
-			(a.Station == nil) != (every[i] == catalogue.Stations.Name) || (a.Regions == nil) != (every[i] == catalogue.Boundaries.Name) {
+		if (a.Place == nil) != (every[i] == ask.Places.Name) || (a.Airport == nil) != (every[i] == ask.Airports.Name) ||
+			(a.Station == nil) != (every[i] == ask.Stations.Name) || (a.Regions == nil) != (every[i] == ask.Boundaries.Name) {
 			t.Errorf("without %s: %+v", every[i], a)
 		}
-		if (a.Timezone.LocalTime == "") != (every[i] == catalogue.TimeZones.Name) || a.Timezone.ID == "" {
+		if (a.Timezone.LocalTime == "") != (every[i] == ask.TimeZones.Name) || a.Timezone.ID == "" {
 			t.Errorf("without %s: %+v", every[i], a.Timezone)
 		}
 	}
-	servertest.WantProblem(t, servertest.NewGlobe(t, nil, catalogue.IP.Name).Get("/at?lat=1&lon=1"), 404, "dataset-missing")
+	servertest.WantProblem(t, servertest.NewGlobe(t, nil, ask.Addresses.Name).Get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
 	for name, spoil := range map[string]func(*servertest.Server){
 		"places":   func(g *servertest.Server) { g.Places.Err = servertest.ErrHidden },
@@ -225,7 +225,7 @@ func TestAtCaching(t *testing.T) {
 	if res := g.Get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified || reads != g.Places.Reads.Load()+g.Boundaries.Reads.Load() {
 		t.Errorf("%d with its tag", res.StatusCode)
 	}
-	for _, name := range []string{catalogue.Boundaries.Name, catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name, catalogue.Stations.Name} {
+	for _, name := range []string{ask.Boundaries.Name, ask.Places.Name, ask.Airports.Name, ask.TimeZones.Name, ask.Stations.Name} {
 		g.Publish(name)
 		g.Poll()
 		res := g.Get(fixed, "If-None-Match", tag)

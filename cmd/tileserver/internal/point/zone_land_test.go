@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -121,7 +121,7 @@ var landRows = sync.OnceValue(func() []*servertest.Rows {
 
 // newLands serves the lands and towns.
 func newLands(t *testing.T) *servertest.Server {
-	g := servertest.NewGlobe(t, nil, catalogue.Stations.Name)
+	g := servertest.NewGlobe(t, nil, ask.Stations.Name)
 	g.Hold(landRows()...)
 	return g
 }

@@ -57,7 +57,7 @@ var Kinds = []web.Kind{
 }
 
 // CheckTypes refuses region types that are not published.
-func CheckTypes(b ask.Boundaries, types []string) error {
+func CheckTypes(b *tiles.Reader, types []string) error {
 	for _, t := range types {
 		if !ask.HasType(b, t) {
 			return UnknownType(b, "types")
@@ -67,7 +67,7 @@ func CheckTypes(b ask.Boundaries, types []string) error {
 }
 
 // UnknownType says which region types there are.
-func UnknownType(b ask.Boundaries, parameter string) error {
+func UnknownType(b *tiles.Reader, parameter string) error {
 	var names []string
 	for _, t := range b.Types() {
 		names = append(names, t.Name)

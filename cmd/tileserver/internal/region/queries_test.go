@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 func TestRegionQueries(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	regions := func(path string) (list []string, next string) {
 		res := f.Get(path)
 		text := servertest.Body(t, res)

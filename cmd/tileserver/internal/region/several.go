@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/tiles"
 )
 
 // several makes one layer of the regions of several types, one type after the other. The mark
@@ -21,7 +21,7 @@ type several struct {
 
 // layersOf returns the layers of types in the order of the data set. No types means all of
 // them.
-func layersOf(b ask.Boundaries, types []string) (*several, error) {
+func layersOf(b *tiles.Reader, types []string) (*several, error) {
 	// Cursors depend on the types that are asked for, not on the types there are: they stay
 	// valid for a data set with another type.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))

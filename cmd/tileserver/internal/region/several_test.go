@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/ask"
 	"quadrille/feature"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
@@ -15,7 +14,7 @@ import (
 )
 
 // data is a generation of boundaries of some types. Each has the regions a and b but for zone.
-func data(t *testing.T, types ...string) ask.Boundaries {
+func data(t *testing.T, types ...string) *tiles.Reader {
 	t.Helper()
 	var layers []build.Layer
 	for _, typ := range types {
@@ -42,7 +41,7 @@ func data(t *testing.T, types ...string) ask.Boundaries {
 var box = feature.Query{In: feature.Box{East: 2, North: 1}}
 
 // page is a page as type:id, separated by spaces.
-func page(t *testing.T, b ask.Boundaries, types []string, q feature.Query, limit int, cursor string) (ids, next string, err error) {
+func page(t *testing.T, b *tiles.Reader, types []string, q feature.Query, limit int, cursor string) (ids, next string, err error) {
 	t.Helper()
 	of, err := layersOf(b, types)
 	if err == nil {
@@ -106,7 +105,7 @@ func TestSeveralTypesRefuse(t *testing.T) {
 	}
 	newer, without := data(t, "park", "land", "zone"), data(t, "zone")
 	for name, c := range map[string]struct {
-		of     ask.Boundaries
+		of     *tiles.Reader
 		types  []string
 		box    quadkey.Box
 		cursor string

@@ -6,7 +6,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
@@ -43,7 +42,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := q.View.Boundaries.Get()
+	b, err := q.View().Boundaries.Get()
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 			return err
 		})
@@ -60,7 +59,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if form == listing.JSON || l.Writer.SkipGeometry {
 		query.Detail, query.Step = feature.WithoutGeometry, nil
 	}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}, []uint64{q.View.Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {
@@ -93,7 +92,7 @@ func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.E
 
 // appendWithin writes a page of the regions of types, each with the box around its part in the
 // box that is asked for.
-func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, l *listing.List, types []string, q feature.Query, limit int, cursor string) (_ []byte, next string, err error) {
+func appendWithin(ctx context.Context, dst []byte, b *tiles.Reader, l *listing.List, types []string, q feature.Query, limit int, cursor string) (_ []byte, next string, err error) {
 	of, err := layersOf(b, types)
 	if err != nil {
 		return dst, "", err
@@ -119,7 +118,7 @@ func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, l *listing.
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says which border it has: the exact one, of zoom 13, or a simpler
 // one.
-func (s *Room) appendCutout(ctx context.Context, dst []byte, b ask.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+func (s *Room) appendCutout(ctx context.Context, dst []byte, b *tiles.Reader, typ, id string, box quadkey.Box) ([]byte, error) {
 	var zoom int
 	err := s.InTurn(ctx, func(context.Context) (err error) {
 		dst, zoom, err = b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)

@@ -10,7 +10,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -75,7 +74,7 @@ func IPRanges() []ipgeo.Range {
 func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Range) {
 	t.Helper()
 	ctx := context.Background()
-	b, err := c.Begin(ctx, catalogue.IP.Name)
+	b, err := c.Begin(ctx, ask.Addresses.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func NewAddresses(t testing.TB, change func(*httpapi.Config)) *Server {
 	f := &Server{T: t, Catalog: c}
 	f.Config = httpapi.Config{
 		Sets: ask.Sets{
-			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
+			Addresses: ask.Addresses.Live(c.Generations),
 		},
 		Config: web.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("1.2.0.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}

@@ -9,7 +9,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -67,11 +66,11 @@ func ServeAirfield(t testing.TB, dir string, missing ...string) *Server {
 	}
 	for _, name := range missing {
 		switch name {
-		case catalogue.Places.Name:
+		case ask.Places.Name:
 			f.Config.Places = none.Places
-		case catalogue.Airports.Name:
+		case ask.Airports.Name:
 			f.Config.Airports = none.Airports
-		case catalogue.TimeZones.Name:
+		case ask.TimeZones.Name:
 			f.Config.TimeZones = none.TimeZones
 		}
 	}
@@ -90,9 +89,9 @@ func (f *Server) Republish(name string) {
 	f.T.Helper()
 	ctx := f.T.Context()
 	publish := map[string]func(context.Context, *dataset.Catalog) error{
-		catalogue.Places.Name:    toyworld.PublishPlaces,
-		catalogue.Airports.Name:  toyworld.PublishAirports,
-		catalogue.TimeZones.Name: toyworld.PublishTimeZones,
+		ask.Places.Name:    toyworld.PublishPlaces,
+		ask.Airports.Name:  toyworld.PublishAirports,
+		ask.TimeZones.Name: toyworld.PublishTimeZones,
 	}[name]
 	if err := publish(ctx, f.Catalog); err != nil {
 		f.T.Fatal(err)

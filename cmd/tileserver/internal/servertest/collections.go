@@ -12,7 +12,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/places/live"
 	"quadrille/places/points"
@@ -21,7 +20,7 @@ import (
 // publishPoints publishes a collection of points.
 func publishPoints(t testing.TB, c *dataset.Catalog, name string, seq iter.Seq[points.Point]) {
 	t.Helper()
-	b, err := c.Begin(t.Context(), catalogue.PointsPrefix+name)
+	b, err := c.Begin(t.Context(), ask.CollectionPrefix+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +95,7 @@ func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 	w.Config.Collections = &ask.Collections{}
 	for name, seq := range map[string]iter.Seq[points.Point]{"shops": scattered(5000, 1, 20, 3), "shops_label": hostile, "secret": scattered(3, 1, 20, 1)} {
 		publishPoints(t, c, name, seq)
-		live := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(name))
+		live := ask.CollectionOf(name).Live(c.Generations)
 		if err := live.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -116,7 +116,7 @@ var globe = sync.OnceValue(func() map[string]*Rows {
 		Stations(Station("72698024229", "PORTLAND INTL", 45.5908, -122.6003)),
 		Zones([]string{"Europe/Zurich", "Europe/Berlin", "America/Lima", "America/New_York", "America/Los_Angeles", "Asia/Kolkata", "Etc/GMT-1"}, nil),
 	)
-	all[catalogue.IP.Name] = small()[catalogue.IP.Name]
+	all[ask.Addresses.Name] = small()[ask.Addresses.Name]
 	return all
 })
 
@@ -128,7 +128,7 @@ var globeNoon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func NewGlobe(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
 	t.Helper()
 	if len(published) == 0 {
-		published = append([]string{catalogue.Airports.Name, catalogue.TimeZones.Name, catalogue.Stations.Name}, All...)
+		published = append([]string{ask.Airports.Name, ask.TimeZones.Name, ask.Stations.Name}, All...)
 	}
 	return serve(t, globe(), func(c *httpapi.Config) {
 		if change != nil {

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
@@ -28,7 +28,7 @@ import (
 // Rows are what a data set holds. They are built when a server first publishes them, in memory,
 // and all servers that publish them read the same.
 type Rows struct {
-	catalogue.Dataset
+	ask.Dataset
 
 	build func(context.Context, cellstore.Store) (meta any, err error)
 	once  sync.Once
@@ -96,7 +96,7 @@ func (r *Rows) PublishInto(t testing.TB, c *dataset.Catalog) {
 }
 
 // rowsOf are rows that a build writes, which returns what the reader must know, and statistics.
-func rowsOf[M, S any](d catalogue.Dataset, write func(context.Context, cellstore.Store) (M, S, error)) *Rows {
+func rowsOf[M, S any](d ask.Dataset, write func(context.Context, cellstore.Store) (M, S, error)) *Rows {
 	return &Rows{Dataset: d, build: func(ctx context.Context, s cellstore.Store) (any, error) {
 		meta, _, err := write(ctx, s)
 		return meta, err
@@ -105,35 +105,35 @@ func rowsOf[M, S any](d catalogue.Dataset, write func(context.Context, cellstore
 
 // Regions are rows of boundaries.
 func Regions(layers ...build.Layer) *Rows {
-	return rowsOf(catalogue.Boundaries.Dataset, func(ctx context.Context, s cellstore.Store) (tiles.Meta, build.Stats, error) {
+	return rowsOf(ask.Boundaries.Dataset, func(ctx context.Context, s cellstore.Store) (tiles.Meta, build.Stats, error) {
 		return build.Run(ctx, s, layers, build.Options{Timestamp: 1})
 	})
 }
 
 // Places are rows of places, with their names in languages and what explains their codes.
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
-	return rowsOf(catalogue.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
+	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
 		return places.Build(ctx, s, places.Source{Places: buildtest.Each(list), Names: buildtest.Each(names), Gazetteer: gazetteer}, places.BuildOptions{})
 	})
 }
 
 // Airports are rows of airports.
 func Airports(list ...airports.Airport) *Rows {
-	return rowsOf(catalogue.Airports.Dataset, func(ctx context.Context, s cellstore.Store) (airports.Meta, airports.Stats, error) {
+	return rowsOf(ask.Airports.Dataset, func(ctx context.Context, s cellstore.Store) (airports.Meta, airports.Stats, error) {
 		return airports.Build(ctx, s, buildtest.Each(list), airports.BuildOptions{})
 	})
 }
 
 // Stations are rows of weather stations.
 func Stations(list ...stations.Station) *Rows {
-	return rowsOf(catalogue.Stations.Dataset, func(ctx context.Context, s cellstore.Store) (stations.Meta, stations.Stats, error) {
+	return rowsOf(ask.Stations.Dataset, func(ctx context.Context, s cellstore.Store) (stations.Meta, stations.Stats, error) {
 		return stations.Build(ctx, s, buildtest.Each(list), stations.BuildOptions{})
 	})
 }
 
 // Weather are rows of what some stations have observed.
 func Weather(of []stations.Station, list []stations.Observation) *Rows {
-	return rowsOf(catalogue.Weather.Dataset, func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
+	return rowsOf(ask.Weather.Dataset, func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
 		store, meta, _, err := Stations(of...).open()
 		if err != nil {
 			return m, stations.WeatherStats{}, err
@@ -157,14 +157,14 @@ func openAs[M, R any](ctx context.Context, store cellstore.Store, raw json.RawMe
 
 // Zones are rows of time zones, and of the one zone of countries.
 func Zones(names []string, countries map[string]string) *Rows {
-	return rowsOf(catalogue.TimeZones.Dataset, func(ctx context.Context, s cellstore.Store) (zones.Meta, zones.Stats, error) {
+	return rowsOf(ask.TimeZones.Dataset, func(ctx context.Context, s cellstore.Store) (zones.Meta, zones.Stats, error) {
 		return zones.Build(ctx, s, names, countries)
 	})
 }
 
 // Names are rows of the names of regions, airports and others.
 func Names(list ...names.Feature) *Rows {
-	return rowsOf(catalogue.NameIndex.Dataset, func(ctx context.Context, s cellstore.Store) (m names.Meta, _ struct{}, err error) {
+	return rowsOf(ask.Names.Dataset, func(ctx context.Context, s cellstore.Store) (m names.Meta, _ struct{}, err error) {
 		m, err = names.Build(ctx, s, buildtest.Each(list), names.Options{Timestamp: 1})
 		return m, struct{}{}, err
 	})
@@ -172,7 +172,7 @@ func Names(list ...names.Feature) *Rows {
 
 // Ranges are rows of IP ranges.
 func Ranges(list ...ipgeo.Range) *Rows {
-	return rowsOf(catalogue.IP.Dataset, func(ctx context.Context, s cellstore.Store) (ipgeo.Meta, ipgeo.Stats, error) {
+	return rowsOf(ask.Addresses.Dataset, func(ctx context.Context, s cellstore.Store) (ipgeo.Meta, ipgeo.Stats, error) {
 		return ipgeo.Build(ctx, s, buildtest.Each(list), ipgeo.BuildOptions{Timestamp: 1})
 	})
 }

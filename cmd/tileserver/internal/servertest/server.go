@@ -17,7 +17,6 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/buildtest"
@@ -41,7 +40,7 @@ type Server struct {
 var Built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // All names the data sets that New publishes for most tests.
-var All = []string{catalogue.Boundaries.Name, catalogue.Places.Name, catalogue.IP.Name}
+var All = []string{ask.Boundaries.Name, ask.Places.Name, ask.Addresses.Name}
 
 // New serves the named data sets of the small world; change adapts the configuration.
 func New(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
@@ -101,19 +100,19 @@ func generationOf(dir string) string {
 
 func (f *Server) faults(name string) *buildtest.Faults {
 	switch name {
-	case catalogue.Boundaries.Name:
+	case ask.Boundaries.Name:
 		return &f.Boundaries
-	case catalogue.Places.Name:
+	case ask.Places.Name:
 		return &f.Places
-	case catalogue.IP.Name:
+	case ask.Addresses.Name:
 		return &f.Addresses
-	case catalogue.Airports.Name:
+	case ask.Airports.Name:
 		return &f.Airports
-	case catalogue.TimeZones.Name:
+	case ask.TimeZones.Name:
 		return &f.TimeZones
-	case catalogue.Stations.Name:
+	case ask.Stations.Name:
 		return &f.Stations
-	case catalogue.Weather.Name:
+	case ask.Weather.Name:
 		return &f.Weather
 	}
 	return &f.Names
@@ -145,7 +144,7 @@ func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 		SchemaVersion: rows.Schema, Built: Built, Records: map[string]int64{"rows": 7}, Meta: meta,
 		Sources: []dataset.Source{{Name: name + " source", License: "CC0-1.0", Attribution: "© <" + name + "> people"}},
 	}
-	if name == catalogue.Places.Name {
+	if name == ask.Places.Name {
 		m.Bounds = []float64{-10, 35, 30, 60}
 	}
 	change(&m)

@@ -6,7 +6,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/webhook"
@@ -17,7 +16,7 @@ import (
 // Shops is a service over real boundaries, a published collection and two live ones.
 type Shops struct {
 	*World
-	Published *dataset.Live[ask.Collection]
+	Published *dataset.Live[*points.Collection]
 	Live      *live.Store
 	Composed  *httpapi.Server
 }
@@ -36,7 +35,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err := toyworld.PublishShops(t.Context(), c, number); err != nil {
 		t.Fatal(err)
 	}
-	w := &Shops{World: NewWorld(t), Published: catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))}
+	w := &Shops{World: NewWorld(t), Published: ask.CollectionOf(toyworld.Shops).Live(c.Generations)}
 	if err := w.Published.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
@@ -45,7 +44,7 @@ func NewWorld(t testing.TB) *World {
 	w := &World{Server: Server{T: t}}
 	w.Catalog, err = dataset.Open(dir, func(name, dir string, readOnly bool) (cellstore.Store, error) {
 		store, err := toyworld.Open(name, dir, readOnly)
-		if name == catalogue.Boundaries.Name && err == nil {
+		if name == ask.Boundaries.Name && err == nil {
 			w.store.Store(store)
 		}
 		return store, err
@@ -58,7 +57,7 @@ func NewWorld(t testing.TB) *World {
 		Sets: ask.Sets{
 			Boundaries: all.Boundaries,
 			Places:     all.Places,
-			Addresses:  catalogue.Live[ask.Addresses](w.Catalog.Generations, catalogue.IP), // from its index
+			Addresses:  ask.Addresses.Live(w.Catalog.Generations), // from its index
 		},
 	}
 	w.Poll()

@@ -9,7 +9,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
@@ -57,7 +56,7 @@ func (w *contractWorlds) airfield() *Server {
 }
 
 func (w *contractWorlds) stations() *Server {
-	return w.one("stations", func() *Server { return NewStations(w.t, catalogue.Stations.Name, catalogue.Weather.Name) })
+	return w.one("stations", func() *Server { return NewStations(w.t, ask.Stations.Name, ask.Weather.Name) })
 }
 
 func (w *contractWorlds) addresses() *Server {
@@ -93,7 +92,7 @@ func NewWhole(t *testing.T) *Server {
 	}
 	f := &Server{T: t, Catalog: c}
 	f.Config.Sets = ask.Published(c.Generations)
-	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	f.Config.Collections = &ask.Collections{}
 	f.Config.Collections.Follow(toyworld.Shops, shops)
 	t.Cleanup(func() {
@@ -101,7 +100,7 @@ func NewWhole(t *testing.T) *Server {
 			t.Error(err)
 		}
 	})
-	StationRows()[catalogue.Stations.Name].PublishInto(t, c)
+	StationRows()[ask.Stations.Name].PublishInto(t, c)
 	err = errors.Join(toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c), toyworld.PublishShops(ctx, c, 300),
 		f.Config.Sets.Poll(ctx), shops.Poll(ctx))
 	if err != nil {

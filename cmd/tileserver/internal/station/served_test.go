@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
@@ -20,7 +20,7 @@ const (
 
 func TestStationAnswers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.NewStations(t, catalogue.Stations.Name, catalogue.Weather.Name)
+	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for _, tt := range []struct{ path, want string }{
 		{"/stations/nearest?lat=47.383&lon=8.567", `{"station":` + zurichJSON + `,"distance_m":0.0}}`},
 		{"/stations/nearest?lat=-17&lon=180&format=json", `{"station":` + lineJSON + `,"distance_m":10633.6}}`},
@@ -81,7 +81,7 @@ func TestStationAnswers(t *testing.T) {
 
 func TestStationPages(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.NewStations(t, catalogue.Stations.Name, catalogue.Weather.Name)
+	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for path, want := range map[string]int{
 		"/stations/within?bbox=-180,-90,180,90&limit=1":                     4,
 		"/stations/066600-99999/observations?limit=7":                       30,
@@ -121,7 +121,7 @@ func TestStationPages(t *testing.T) {
 }
 
 func TestStationProblems(t *testing.T) {
-	f := servertest.NewStations(t, catalogue.Stations.Name, catalogue.Weather.Name)
+	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for _, tt := range []struct{ path, parameter string }{
 		{"/stations/nearest", "lat"},
 		{"/stations/nearest?lat=1&lon=181", "lon"},
@@ -170,7 +170,7 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range append(paths, weather...) {
 		servertest.WantProblem(t, f.Get(path), 404, "dataset-missing")
 	}
-	f.Publish(catalogue.Stations.Name)
+	f.Publish(ask.Stations.Name)
 	f.Poll()
 	for _, path := range paths {
 		if res := f.Get(path); res.StatusCode != 200 {
@@ -180,7 +180,7 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range weather {
 		servertest.WantProblem(t, f.Get(path), 404, "dataset-missing")
 	}
-	f.Publish(catalogue.Weather.Name)
+	f.Publish(ask.Weather.Name)
 	f.Poll()
 	for _, path := range weather {
 		if res := f.Get(path); res.StatusCode != 200 {
@@ -191,14 +191,14 @@ func TestStationDatasets(t *testing.T) {
 		t.Error(servertest.Body(t, res))
 	}
 	status := servertest.Body(t, f.Get("/status"))
-	for _, name := range []string{catalogue.Stations.Name, catalogue.Weather.Name} {
+	for _, name := range []string{ask.Stations.Name, ask.Weather.Name} {
 		if !strings.Contains(status, `{"name":"`+name+`","state":"serving","generation":1`) {
 			t.Errorf("%s: %s", name, status)
 		}
 	}
 	// A newer generation is taken into service, and answers have another tag.
 	tag := f.Get(paths[0]).Header.Get("Etag")
-	f.Publish(catalogue.Stations.Name)
+	f.Publish(ask.Stations.Name)
 	f.Poll()
 	if res := f.Get(paths[0], "If-None-Match", tag); res.StatusCode != 200 {
 		t.Error(res.StatusCode)
@@ -207,7 +207,7 @@ func TestStationDatasets(t *testing.T) {
 
 // Nearest is one seek, and one more for the record.
 func TestStationSeeks(t *testing.T) {
-	f := servertest.NewStations(t, catalogue.Stations.Name)
+	f := servertest.NewStations(t, ask.Stations.Name)
 	before := f.Stations.Reads.Load()
 	if res := f.Get("/stations/nearest?lat=1&lon=1"); res.StatusCode != 200 {
 		t.Fatal(servertest.Body(t, res))

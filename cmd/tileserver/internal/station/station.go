@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -32,7 +31,7 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, q, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, form, true, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		near, err := f.Nearest(ctx, lat, lon)
 		if err != nil {
 			return err
@@ -55,12 +54,12 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, ask.Stations, *web.Scratch) error) error {
-	f, err := q.View.Stations.Get()
+func (s *Room) answerFromStations(c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error) error {
+	f, err := q.View().Stations.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View.Stations.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
 }
@@ -87,7 +86,7 @@ func (s *Room) getStation(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		if out.Body, err = f.Record(ctx, id, append(out.Body, '{')); err != nil {
 			return err
 		}
@@ -103,7 +102,7 @@ func (s *Room) getStationTiles(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		tiles, err := f.Tiles(ctx, id)
 		if err != nil {
 			return err

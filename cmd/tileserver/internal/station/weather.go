@@ -34,15 +34,15 @@ func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	f, err := q.View.Stations.Get()
+	f, err := q.View().Stations.Get()
 	if err != nil {
 		return err
 	}
-	w, err := q.View.Weather.Get()
+	w, err := q.View().Weather.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Stations.ID, q.View.Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Stations.ID, q.View().Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
 		page, next, err := w.Observations(ctx, query, nil)
 		if err != nil {
 			return err
@@ -105,14 +105,14 @@ func (s *Room) getWeather(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	w, err := q.View.Weather.Get()
+	w, err := q.View().Weather.Get()
 	if err != nil {
 		return err
 	}
 	if at.IsZero() {
 		_, at = w.Span()
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View.Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
 		weather := tileWeathers.Get().(*stations.TileWeather)
 		defer tileWeathers.Put(weather)
 		if err := w.Tile(ctx, t, at, weather); err != nil {

@@ -36,15 +36,22 @@ var known = map[string]*knownLayer{
 	},
 }
 
+// placeTiler is what tiles of places are made from: a *places.Finder, or doubled.
+type placeTiler interface {
+	feature.Tiler
+	TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error
+	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
+}
+
 // doubled are places for maps that draw tiles twice as large: a tile shows what the four tiles in
 // it show. No place is in two of them.
-type doubled struct{ ask.Places }
+type doubled struct{ *places.Finder }
 
 func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		var all []feature.Feature
 		for _, part := range t.Children() {
-			for f, err := range d.Places.Tile(ctx, part) {
+			for f, err := range d.Finder.Tile(ctx, part) {
 				if err != nil {
 					return err
 				}
@@ -82,7 +89,7 @@ func (set *layerSet) known() (well, others []string) {
 }
 
 func writePlaces(ctx context.Context, from feature.Tiler, l *pointLayer) error {
-	return from.(ask.Places).TilePlaces(ctx, l.tile, func(p places.Shown) error {
+	return from.(placeTiler).TilePlaces(ctx, l.tile, func(p places.Shown) error {
 		local, err := l.names.of(ctx, from, p.ID)
 		if err != nil {
 			return err

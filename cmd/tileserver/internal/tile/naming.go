@@ -63,7 +63,7 @@ func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, 
 	if n.lang == "" || !n.take() {
 		return "", nil
 	}
-	name, _, err := from.(ask.Places).NameIn(ctx, id, n.lang)
+	name, _, err := from.(placeTiler).NameIn(ctx, id, n.lang)
 	return name, err
 }
 

@@ -123,7 +123,7 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 // tile that getTile gives for the same layers.
 func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		v := viewOf(q.View)
+		v := viewOf(q.View())
 		defer v.release()
 		of, err := s.tiledBy(c, q, v)
 		if err != nil {
@@ -185,7 +185,7 @@ func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
 // describeTileset answers with a document about a tileset.
 func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		v := viewOf(q.View)
+		v := viewOf(q.View())
 		defer v.release()
 		of, err := s.tiledBy(c, q, v)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"sync"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -125,7 +124,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	ends[0] = len(b.Body)
 	for i := range picture.Points {
 		if n, ok := neighbour(t, i%3-1, i/3-1); ok {
-			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, ask.Boundaries.AppendLabels); err != nil {
+			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, (*tiles.Reader).AppendLabels); err != nil {
 				return dst, err
 			}
 		}

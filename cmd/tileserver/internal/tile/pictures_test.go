@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -88,7 +88,7 @@ func TestPicture(t *testing.T) {
 // The names come from the tile and the eight around it, across ±180° and not
 // beyond the poles.
 func TestPictureNeighbours(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	for _, tt := range []struct{ tile, want string }{ // the first two are of shapes
 		{"0/0/0", "0/0/0 0/0/0 0/0/0 0/0/0 0/0/0"},
 		{"1/0/0", "1/0/0 1/0/0 1/1/0 1/0/0 1/1/0 1/1/1 1/0/1 1/1/1"},
@@ -139,7 +139,7 @@ func TestPicturePlaces(t *testing.T) {
 
 func TestPictureFailures(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.png"
 	tile := func(change func([]byte) []byte) {
 		f.Serve() // without what is kept

@@ -154,7 +154,7 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 		numbers[name] = g.numbers[i]
 	}
 	// The address names no generation of names: what it stands for has local ones of regions.
-	of := s.Views.Generations(numbers, q.View.At)
+	of := s.Views.Generations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)
 	defer v.release()

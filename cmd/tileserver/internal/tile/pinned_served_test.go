@@ -10,7 +10,6 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
@@ -106,13 +105,13 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Removed, while others are in use.
-	f.Publish(catalogue.Boundaries.Name)
+	f.Publish(ask.Boundaries.Name)
 	f.Poll()
 	f.Config.Boundaries.Close()
 	f.Config.Boundaries = ask.Published(f.Catalog.Generations).Boundaries
 	f.Poll()
 	f.Serve()
-	if _, err := f.Catalog.Prune(t.Context(), 0, 0, catalogue.Boundaries.Name); err != nil {
+	if _, err := f.Catalog.Prune(t.Context(), 0, 0, ask.Boundaries.Name); err != nil {
 		t.Fatal(err)
 	}
 	servertest.WantProblem(t, f.Get(first), 410, "generation-gone")

@@ -17,8 +17,8 @@ import (
 	"github.com/paulmach/orb"
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/places"
@@ -180,7 +180,7 @@ func TestTileAddresses(t *testing.T) {
 // An empty tile, a tile outside the grid, a missing data set and a failed
 // store are four different answers.
 func TestTileFailures(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	servertest.WantProblem(t, f.Get("/tiles/places/3/0/0.mvt"), 404, "dataset-missing")
 	servertest.WantProblem(t, f.Get("/tiles/country,places/3/0/0.mvt"), 404, "dataset-missing")
 	for _, tt := range []struct {
@@ -272,7 +272,7 @@ func TestTileRevalidation(t *testing.T) {
 		}
 	}
 
-	f.Publish(catalogue.Places.Name)
+	f.Publish(ask.Places.Name)
 	f.Poll()
 	if res := f.Get(path, "If-None-Match", etag); res.StatusCode != http.StatusOK {
 		t.Errorf("old tag after new places: %d, want 200", res.StatusCode)
@@ -281,7 +281,7 @@ func TestTileRevalidation(t *testing.T) {
 	if seen[country] != "/tiles/country/3/4/2.mvt" {
 		t.Error("new places changed the tag of a tile without them")
 	}
-	f.Publish(catalogue.Boundaries.Name)
+	f.Publish(ask.Boundaries.Name)
 	f.Poll()
 	if got := f.Get("/tiles/country/3/4/2.mvt").Header.Get("Etag"); got == country {
 		t.Error("new boundaries did not change the tag")
@@ -289,7 +289,7 @@ func TestTileRevalidation(t *testing.T) {
 }
 
 func TestTileCompression(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	f.Hold(servertest.Regions(wavy))
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
@@ -344,7 +344,7 @@ var wavy = func() build.Layer {
 // Many requests for one tile make it once; a client that leaves takes nobody
 // with it.
 func TestTileShared(t *testing.T) {
-	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.mvt"
 	want := servertest.Body(t, f.Get(path))
 	made := f.Boundaries.Reads.Load()

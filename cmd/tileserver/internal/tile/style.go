@@ -40,7 +40,7 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := viewOf(q.View)
+	v := viewOf(q.View())
 	defer v.release()
 	var set *layerSet
 	if list != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/internal/testrace"
@@ -15,7 +15,7 @@ import (
 // pictures of the sprite.
 func TestStyleNames(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.New(t, nil, catalogue.Boundaries.Name, catalogue.Places.Name)
+	f := servertest.New(t, nil, ask.Boundaries.Name, ask.Places.Name)
 	ask := func(query string) (text string, style tile.MapStyle) {
 		t.Helper()
 		text = servertest.Body(t, f.Get("/style.json?layers=country,places"+query))

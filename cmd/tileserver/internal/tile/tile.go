@@ -10,12 +10,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and
@@ -34,7 +34,7 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := viewOf(q.View)
+	v := viewOf(q.View())
 	defer v.release()
 	v.double = doubledBy(q, f.Picture(), t.Z)
 	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
@@ -188,10 +188,10 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 	v.naming.left = &left
 	switch key.form {
 	case web.FormMVT:
-		return appendLayers(ctx, dst, v, set, t, ask.Boundaries.AppendMVT)
+		return appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
 	case web.FormMLT:
 		return appendMLT(dst, func(layers []byte) ([]byte, error) {
-			return appendLayers(ctx, layers, v, set, t, ask.Boundaries.AppendMVT)
+			return appendLayers(ctx, layers, v, set, t, (*tiles.Reader).AppendMVT)
 		})
 	case web.FormPNG, formPNG2x:
 		err := s.Heavily(ctx, true, func() (err error) {

@@ -82,7 +82,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
 	picture := pictureFile(q)
-	v := viewOf(q.View)
+	v := viewOf(q.View())
 	defer v.release()
 	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
 	if q.Err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -15,7 +14,7 @@ import (
 // another joins them. boundaries appends the layers of boundaries, or of their
 // labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
+	boundaries func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.Boundaries.Get()

@@ -11,6 +11,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/places"
 	"quadrille/tiles"
 )
 
@@ -130,7 +131,7 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 // tiler is a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
-	if of, ok := l.(ask.Places); ok && v.double {
+	if of, ok := l.(*places.Finder); ok && v.double {
 		l = doubled{of}
 	}
 	return l, err

@@ -39,7 +39,7 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 	case endpoint.At.Given(q) && !fixed:
 		q.Refuse("at", "Set at to a time such as 2026-07-01T12:00:00Z, or leave it out for now.")
 	case !fixed:
-		at = q.View.At
+		at = q.View().At
 	}
 	if q.Err != nil {
 		return q.Err

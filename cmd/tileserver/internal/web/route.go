@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
@@ -14,6 +15,10 @@ import (
 // other parameters.
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	query := of.Query()
+	take := func() ask.View { return s.Views.Take(s.Clock()) }
+	if of.Cost == endpoint.Followed {
+		take = nil
+	}
 	return func(c echo.Context) error {
 		raw := c.Request().URL.RawQuery
 		if raw != "" && !query.Any {
@@ -27,10 +32,8 @@ func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 		if s.Asked != nil {
 			q.Asked = func(name string) { s.Asked(of, name) }
 		}
-		if of.Cost != endpoint.Followed {
-			q.View = s.Views.Take(s.Clock())
-			defer q.View.Release()
-		}
+		q.Sees(take)
+		defer q.Release()
 		return of.Handle(c, q)
 	}
 }

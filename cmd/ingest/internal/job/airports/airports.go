@@ -7,12 +7,12 @@ import (
 	"hash/fnv"
 	"path/filepath"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/airports"
 )
 
@@ -36,7 +36,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	}
 	defer zones.Close()
 	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}, zero: job.Zero{Drop: o.DropZero}}
-	return job.Publish(ctx, c, catalogue.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), job.Sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Dir(b.Dir()), Modified: f.Modified,
 			Progress: job.ProgressOf(rep, "airports"),

@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
@@ -22,7 +23,6 @@ import (
 	"quadrille/cmd/ingest/internal/job/timezones"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -36,7 +36,7 @@ const sampleAirports = "../../../../../sample/airports.csv"
 // openAirports opens what is published.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
-	f, g := jobtest.Open(t, c, catalogue.Airports)
+	f, g := jobtest.Open(t, c, ask.Airports)
 	return f, g.Manifest
 }
 
@@ -163,7 +163,7 @@ func TestAirportZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, _ = openAirports(t, c)
-	rules, _ := jobtest.Open(t, c, catalogue.TimeZones)
+	rules, _ := jobtest.Open(t, c, ask.TimeZones)
 	only, err := rules.CountryZone(t.Context(), "CH")
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestAirportsFailures(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	// What time zones come from must be readable.
-	dir := filepath.Join(c.Dir(), catalogue.Places.Name)
+	dir := filepath.Join(c.Dir(), ask.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

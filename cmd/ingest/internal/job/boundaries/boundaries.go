@@ -17,11 +17,11 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -75,7 +75,7 @@ var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 // taken are the names that stand for other layers in addresses, which write a collection of
 // points as points:NAME and a region as TYPE:ID.
-var taken = []string{"all", "points", catalogue.Places.Name, catalogue.Airports.Name, catalogue.Stations.Name}
+var taken = []string{"all", "points", ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
 
 // CheckType says whether a region type can be named so.
 func CheckType(typ string) error {
@@ -111,7 +111,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		return dataset.Manifest{}, err
 	}
 	built := finishLayers(layers, rep)
-	return job.Publish(ctx, c, catalogue.Boundaries.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Boundaries.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o job.Opt
 	if base == nil || *base == 0 {
 		return build.DefaultTileBudget, nil
 	}
-	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	m, err := c.Current(ctx, ask.Boundaries.Name)
 	if err != nil {
 		return 0, err
 	}

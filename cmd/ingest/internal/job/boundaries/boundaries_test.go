@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -48,7 +48,7 @@ func TestBoundaries(t *testing.T) {
 	if len(rep.Manifests) != 1 || !slices.Equal(rep.Notes, notes) || rep.Counts != nil {
 		t.Errorf("%+v", rep)
 	}
-	if m.Dataset != catalogue.Boundaries.Name || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
+	if m.Dataset != ask.Boundaries.Name || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
 		!cmp.Equal(m.Records, map[string]int64{"ward": 3, "county": 2}) || m.Bad != nil || !cmp.Equal(m.Bounds, []float64{0, 0, 12, 21}) {
 		t.Errorf("%+v", m)
 	}
@@ -56,7 +56,7 @@ func TestBoundaries(t *testing.T) {
 		t.Errorf("%+v", m.Sources)
 	}
 
-	r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+	r, _ := jobtest.Open(t, c, ask.Boundaries)
 	for _, tc := range []struct {
 		lat, lon float64
 		want     []tiles.Region
@@ -178,10 +178,10 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 			if err != nil || len(infos) != 1 || infos[0].Generation != 1 || !infos[0].Current || infos[0].Err != nil {
 				t.Fatalf("%+v, %v", infos, err)
 			}
-			if err := c.Verify(ctx, catalogue.Boundaries.Name, 1, nil); err != nil {
+			if err := c.Verify(ctx, ask.Boundaries.Name, 1, nil); err != nil {
 				t.Error(err)
 			}
-			left, _ := filepath.Glob(filepath.Join(c.Dir(), catalogue.Boundaries.Name, "g*"))
+			left, _ := filepath.Glob(filepath.Join(c.Dir(), ask.Boundaries.Name, "g*"))
 			if len(left) != 1 {
 				t.Errorf("left behind: %v", left)
 			}
@@ -227,7 +227,7 @@ func TestLikelyNames(t *testing.T) {
 		if _, err := Ingest(t.Context(), c, []Input{layerInput("zone", path, "")}, job.Options{Reporter: rep}); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+		r, _ := jobtest.Open(t, c, ask.Boundaries)
 		l, err := r.Layer("zone")
 		if err != nil {
 			t.Fatal(err)

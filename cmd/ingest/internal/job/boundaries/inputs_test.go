@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/tiles"
@@ -155,7 +155,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%d files: %s", len(tables(m)), d)
 	}
 
-	path := filepath.Join(c.Dir(), catalogue.Boundaries.Name)
+	path := filepath.Join(c.Dir(), ask.Boundaries.Name)
 	damage := func(content string) {
 		t.Helper()
 		dirs, _ := filepath.Glob(filepath.Join(path, "g*"))
@@ -184,7 +184,7 @@ func TestKeep(t *testing.T) {
 	}
 	// A generation of an earlier version holds no layers as they were read.
 	c = jobtest.Catalog(t)
-	if _, err := job.Publish(ctx, c, catalogue.Boundaries.Dataset, job.Options{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
+	if _, err := job.Publish(ctx, c, ask.Boundaries.Dataset, job.Options{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
 		return tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{{Name: "ward"}}}, nil
 	}); err != nil {
 		t.Fatal(err)

@@ -20,13 +20,13 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -75,7 +75,7 @@ type layerProperty struct {
 // come first, in the order they have there, whether kept or replaced: their
 // bytes in the store's keys stay.
 func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
-	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	m, err := c.Current(ctx, ask.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
@@ -83,9 +83,9 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 	}
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
-		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, catalogue.Boundaries.Name, err)
+		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, ask.Boundaries.Name, err)
 	}
-	g, err := c.OpenGeneration(ctx, catalogue.Boundaries.Name, m.Generation)
+	g, err := c.OpenGeneration(ctx, ask.Boundaries.Name, m.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, catalogue.Boundaries.Name, t.Name)
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, ask.Boundaries.Name, t.Name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Op
 // it, or adds it if no input would. A routine ingest of other sources thus does
 // not replace what a person has added.
 func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
-	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	m, err := c.Current(ctx, ask.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {
 		return inputs, nil
 	}
@@ -184,7 +184,7 @@ func hasZones(sources []dataset.Source) bool {
 // noteGone says which published layers are not among the inputs. Their loss may
 // not be meant.
 func noteGone(ctx context.Context, c *dataset.Catalog, inputs []Input, rep job.Reporter) {
-	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	m, err := c.Current(ctx, ask.Boundaries.Name)
 	var meta tiles.Meta
 	if err != nil || json.Unmarshal(m.Meta, &meta) != nil {
 		return // nothing is published that could be read
@@ -197,7 +197,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, inputs []Input, rep job.R
 	}
 	if len(gone) > 0 {
 		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
-			strings.Join(gone, ", "), catalogue.Boundaries.Name, m.Generation))
+			strings.Join(gone, ", "), ask.Boundaries.Name, m.Generation))
 	}
 }
 
@@ -217,13 +217,13 @@ func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error
 		return nil
 	}
 	var now uint64
-	if m, err := c.Current(ctx, catalogue.Boundaries.Name); err == nil {
+	if m, err := c.Current(ctx, ask.Boundaries.Name); err == nil {
 		now = m.Generation
 	} else if !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
 	if now != *base {
-		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, catalogue.Boundaries.Name)
+		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, ask.Boundaries.Name)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/paulmach/orb"
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -65,7 +65,7 @@ text 2275 1778
 		if astray := strings.Contains(notes, "(outside): the place of its label is not inside of it: another one was chosen"); unused == inputs[0].kept || !astray {
 			t.Errorf("want both notes when a file is read, the second of a kept layer; kept: %v, notes: %s", inputs[0].kept, notes)
 		}
-		r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+		r, _ := jobtest.Open(t, c, ask.Boundaries)
 		tile, err := r.AppendLabels(ctx, nil, quadkey.Tile{}, []tiles.Selector{{Type: "country"}})
 		if err != nil {
 			t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -47,7 +47,7 @@ func TestLines(t *testing.T) {
 		if note := path + ": river is a layer of lines: vector tiles have them in river_line, and no question finds them at a place"; i == 0 && !slices.Contains(rep.Notes, note) {
 			t.Errorf("want the note %q: %q", note, rep.Notes)
 		}
-		r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+		r, _ := jobtest.Open(t, c, ask.Boundaries)
 		tile, err := r.AppendMVT(ctx, nil, quadkey.Tile{}, []tiles.Selector{{Type: "river"}})
 		if err != nil {
 			t.Fatal(err)

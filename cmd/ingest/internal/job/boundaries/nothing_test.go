@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/tiles"
 )
@@ -35,7 +35,7 @@ func TestWhatIsLostIsSeen(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, all)
 		}
 	}
-	r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+	r, _ := jobtest.Open(t, c, ask.Boundaries)
 	for _, at := range []struct {
 		lat, lon float64
 		want     string

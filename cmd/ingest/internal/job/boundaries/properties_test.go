@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/names"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/tiles/build"
 )
@@ -64,7 +64,7 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 		if _, err := Ingest(ctx, c, inputs, job.Options{Reporter: rep}); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+		r, _ := jobtest.Open(t, c, ask.Boundaries)
 		got, err := r.Region(ctx, "ward", "12345678901234567890123", false)
 		if err != nil {
 			t.Fatal(err)

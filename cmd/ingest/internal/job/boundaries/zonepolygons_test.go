@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/tiles"
@@ -82,7 +82,7 @@ func TestZonePolygons(t *testing.T) {
 
 func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 	t.Helper()
-	r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+	r, _ := jobtest.Open(t, c, ask.Boundaries)
 	found, err := r.At(t.Context(), lat, lon, zonefinder.Layer)
 	if err != nil {
 		t.Fatal(err)

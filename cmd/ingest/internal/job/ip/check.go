@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
 
@@ -70,7 +70,7 @@ func (e *ChangeError) Is(target error) bool { return target == job.ErrChanged }
 // there is nothing to compare.
 func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
 	rep := o.ReporterOrSilent()
-	old, g, err := job.OpenCurrent(ctx, c, catalogue.IPTable)
+	old, g, err := job.OpenCurrent(ctx, c, ask.AddressTable)
 	if errors.Is(err, cellstore.ErrLayout) && o.MaxChange == nil {
 		rep.Note("the published ip has another layout and cannot be compared with")
 		return nil

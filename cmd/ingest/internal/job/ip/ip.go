@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
 
@@ -81,7 +81,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 	}
 	publish := o.Options
 	publish.MaxChange = nil // answers are compared below, not rows
-	return job.Publish(ctx, c, catalogue.IP.Dataset, publish, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Addresses.Dataset, publish, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
 		if err != nil {
 			return nil, err

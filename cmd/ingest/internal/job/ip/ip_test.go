@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
@@ -57,7 +57,7 @@ func ipJob(t testing.TB, c *dataset.Catalog, o job.Options, inputs ...job.Input)
 // ipReader opens what is published.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
-	r, g := jobtest.Open(t, c, catalogue.IPTable)
+	r, g := jobtest.Open(t, c, ask.AddressTable)
 	return g, r
 }
 

@@ -21,9 +21,9 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
@@ -220,7 +220,7 @@ func TestIPBadData(t *testing.T) {
 			t.Errorf("%s: an error of %d bytes", file, len(err.Error()))
 		}
 	}
-	if _, err := c.OpenCurrent(t.Context(), catalogue.IP.Name); err == nil {
+	if _, err := c.OpenCurrent(t.Context(), ask.Addresses.Name); err == nil {
 		t.Error("something was published")
 	}
 }

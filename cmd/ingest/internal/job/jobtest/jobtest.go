@@ -8,12 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // Catalog is an empty catalogue.
@@ -35,7 +35,7 @@ func CatalogIn(t testing.TB, dir string) *dataset.Catalog {
 }
 
 // Open opens what is published of a data set until the test ends.
-func Open[R any](t testing.TB, c *dataset.Catalog, d catalogue.Of[R]) (R, *dataset.Generation) {
+func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Generation) {
 	t.Helper()
 	g, err := c.OpenCurrent(t.Context(), d.Name)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/airports"
 	"quadrille/cmd/ingest/internal/job/boundaries"
@@ -14,7 +15,6 @@ import (
 	"quadrille/cmd/ingest/internal/job/stations"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/ingest/internal/source/ourairports"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/places/names"
@@ -80,7 +80,7 @@ func TestRealCodesOfAirports(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, o); err != nil {
 		t.Fatal(err)
 	}
-	r, _ := jobtest.Open(t, c, catalogue.NameIndex)
+	r, _ := jobtest.Open(t, c, ask.Names)
 	f, err := in.Open(nil, "rows")
 	if err != nil {
 		t.Fatal(err)

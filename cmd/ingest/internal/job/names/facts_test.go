@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
 )
@@ -53,7 +53,7 @@ func TestNamesOfFacts(t *testing.T) {
 		{Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")}, Kind: geonames.KindCountries},
 	}, job.Options{}))
 	must(Ingest(t.Context(), c, job.Options{}))
-	r, g := jobtest.Open(t, c, catalogue.NameIndex)
+	r, g := jobtest.Open(t, c, ask.Names)
 	var meta names.Meta
 	must(meta, json.Unmarshal(g.Manifest.Meta, &meta))
 	for _, want := range []names.Feature{

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -50,7 +50,7 @@ func TestNamesInLanguages(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	r, _ := jobtest.Open(t, c, catalogue.NameIndex)
+	r, _ := jobtest.Open(t, c, ask.Names)
 	for text, want := range map[string]string{
 		"Germany": "de", "deutschland": "de", "allemagne": "de", "almania": "de", "federal republic": "de", "germany at large": "de", "ger.": "de",
 		"日本": "jp", "日本国": "jp", "bayern": "bavaria", "freistaat": "bavaria", "巴伐利亞": "bavaria", "kurbayern": "bavaria", "deu": "de",

@@ -18,10 +18,10 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -49,7 +49,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 	if err := n.countPeople(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	return job.Publish(ctx, c, catalogue.NameIndex.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Names.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, err := names.Build(ctx, b.Store(), job.Sequence(n.read), names.Options{
 			TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
 			Progress: func(stage string, done, total int64) {
@@ -102,7 +102,7 @@ type namer struct {
 }
 
 func (n *namer) open(c *dataset.Catalog) (err error) {
-	if n.regions, err = published(n, c, catalogue.Boundaries); err != nil {
+	if n.regions, err = published(n, c, ask.Boundaries); err != nil {
 		return err
 	}
 	if n.regions != nil {
@@ -110,13 +110,13 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 		n.layers = coarsestFirst(types)
 		n.zones = len(n.layers) < len(types)
 	}
-	if n.places, err = published(n, c, catalogue.Places); err != nil {
+	if n.places, err = published(n, c, ask.Places); err != nil {
 		return err
 	}
-	if n.airports, err = published(n, c, catalogue.Airports); err != nil {
+	if n.airports, err = published(n, c, ask.Airports); err != nil {
 		return err
 	}
-	if n.stations, err = published(n, c, catalogue.Stations); err != nil {
+	if n.stations, err = published(n, c, ask.Stations); err != nil {
 		return err
 	}
 	if err = n.openPoints(c); err != nil {
@@ -129,7 +129,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 }
 
 // published opens what is published of a data set, nil if nothing is.
-func published[R any](n *namer, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+func published[R any](n *namer, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {
 		n.use(g)

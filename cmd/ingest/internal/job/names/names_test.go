@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/job/stations"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -21,7 +21,7 @@ import (
 // searchNames returns the first feature that a text finds.
 func searchNames(t *testing.T, c *dataset.Catalog, text string) (f names.Feature) {
 	t.Helper()
-	r, _ := jobtest.Open(t, c, catalogue.NameIndex)
+	r, _ := jobtest.Open(t, c, ask.Names)
 	hits, err := r.Search(t.Context(), search.Query{Text: text}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestNames(t *testing.T) {
 	}
 
 	for collection, want := range map[string]bool{"shops": true, "secret": true} { // the index has points, which may be its own
-		if got, err := Searched(t.Context(), c, catalogue.PointsPrefix+collection); err != nil || got != want {
+		if got, err := Searched(t.Context(), c, ask.CollectionPrefix+collection); err != nil || got != want {
 			t.Errorf("%s: %v, %v", collection, got, err)
 		}
 	}
@@ -102,10 +102,10 @@ func TestNames(t *testing.T) {
 	if f := searchNames(t, c, "corner shop"); f.ID != "" {
 		t.Errorf("%+v", f)
 	}
-	if got, err := Searched(t.Context(), c, catalogue.Points("shops").Name); err != nil || got {
+	if got, err := Searched(t.Context(), c, ask.CollectionOf("shops").Name); err != nil || got {
 		t.Errorf("%v, %v", got, err)
 	}
-	if of, _ := jobtest.Open(t, c, catalogue.Points("shops")); of.Meta().Search {
+	if of, _ := jobtest.Open(t, c, ask.CollectionOf("shops")); of.Meta().Search {
 		t.Errorf("%+v", of.Meta())
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/places/airports"
 	"quadrille/places/names"
@@ -28,11 +28,11 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 		return err
 	}
 	for _, name := range published {
-		collection, isPoints := strings.CutPrefix(name, catalogue.PointsPrefix)
-		if _, known := catalogue.Find(name); !known || !isPoints {
+		collection, isPoints := strings.CutPrefix(name, ask.CollectionPrefix)
+		if _, known := ask.FindDataset(name); !known || !isPoints {
 			continue
 		}
-		of, g, err := job.OpenCurrent(n.ctx, c, catalogue.Points(collection))
+		of, g, err := job.OpenCurrent(n.ctx, c, ask.CollectionOf(collection))
 		switch {
 		case err != nil:
 			return err
@@ -52,7 +52,7 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 // Searched reports whether a collection is published and to be in the index of names. It
 // also does if the index has points, which may be those that the collection had before.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
-	of, g, err := job.OpenCurrent(ctx, c, catalogue.Points(strings.TrimPrefix(collection, catalogue.PointsPrefix)))
+	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {
 		return false, err
 	}
@@ -61,7 +61,7 @@ func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool,
 			return of.Meta().Search, err
 		}
 	}
-	if _, g, err = job.OpenCurrent(ctx, c, catalogue.NameIndex); err != nil || g == nil {
+	if _, g, err = job.OpenCurrent(ctx, c, ask.Names); err != nil || g == nil {
 		return false, err
 	}
 	var index names.Meta

@@ -18,11 +18,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
@@ -353,7 +353,7 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 			}
 		})
 	}
-	left, err := filepath.Glob(filepath.Join(c.Dir(), catalogue.Places.Name, "*.tmp"))
+	left, err := filepath.Glob(filepath.Join(c.Dir(), ask.Places.Name, "*.tmp"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -369,7 +369,7 @@ func damaged(archive string) string {
 
 func currentGeneration(t *testing.T, c *dataset.Catalog) uint64 {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.Places.Name)
+	g, err := c.OpenCurrent(t.Context(), ask.Places.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +417,7 @@ func TestPlacesInterrupted(t *testing.T) {
 		if err != nil || len(infos) != 1 || infos[0].Generation != first.Generation || !infos[0].Current {
 			t.Fatalf("%s: %+v, %v", stage, infos, err)
 		}
-		if err := c.Verify(t.Context(), catalogue.Places.Name, first.Generation, nil); err != nil {
+		if err := c.Verify(t.Context(), ask.Places.Name, first.Generation, nil); err != nil {
 			t.Fatalf("%s: %v", stage, err)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 )
 
@@ -51,7 +51,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
-	return job.Publish(ctx, c, catalogue.Places.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Places.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := j.readSmall(); err != nil {
 			return nil, err
 		}

@@ -18,12 +18,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -41,7 +41,7 @@ func placeFiles(paths ...string) (inputs []Input) {
 // openPlaces opens what is published.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
-	f, g := jobtest.Open(t, c, catalogue.Places)
+	f, g := jobtest.Open(t, c, ask.Places)
 	return f, g.Manifest
 }
 
@@ -146,7 +146,7 @@ func TestPlacesFailures(t *testing.T) {
 	if _, m := openPlaces(t, c); m.Generation != 1 {
 		t.Errorf("generation %d is published", m.Generation)
 	}
-	left, err := filepath.Glob(filepath.Join(c.Dir(), catalogue.Places.Name, "*.tmp"))
+	left, err := filepath.Glob(filepath.Join(c.Dir(), ask.Places.Name, "*.tmp"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
+	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/pointtable"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -313,7 +313,7 @@ func batteryRegions(t *testing.T, path string) (map[string]batteryRegion, *jobte
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{in}, job.Options{Reporter: rep, MaxBad: 0.01}); err != nil {
 		return nil, rep, err
 	}
-	r, _ := jobtest.Open(t, c, catalogue.Boundaries)
+	r, _ := jobtest.Open(t, c, ask.Boundaries)
 	all := map[string]batteryRegion{}
 	l, err := r.Layer("zone")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
@@ -26,7 +27,6 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/live"
@@ -82,7 +82,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
-	d := catalogue.Points(of.Name).Dataset
+	d := ask.CollectionOf(of.Name).Dataset
 	near := func(p *points.Point) string { return nearest(ctx, c, p) }
 	j := newJob(ctx, of, o)
 	j.near = near
@@ -115,7 +115,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 // nearest returns the published place nearest to a point, so that people see what a
 // position was taken for. It returns "" if there is none.
 func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
-	finder, g, err := job.OpenCurrent(ctx, c, catalogue.Places)
+	finder, g, err := job.OpenCurrent(ctx, c, ask.Places)
 	if g == nil || err != nil {
 		return ""
 	}

@@ -12,13 +12,13 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
@@ -31,7 +31,7 @@ import (
 // openPoints opens what is published.
 func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collection {
 	t.Helper()
-	collection, _ := jobtest.Open(t, c, catalogue.Points(name))
+	collection, _ := jobtest.Open(t, c, ask.CollectionOf(name))
 	return collection
 }
 

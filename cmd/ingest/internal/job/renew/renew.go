@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/timezones"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // Basis is all that the content of a generation depends on. It is kept in a file,
@@ -39,10 +39,10 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 		}
 		of = append(of, path+" "+sum)
 	}
-	if name == catalogue.TimeZones.Name {
+	if name == ask.TimeZones.Name {
 		of = append(of, "zones "+timezones.Version())
 	}
-	d, _ := catalogue.Find(name)
+	d, _ := ask.FindDataset(name)
 	for _, other := range d.Uses {
 		m, err := c.Current(ctx, other)
 		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
@@ -102,7 +102,7 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
 	before, err := c.Current(ctx, name)
 	if err == nil && !force {
-		d, known := catalogue.Find(name)
+		d, known := ask.FindDataset(name)
 		if same := b.same(record, name, before.Generation, known && before.SchemaVersion != d.Schema); same != "" {
 			rep.Note(same)
 			return nil

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 )
 
 // What is published in the layout of another program is made anew, although it was made of
@@ -17,7 +17,7 @@ import (
 func TestRenewOtherLayout(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	publish := func(schema int) error {
-		d := catalogue.Airports.Dataset
+		d := ask.Airports.Dataset
 		d.Schema = schema
 		_, err := job.Publish(t.Context(), c, d, job.Options{Reporter: rep}, func(b *dataset.Build, _ *dataset.Manifest) (any, error) {
 			return struct{}{}, b.Store().CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}})
@@ -25,17 +25,17 @@ func TestRenewOtherLayout(t *testing.T) {
 		return err
 	}
 	record := filepath.Join(t.TempDir(), "REFRESHED")
-	now := catalogue.Airports.Schema
+	now := ask.Airports.Schema
 	for i, tt := range []struct {
 		schema int // of what a build publishes
 		built  bool
 	}{{now - 1, true}, {now + 1, true}, {now, true}, {now, false}} {
-		basis, err := BasisOf(t.Context(), c, catalogue.Airports.Name, []string{"program"}, nil)
+		basis, err := BasisOf(t.Context(), c, ask.Airports.Name, []string{"program"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		built := false
-		err = basis.Renew(t.Context(), c, catalogue.Airports.Name, record, false, rep, func() error {
+		err = basis.Renew(t.Context(), c, ask.Airports.Name, record, false, rep, func() error {
 			built = true
 			return publish(tt.schema)
 		})
@@ -43,12 +43,12 @@ func TestRenewOtherLayout(t *testing.T) {
 			t.Errorf("run %d: built %v, %v", i, built, err)
 		}
 	}
-	if _, err := c.Rollback(t.Context(), catalogue.Airports.Name); err != nil {
+	if _, err := c.Rollback(t.Context(), ask.Airports.Name); err != nil {
 		t.Fatal(err)
 	}
-	basis, err := BasisOf(t.Context(), c, catalogue.Airports.Name, []string{"program"}, nil)
+	basis, err := BasisOf(t.Context(), c, ask.Airports.Name, []string{"program"}, nil)
 	if err == nil {
-		err = basis.Renew(t.Context(), c, catalogue.Airports.Name, record, false, rep, func() error { return errors.New("what was rolled back returns") })
+		err = basis.Renew(t.Context(), c, ask.Airports.Name, record, false, rep, func() error { return errors.New("what was rolled back returns") })
 	}
 	if err != nil {
 		t.Error(err)

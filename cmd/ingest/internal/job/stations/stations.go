@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/stations"
 )
@@ -32,7 +32,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	defer z.Close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: job.NewTally(o.MaxBad), zones: z}
 	r.tally.Excuse = isd.Unplaced
-	return job.Publish(ctx, c, catalogue.Stations.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Stations.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), job.Sequence(r.read), stations.BuildOptions{
 			TempDir:  filepath.Dir(b.Dir()),
 			Progress: job.ProgressOf(rep, "records"),

@@ -13,12 +13,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source/isd"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
@@ -36,7 +36,7 @@ const (
 // openStations opens what is published.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
-	f, g := jobtest.Open(t, c, catalogue.Stations)
+	f, g := jobtest.Open(t, c, ask.Stations)
 	return f, g.Manifest
 }
 

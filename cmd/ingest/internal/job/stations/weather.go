@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/stations"
 )
 
@@ -26,7 +26,7 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
 	}
-	finder, g, err := job.OpenCurrent(ctx, c, catalogue.Stations)
+	finder, g, err := job.OpenCurrent(ctx, c, ask.Stations)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -36,7 +36,7 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	defer func() { err = errors.Join(err, g.Close()) }()
 	rep := o.ReporterOrSilent()
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: job.NewTally(o.MaxBad)}
-	return job.Publish(ctx, c, catalogue.Weather.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.Weather.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, job.Sequence(r.readAll), stations.BuildOptions{
 			TempDir:  filepath.Dir(b.Dir()),
 			Progress: job.ProgressOf(rep, "records"),

@@ -11,10 +11,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
@@ -57,7 +57,7 @@ func TestWeather(t *testing.T) {
 	if _, err := IngestWeather(t.Context(), c, inputs, job.Options{Reporter: rep, MaxBad: 0.1}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.OpenCurrent(t.Context(), catalogue.Weather.Name)
+	g, err := c.OpenCurrent(t.Context(), ask.Weather.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestWeatherFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m, err := c.Current(t.Context(), catalogue.Weather.Name); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), ask.Weather.Name); err != nil || m.Generation != 1 {
 		t.Error(m.Generation, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
@@ -30,7 +31,7 @@ import (
 // machine's database knows which countries have a single zone.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
-	return job.Publish(ctx, c, catalogue.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, ask.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		names := zonefinder.Names()
 		rep.Progress(job.Progress{Stage: "writing time zones"})
 		countries, err := countryZones(zoneDirs())
@@ -49,7 +50,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 			Records: map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
 			Sources: []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
 		}
-		if old := catalogue.Outdated(&dataset.Manifest{Dataset: catalogue.TimeZones.Name, Sources: m.Sources}, time.Now()); old != "" {
+		if old := catalogue.Outdated(&dataset.Manifest{Dataset: ask.TimeZones.Name, Sources: m.Sources}, time.Now()); old != "" {
 			rep.Note("warning: " + old)
 		}
 		return meta, nil

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
@@ -33,7 +33,7 @@ func TestTimeZones(t *testing.T) {
 	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
 		t.Errorf("%+v", m.Sources)
 	}
-	r, _ := jobtest.Open(t, c, catalogue.TimeZones)
+	r, _ := jobtest.Open(t, c, ask.TimeZones)
 	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 	for _, name := range zonefinder.Names() {
 		loc, err := time.LoadLocation(name)
@@ -51,7 +51,7 @@ func TestTimeZones(t *testing.T) {
 	if _, err := Ingest(cancelled, c, job.Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if m, err := c.Current(t.Context(), catalogue.TimeZones.Name); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), ask.TimeZones.Name); err != nil || m.Generation != 1 {
 		t.Errorf("generation %d is published, %v", m.Generation, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/zones"
@@ -81,7 +81,7 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 			z.Close()
 		}
 	}()
-	if z.Regions, err = openFor(ctx, z, c, catalogue.Boundaries); err != nil {
+	if z.Regions, err = openFor(ctx, z, c, ask.Boundaries); err != nil {
 		return nil, err
 	}
 	if z.Regions != nil {
@@ -89,10 +89,10 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 			z.Types = append(z.Types, t.Name)
 		}
 	}
-	if z.Places, err = openFor(ctx, z, c, catalogue.Places); err != nil {
+	if z.Places, err = openFor(ctx, z, c, ask.Places); err != nil {
 		return nil, err
 	}
-	if z.zones, err = openFor(ctx, z, c, catalogue.TimeZones); err != nil {
+	if z.zones, err = openFor(ctx, z, c, ask.TimeZones); err != nil {
 		return nil, err
 	}
 	return z, nil
@@ -100,7 +100,7 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 
 // openFor opens the published generation of a data set, nil if there is none, until z is
 // closed.
-func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(ctx, c, d)
 	if g != nil {
 		z.open = append(z.open, g)
@@ -121,7 +121,7 @@ func (z *Finder) Close() {
 // Credits returns the sources from which time zones were taken.
 func (z *Finder) Credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == catalogue.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.Inside > 0
+		used := g.Manifest.Dataset == ask.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.Inside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {

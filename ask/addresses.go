@@ -1,4 +1,4 @@
-package catalogue
+package ask
 
 import (
 	"context"
@@ -15,14 +15,15 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Addresses is the reader that IP opens: lookups as fast as possible, and all ranges.
-type Addresses interface {
+// AddressReader answers from a generation of IP ranges: an *ipgeo.Reader, or what also has an index.
+type AddressReader interface {
 	ipgeo.Lookuper
 	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
 }
 
-func openIP(g *dataset.Generation) (Addresses, error) {
-	table, err := IPTable.Open(g)
+// openAddresses opens the table, and the index if there is one.
+func openAddresses(g *dataset.Generation) (AddressReader, error) {
+	table, err := AddressTable.Open(g)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,307 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/feature"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/live"
+	"quadrille/places/names"
+	"quadrille/places/points"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
+	"quadrille/tiles"
+)
+
+// Names of the data sets, as ingest publishes them.
+const (
+	BoundariesName = "boundaries"
+	PlacesName     = "places"
+	AddressesName  = "ip"
+	AirportsName   = "airports"
+	NamesName      = "names"
+	TimeZonesName  = "timezones"
+	StationsName   = "stations"
+	WeatherName    = "weather"
+)
+
+// Dataset describes a data set to code that manages generations and does not query them.
+type Dataset struct {
+	Name   string // as ingest publishes it
+	Schema int    // version of the row layout: the one written, and the newest read
+	// Uses are the data sets that its ingest uses if they are published. They come before it in
+	// Datasets.
+	Uses []string
+}
+
+// Of is a data set whose generations an R reads. Its fields are not changed.
+type Of[R any] struct {
+	Dataset
+	open func(*dataset.Generation) (R, error)
+	// set is its field of Sets, and in that of Moment.
+	set func(*Sets) **dataset.Live[R]
+	in  func(*Moment) *Pinned[R]
+	// layer returns the layer that it is. It is nil if it is none.
+	layer func(*Moment) *Layer
+}
+
+// The data sets, each with its fields. One that is added here and to the list below is served, listed,
+// pruned, pushed and told of.
+var (
+	Boundaries = &Of[*tiles.Reader]{
+		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},
+		open:    opener(tiles.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*tiles.Reader] { return &s.Boundaries },
+		in:      func(m *Moment) *Pinned[*tiles.Reader] { return &m.Boundaries },
+	}
+	Places = layered(&Of[*places.Finder]{
+		Dataset: Dataset{Name: PlacesName, Schema: places.SchemaVersion},
+		open:    opener(places.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*places.Finder] { return &s.Places },
+		in:      func(m *Moment) *Pinned[*places.Finder] { return &m.Places },
+	})
+	TimeZones = &Of[*zones.Reader]{
+		Dataset: Dataset{Name: TimeZonesName, Schema: zones.SchemaVersion},
+		open:    opener(zones.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*zones.Reader] { return &s.TimeZones },
+		in:      func(m *Moment) *Pinned[*zones.Reader] { return &m.TimeZones },
+	}
+	Airports = layered(&Of[*airports.Finder]{
+		Dataset: Dataset{Name: AirportsName, Schema: airports.SchemaVersion, Uses: zoned},
+		open:    opener(airports.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*airports.Finder] { return &s.Airports },
+		in:      func(m *Moment) *Pinned[*airports.Finder] { return &m.Airports },
+	})
+	Stations = layered(&Of[*stations.Finder]{
+		Dataset: Dataset{Name: StationsName, Schema: stations.SchemaVersion, Uses: zoned},
+		open:    opener(stations.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*stations.Finder] { return &s.Stations },
+		in:      func(m *Moment) *Pinned[*stations.Finder] { return &m.Stations },
+	})
+	Names = &Of[*names.Reader]{
+		Dataset: Dataset{Name: NamesName, Schema: names.SchemaVersion, Uses: []string{BoundariesName, PlacesName, AirportsName, StationsName}},
+		open:    opener(names.OpenPublished),
+		set:     func(s *Sets) **dataset.Live[*names.Reader] { return &s.Names },
+		in:      func(m *Moment) *Pinned[*names.Reader] { return &m.Names },
+	}
+	Weather = &Of[*stations.Weather]{
+		Dataset: Dataset{Name: WeatherName, Schema: stations.SchemaVersion, Uses: []string{StationsName}},
+		open:    opener(stations.OpenPublishedWeather),
+		set:     func(s *Sets) **dataset.Live[*stations.Weather] { return &s.Weather },
+		in:      func(m *Moment) *Pinned[*stations.Weather] { return &m.Weather },
+	}
+	// Addresses is answered from its index if it has one, which is faster than AddressTable.
+	Addresses = &Of[AddressReader]{
+		Dataset: AddressTable.Dataset,
+		open:    openAddresses,
+		set:     func(s *Sets) **dataset.Live[AddressReader] { return &s.Addresses },
+		in:      func(m *Moment) *Pinned[AddressReader] { return &m.Addresses },
+	}
+	AddressTable = &Of[*ipgeo.Reader]{
+		Dataset: Dataset{Name: AddressesName, Schema: ipgeo.Layout, Uses: zoned},
+		open:    opener(ipgeo.OpenPublished),
+	}
+)
+
+// builtIn are the data sets of the fields of Sets, in the order in which they are ingested.
+var builtIn = []described{Boundaries, Places, TimeZones, Airports, Stations, Names, Weather, Addresses}
+
+// zoned are the data sets that give a point its time zone.
+var zoned = []string{BoundariesName, PlacesName, TimeZonesName}
+
+func opener[R any](open func(context.Context, cellstore.Published) (R, error)) func(*dataset.Generation) (R, error) {
+	return func(g *dataset.Generation) (R, error) { return open(context.Background(), g) }
+}
+
+// layered makes a data set a layer of its name.
+func layered[R feature.Layer](d *Of[R]) *Of[R] {
+	d.layer = func(m *Moment) *Layer {
+		return layerOf(d.in(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
+	}
+	return d
+}
+
+// Datasets lists the data sets in the order in which they are ingested.
+var Datasets = func() (list []Dataset) {
+	for _, d := range builtIn {
+		list = append(list, *d.about())
+	}
+	return list
+}()
+
+// DatasetNames are the names of data sets, in order.
+func DatasetNames(list []Dataset) []string {
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// CollectionPrefix begins the names of data sets that are collections of points.
+const CollectionPrefix = "points-"
+
+// CollectionOf returns the collection of a name. Collections are data sets of their own, which users
+// name, so they are not in Datasets.
+func CollectionOf(name string) *Of[*points.Collection] {
+	return &Of[*points.Collection]{
+		Dataset: Dataset{Name: CollectionPrefix + name, Schema: points.SchemaVersion},
+		open:    opener(points.OpenPublished),
+	}
+}
+
+// FindDataset returns the description of a data set.
+func FindDataset(name string) (d Dataset, ok bool) {
+	if collection, found := strings.CutPrefix(name, CollectionPrefix); found && live.CheckName(collection) == nil {
+		return CollectionOf(collection).Dataset, true
+	}
+	i := slices.IndexFunc(Datasets, func(d Dataset) bool { return d.Name == name })
+	if i < 0 {
+		return d, false
+	}
+	return Datasets[i], true
+}
+
+// described is a data set, whatever its generations are read by.
+type described interface {
+	about() *Dataset
+	follow(s *Sets, from *dataset.Generations, notify func(dataset.Status))
+	// live returns what follows it, nil for nothing.
+	live(s *Sets) Followed
+	// pin holds the generation of a number, or the newest one for nil.
+	pin(s *Sets, m *Moment, number *uint64)
+	// pinned reports whether what pin held is still what is in service.
+	pinned(s *Sets, m *Moment) bool
+	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles.
+	asLayer() func(*Moment) *Layer
+	tiled() bool
+}
+
+// Followed is a data set in service, whatever it answers: a dataset.Live.
+type Followed interface {
+	Poll(ctx context.Context) error
+	Run(ctx context.Context) error
+	Status() dataset.Status
+	Watch(changed func())
+	Close() error
+}
+
+// Open makes the reader of a generation.
+func (d *Of[R]) Open(g *dataset.Generation) (R, error) { return d.open(g) }
+
+// Live serves the published generation, once it is polled.
+func (d *Of[R]) Live(from *dataset.Generations) *dataset.Live[R] {
+	return dataset.NewLive(from, d.Name, d.open)
+}
+
+func (d *Of[R]) about() *Dataset { return &d.Dataset }
+
+func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.Status)) {
+	l := d.Live(from)
+	l.Notify = notify
+	*d.set(s) = l
+}
+
+func (d *Of[R]) live(s *Sets) Followed {
+	if l := *d.set(s); l != nil {
+		return l
+	}
+	return nil
+}
+
+func (d *Of[R]) pin(s *Sets, m *Moment, number *uint64) {
+	p, l := d.in(m), *d.set(s)
+	if number == nil {
+		*p = Pin(l)
+	} else {
+		*p = PinGeneration(l, *number)
+	}
+	m.hold(p.Handle != nil, p.Handle)
+}
+
+func (d *Of[R]) pinned(s *Sets, m *Moment) bool {
+	l := *d.set(s)
+	return l == nil || l.Serves(d.in(m).Handle)
+}
+
+func (d *Of[R]) asLayer() func(*Moment) *Layer { return d.layer }
+
+func (d *Of[R]) tiled() bool {
+	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[feature.Tiler]())
+}
+
+// Following says how data sets are followed. Published uses the zero value.
+type Following struct {
+	// Notify is called after every change of the state of a data set; see dataset.Live. It may be nil.
+	Notify func(dataset.Status)
+	// AddressTable answers addresses from their table, also where there is an index.
+	AddressTable bool
+}
+
+// Sets returns the data sets that are published, without collections of points: the newest
+// generation of each, once Poll has run. The caller closes them.
+func (f Following) Sets(from *dataset.Generations) (s Sets) {
+	for _, d := range builtIn {
+		d.follow(&s, from, f.Notify)
+	}
+	if f.AddressTable {
+		table := *Addresses
+		table.open = func(g *dataset.Generation) (AddressReader, error) { return AddressTable.open(g) }
+		table.follow(&s, from, f.Notify)
+	}
+	return s
+}
+
+// Published returns the data sets that are published, as Following does.
+func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
+
+// datasets are those of the fields, and Sets.More.
+func (s *Sets) datasets() []described {
+	if len(s.More) == 0 {
+		return builtIn
+	}
+	all := slices.Clone(builtIn)
+	for _, kind := range s.More {
+		all = append(all, kind.described)
+	}
+	return all
+}
+
+// Followed are the data sets that there are, in the order of Datasets, without collections of points and
+// Sets.More.
+func (s *Sets) Followed() (list []Followed) {
+	for _, d := range builtIn {
+		if l := d.live(s); l != nil {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// Poll takes the newest generation of each data set into service, as dataset.Live.Poll does.
+// If the newest cannot be opened, the generation in service stays.
+func (s *Sets) Poll(ctx context.Context) error {
+	var errs []error
+	for _, l := range s.Followed() {
+		errs = append(errs, l.Poll(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Close takes all data sets except collections of points out of service, and waits until all
+// that is held of them has been released.
+func (s *Sets) Close() error {
+	var errs []error
+	for _, l := range s.Followed() {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
