@@ -71,11 +71,6 @@ func placeOf(name string) int {
 	return len(shown)
 }
 
-// HasType reports whether regions of a type are published.
-func HasType(b *tiles.Reader, typ string) bool {
-	return slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == typ })
-}
-
 // Inside turns the lack of something that the same generation has named into
 // damage.
 func Inside(err error) error {

@@ -274,7 +274,7 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 	for i, rt := range s.types {
 		// There is one key and few types, so each type costs one get.
 		sel := cellstore.Selection{Families: []string{rt.mvt}}
-		if _, err := r.bounds.Get(ctx, polar.Key, &sel, &s.rows[i]); err != nil {
+		if _, err := rt.bounds.Get(ctx, polar.Key, &sel, &s.rows[i]); err != nil {
 			return 0, 0, err
 		}
 	}

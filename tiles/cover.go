@@ -119,7 +119,7 @@ func (c *cover) scan(ranges []quadkey.Range) error {
 		scan.Ranges = append(scan.Ranges, cellstore.Range{From: start, To: stop})
 	}
 	if len(scan.Ranges) > 0 {
-		for row, err := range c.r.bounds.Scan(c.ctx, scan) {
+		for row, err := range c.rt.bounds.Scan(c.ctx, scan) {
 			if err != nil {
 				return err
 			}

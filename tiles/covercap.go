@@ -33,7 +33,7 @@ func rimTile(i int) quadkey.Tile {
 // readCaps reads what the region has of the caps, if its box reaches them.
 func (c *cover) readCaps(box quadkey.Box) error {
 	c.rim = rimTiles
-	d := c.r.descend(c.ctx, c.s, c.rt, 0)
+	d := descend(c.ctx, c.s, c.rt, 0)
 	reached := [2]bool{box.North > quadkey.MaxLatitude, box.South < -quadkey.MaxLatitude}
 	for i, polar := range layout.Caps {
 		if !reached[i] {

@@ -22,7 +22,7 @@ func (c *cover) ranges(box quadkey.Box) ([]quadkey.Range, error) {
 	if w := windowOf(box); w.tilesAt(grid.MaxZoom) > coverBoxTiles {
 		var row cellstore.Row
 		sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
-		ok, err := c.r.regions.Get(c.ctx, layout.RegionKey(c.rt.Byte, c.ids[0]), &sel, &row)
+		ok, err := c.rt.regions.Get(c.ctx, layout.RegionKey(c.rt.Byte, c.ids[0]), &sel, &row)
 		if err != nil {
 			return nil, err
 		}

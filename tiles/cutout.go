@@ -174,7 +174,7 @@ func (c *cutout) lines(dst []byte, b quadkey.Box, rec *record) ([]byte, error) {
 func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 	rows, edges := c.rt.limits(zoom)
 	c.most = edges
-	d := c.r.descend(c.ctx, c.s, c.rt, rows)
+	d := descend(c.ctx, c.s, c.rt, rows)
 	var polys []grid.Polygon
 	for _, b := range halves(b) {
 		frame := fineBox(b)

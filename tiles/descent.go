@@ -14,7 +14,7 @@ import (
 // subtrees. A subtree is a run of keys, so one seek tells whether it is empty.
 // The descent counts its seeks and stops at a limit.
 type descent struct {
-	r       *Reader
+	rt      *readerType
 	ctx     context.Context
 	s       *scratch
 	family  [1]string
@@ -28,8 +28,8 @@ type descent struct {
 // errTooManyRows ends a descent that reached its limit of seeks.
 var errTooManyRows = errors.New("too many rows for one answer")
 
-func (r *Reader) descend(ctx context.Context, s *scratch, rt *readerType, maximum int) *descent {
-	return &descent{r: r, ctx: ctx, s: s, family: [1]string{rt.mvt}, maximum: maximum}
+func descend(ctx context.Context, s *scratch, rt *readerType, maximum int) *descent {
+	return &descent{rt: rt, ctx: ctx, s: s, family: [1]string{rt.mvt}, maximum: maximum}
 }
 
 // seek sets rows[0] to the first row at or after a key. It reads nothing when
@@ -45,7 +45,7 @@ func (d *descent) seek(from quadkey.Key) error {
 	}
 	d.seeks++
 	d.valid = false
-	if err := d.r.bounds.NextEach(d.ctx, from[:], layout.NorthCap.Key, d.family[:], d.rows[:]); err != nil {
+	if err := d.rt.bounds.NextEach(d.ctx, from[:], layout.NorthCap.Key, d.family[:], d.rows[:]); err != nil {
 		return err
 	}
 	d.from, d.valid = from, true
@@ -136,7 +136,7 @@ func (d *descent) polar(c *layout.Cap) ([]byte, error) {
 	d.seeks++
 	d.valid = false
 	sel := cellstore.Selection{Families: d.family[:]}
-	ok, err := d.r.bounds.Get(d.ctx, c.Key, &sel, &d.rows[0])
+	ok, err := d.rt.bounds.Get(d.ctx, c.Key, &sel, &d.rows[0])
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
 	n := nearest{
-		descent: r.descend(ctx, s, rt, rows),
+		descent: descend(ctx, s, rt, rows),
 		lat:     lat, lon: lon, radius: radius,
 		from: sphereAt(lon, lat),
 		best: chordOf(radius + nearestError),

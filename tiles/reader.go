@@ -30,20 +30,20 @@ var (
 	ErrCorrupt = cellstore.ErrCorrupt
 )
 
-// Reader answers queries from one data set. Any number of goroutines may use it
-// until its store is closed.
+// Reader answers queries from one data set, or from several that Join made one. Any number of
+// goroutines may use it until its stores are closed.
 type Reader struct {
-	meta    Meta
-	bounds  cellstore.Table
-	regions cellstore.Table
 	types   map[string]*readerType
 	order   []*readerType
+	list    []TypeMeta
+	without error     // see Join
 	uniform *uniforms // nil if there are more types than a mask has bits
 	scratch sync.Pool // *scratch
 }
 
 type readerType struct {
 	TypeMeta
+	*tables
 	mvt, label string // families
 	place      int    // in the order
 	about      *feature.Info
@@ -52,7 +52,7 @@ type readerType struct {
 // scratch is the memory of one call.
 type scratch struct {
 	rows     []cellstore.Row
-	labels   cellstore.Row
+	labels   []cellstore.Row // see seekLabels
 	families []string
 	types    []*readerType
 	view     mvt.View
@@ -69,24 +69,37 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchema, SchemaVersion, "run ingest boundaries"); err != nil {
 		return nil, err
 	}
-	r := &Reader{meta: meta, types: make(map[string]*readerType)}
-	r.scratch.New = func() any { return new(scratch) }
-	for _, t := range meta.Types {
-		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, place: len(r.order), about: t.info()}
-		r.types[t.Name] = rt
-		r.order = append(r.order, rt)
+	stored := new(tables)
+	var err error
+	if stored.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {
+		return nil, err
 	}
-	if len(r.order) <= maxUniformTypes {
+	if stored.regions, err = store.Table(ctx, layout.TableRegions); err != nil {
+		return nil, err
+	}
+	types := make([]*readerType, 0, len(meta.Types))
+	for _, t := range meta.Types {
+		stored.add(&t)
+		types = append(types, &readerType{
+			TypeMeta: t, tables: stored, about: t.info(),
+			mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel,
+		})
+	}
+	return newReader(types), nil
+}
+
+// newReader returns a reader of types, each with a name of its own.
+func newReader(types []*readerType) *Reader {
+	r := &Reader{types: make(map[string]*readerType, len(types)), order: types}
+	r.scratch.New = func() any { return new(scratch) }
+	for i, rt := range types {
+		rt.place, r.types[rt.Name] = i, rt
+		r.list = append(r.list, rt.TypeMeta)
+	}
+	if len(types) <= maxUniformTypes {
 		r.uniform = new(uniforms)
 	}
-	var err error
-	if r.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {
-		return nil, err
-	}
-	if r.regions, err = store.Table(ctx, layout.TableRegions); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r
 }
 
 // OpenPublished opens published boundaries, such as a generation of package dataset.
@@ -94,8 +107,12 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Types describes the region types, in the order of their bytes. They are not to be changed.
-func (r *Reader) Types() []TypeMeta { return slices.Clip(r.meta.Types) }
+// Types describes the region types, in the order of their bytes, those of one data set after those
+// of another. They are not to be changed.
+func (r *Reader) Types() []TypeMeta { return slices.Clip(r.list) }
+
+// Has reports whether there is a type of a name.
+func (r *Reader) Has(typ string) bool { return r.types[typ] != nil }
 
 // Selector chooses from a tile layer: all regions of a type, or one region.
 type Selector struct {
@@ -138,6 +155,9 @@ func (r *Reader) selected(dst []*readerType, layers []Selector) ([]*readerType, 
 }
 
 func (r *Reader) unknownType(typ string) error {
+	if r.without != nil {
+		return r.without
+	}
 	names := make([]string, len(r.order))
 	for i, t := range r.order {
 		names[i] = t.Name
@@ -161,7 +181,7 @@ func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*
 		s.rows = append(s.rows, cellstore.Row{})
 	}
 	key := t.Key()
-	if err := r.bounds.NextEach(ctx, key[:], nil, s.families, s.rows[:len(types)]); err != nil {
+	if err := nextEach(ctx, t, types, key[:], s.families, s.rows); err != nil {
 		return err
 	}
 	for i := range types {
@@ -321,7 +341,7 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 // regionRow reads the row of a region: the record and, if asked, the geometry.
 func (r *Reader) regionRow(ctx context.Context, rt *readerType, id string, geometry bool) (*cellstore.Row, error) {
 	sel, row := regionSelection(geometry), new(cellstore.Row)
-	ok, err := r.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)
+	ok, err := rt.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, rt.Name, id)
 	}
@@ -383,5 +403,5 @@ func (r *Reader) scanRegions(ctx context.Context, rt *readerType, after string, 
 	if after != "" {
 		span.From = append(layout.RegionKey(rt.Byte, after), 0)
 	}
-	return r.regions.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: regionSelection(geometry)})
+	return rt.regions.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: regionSelection(geometry)})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -99,21 +100,36 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 	return dst, nil
 }
 
-// seekLabels reads the labels of a tile. A label row answers its own tile only.
+// seekLabels reads the labels of a tile. A label row answers its own tile only. The labels of types
+// in the same tables are one row, at the place of the first of these types.
 func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) error {
 	s.families = s.families[:0]
 	for _, rt := range s.types {
 		s.families = append(s.families, rt.label)
 	}
+	for len(s.labels) < len(s.types) {
+		s.labels = append(s.labels, cellstore.Row{})
+	}
 	key := t.Key()
-	_, err := r.bounds.Get(ctx, key[:], &cellstore.Selection{Families: s.families}, &s.labels)
-	return err
+	for from, to := 0, 0; from < len(s.types); from = to {
+		to = sameTables(s.types, from)
+		if s.types[from].apart(t) {
+			s.labels[from].Reset()
+			continue
+		}
+		sel := cellstore.Selection{Families: s.families[from:to]}
+		if _, err := s.types[from].bounds.Get(ctx, key[:], &sel, &s.labels[from]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cutLabels appends the labels of the chosen regions that lie in tile t, which
 // is base or one of its descendants. Layers in which names know nothing stay as they are stored.
 func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string, names []LabelNames) ([]byte, error) {
-	value, ok := s.labels.Value(rt.label, nil)
+	row := slices.IndexFunc(s.types, func(o *readerType) bool { return o.tables == rt.tables })
+	value, ok := s.labels[row].Value(rt.label, nil)
 	if !ok {
 		return dst, nil
 	}

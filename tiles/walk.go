@@ -28,30 +28,27 @@ func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(
 	if err != nil {
 		return err
 	}
-	w := tileWalk{r: r, ctx: ctx, layers: layers, zoom: uint8(zoom), fn: fn}
+	w := tileWalk{r: r, ctx: ctx, layers: layers, types: types, zoom: uint8(zoom), fn: fn}
 	for _, t := range types {
-		w.families = append(w.families, t.mvt)
+		w.shapes = append(w.shapes, t.mvt)
+		w.labels = append(w.labels, t.label)
 	}
-	w.shapes = len(w.families)
-	// Labels can lie inside leaves, so their families are checked separately.
-	for _, t := range types {
-		w.families = append(w.families, t.label)
-	}
-	w.rows = make([]cellstore.Row, len(w.families))
+	w.rows = make([]cellstore.Row, 2*len(types))
 	return w.visit(0, 0)
 }
 
 // tileWalk is the state of one Walk.
 type tileWalk struct {
-	r        *Reader
-	ctx      context.Context
-	layers   []Selector
-	zoom     uint8
-	fn       func(quadkey.Tile, []byte) error
-	families []string // shapes first, then labels
-	shapes   int
-	rows     []cellstore.Row
-	tile     []byte
+	r      *Reader
+	ctx    context.Context
+	layers []Selector
+	zoom   uint8
+	fn     func(quadkey.Tile, []byte) error
+	types  []*readerType
+	// Labels can lie inside leaves, so their families are checked separately.
+	shapes, labels []string        // families, one for each type
+	rows           []cellstore.Row // shapes first, then labels
+	tile           []byte
 }
 
 // visit walks the tile at position d on the Hilbert curve of zoom z.
@@ -97,7 +94,10 @@ func (w *tileWalk) below(t quadkey.Tile) (deeper, uniform bool, err error) {
 	key := t.Key()
 	first, _ := t.AtZoom(quadkey.CellZoom)
 	from := first.Key()
-	if err := w.r.bounds.NextEach(w.ctx, from[:], nil, w.families, w.rows); err != nil {
+	if err := nextEach(w.ctx, t, w.types, from[:], w.shapes, w.rows); err != nil {
+		return false, false, err
+	}
+	if err := nextEach(w.ctx, t, w.types, from[:], w.labels, w.rows[len(w.types):]); err != nil {
 		return false, false, err
 	}
 	for i := range w.rows {
@@ -108,7 +108,7 @@ func (w *tileWalk) below(t quadkey.Tile) (deeper, uniform bool, err error) {
 		if bytes.Compare(row.Key, key[:]) < 0 {
 			return true, false, nil
 		}
-		if i >= w.shapes {
+		if i >= len(w.types) {
 			continue
 		}
 		above, ok := layout.RowTile(row.Key)

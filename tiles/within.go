@@ -101,7 +101,7 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 // in a seam along its edge. With an id it looks for that region only.
 func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map[string]struct{}, error) {
 	seen := make(map[string]struct{})
-	d := w.r.descend(w.ctx, w.s, rt, 0)
+	d := descend(w.ctx, w.s, rt, 0)
 	collect := func(value []byte, sub uint, all bool) error {
 		if w.step != nil {
 			if err := w.step(w.ctx); err != nil {
@@ -182,7 +182,7 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
 	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
-	ok, err := w.r.regions.Get(w.ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
+	ok, err := rt.regions.Get(w.ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
 	if err != nil || !ok {
 		return false, err
 	}

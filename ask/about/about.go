@@ -149,7 +149,7 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 		return nil, err
 	}
 	for _, typ := range q.Types {
-		if !ask.HasType(b, typ) {
+		if !b.Has(typ) {
 			return nil, fmt.Errorf("about: %w: %q", tiles.ErrUnknownType, typ)
 		}
 	}

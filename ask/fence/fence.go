@@ -116,7 +116,7 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 		}
 		for _, r := range list {
 			err := error(nil)
-			if !ask.HasType(b, r.Type) {
+			if !b.Has(r.Type) {
 				err = tiles.ErrUnknownType
 			} else if r.ID != "" {
 				_, err = b.Region(ctx, r.Type, r.ID, false)

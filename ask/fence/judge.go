@@ -90,7 +90,7 @@ func regionsAt(ctx context.Context, p *ask.Pinned[*tiles.Reader], at *[2]float64
 	if !errors.Is(err, tiles.ErrUnknownType) {
 		return found, err
 	}
-	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !ask.HasType(b, t) })
+	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) })
 	if len(types) == 0 {
 		return nil, nil
 	}

@@ -157,7 +157,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	if err != nil {
 		return LocalZone{}, err
 	}
-	countries := ok && ask.HasType(b, CountryType)
+	countries := ok && b.Has(CountryType)
 	land := CountryRegion(regions)
 	z, rough, err := v.zoneOfRegions(ctx, at, regions)
 	if err != nil || z.ID != "" {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/places"
@@ -78,7 +77,7 @@ func (g *request) countryCode(ctx context.Context) error {
 // tell one.
 func (g *request) nothing(message string) error {
 	b, ok, err := g.view.Boundaries.Have()
-	if err == nil && (!ok || !ask.HasType(b, localtime.CountryType)) {
+	if err == nil && (!ok || !b.Has(localtime.CountryType)) {
 		_, err = g.view.Places.Get()
 	}
 	return cmp.Or(err, refuse(noResult, message))

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/ask"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/sun"
@@ -103,7 +102,7 @@ func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 		return z.Source == localtime.SourceSea
 	}
 	b, ok, _ := g.view.Boundaries.Have() // which told the zone
-	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && ask.HasType(b, localtime.CountryType)
+	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && b.Has(localtime.CountryType)
 }
 
 // yearOffsets returns the offsets of a zone on 1 January and 1 July of this

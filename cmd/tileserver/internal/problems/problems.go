@@ -59,7 +59,7 @@ var Kinds = []web.Kind{
 // CheckTypes refuses region types that are not published.
 func CheckTypes(b *tiles.Reader, types []string) error {
 	for _, t := range types {
-		if !ask.HasType(b, t) {
+		if !b.Has(t) {
 			return UnknownType(b, "types")
 		}
 	}

@@ -100,7 +100,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		return err
 	}
 	typ, id, one := strings.Cut(name, ":")
-	if !ask.HasType(b, typ) {
+	if !b.Has(typ) {
 		return v.unknownLayer()
 	}
 	if !one {

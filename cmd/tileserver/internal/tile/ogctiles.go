@@ -69,7 +69,7 @@ func (v *view) isTiled(collection string) (err error) {
 		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
-	} else if b, berr := v.Boundaries.Get(); berr != nil || !ask.HasType(b, collection) {
+	} else if b, berr := v.Boundaries.Get(); berr != nil || !b.Has(collection) {
 		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
 	if ask.IsAbsent(err) {

@@ -1,0 +1,98 @@
+package tiles
+
+import (
+	"context"
+	"math"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// tables are those of one data set.
+type tables struct {
+	bounds, regions cellstore.Table
+	extent          [4]float64 // of all types: west, south, east, north in degrees
+	some            bool       // extent is set
+	joined          bool       // with those of another data set
+}
+
+// add adds a type of the tables to their extent.
+func (d *tables) add(t *TypeMeta) {
+	b := t.Bounds
+	if b == [4]float64{} { // not known
+		b = [4]float64{-180, -90, 180, 90}
+	}
+	if d.some {
+		e := d.extent
+		b = [4]float64{min(b[0], e[0]), min(b[1], e[1]), max(b[2], e[2]), max(b[3], e[3])}
+	}
+	d.extent, d.some = b, true
+}
+
+// apart reports whether the tables are known to have nothing in a tile. What is drawn in a tile
+// reaches at most its width beyond the bounds of its region. A single data set is read without that
+// question: most of its tiles have something.
+func (d *tables) apart(t quadkey.Tile) bool {
+	if !d.joined {
+		return false
+	}
+	_, apart := compareBounds(t.Bound(), d.extent, 360/math.Exp2(float64(t.Z)))
+	return apart
+}
+
+// Join returns a reader of several data sets as if they were one: it has the types of each in turn. Of
+// types of one name the first is read. The reader remembers for itself what is the same all over a tile;
+// the readers given stay usable. If others could not be joined, without says why, and is the error for
+// types that no reader has; otherwise it is nil.
+func Join(without error, readers ...*Reader) *Reader {
+	var types []*readerType
+	known := map[string]bool{}
+	joined := map[*tables]*tables{}
+	for _, r := range readers {
+		for _, rt := range r.order {
+			if known[rt.Name] {
+				continue
+			}
+			known[rt.Name] = true
+			own := joined[rt.tables]
+			if own == nil {
+				copied := *rt.tables
+				copied.joined = true
+				own = &copied
+				joined[rt.tables] = own
+			}
+			copied := *rt
+			copied.tables = own
+			types = append(types, &copied)
+		}
+	}
+	r := newReader(types)
+	r.without = without
+	return r
+}
+
+// sameTables returns the end of the types from one on that are in the same tables. Types of the same
+// tables follow each other.
+func sameTables(types []*readerType, from int) (to int) {
+	for to = from + 1; to < len(types) && types[to].tables == types[from].tables; to++ {
+	}
+	return to
+}
+
+// nextEach reads, for each type, the row of its family at or after a key, with one seek each. Types that are
+// known to have nothing in tile t get empty rows.
+func nextEach(ctx context.Context, t quadkey.Tile, types []*readerType, key []byte, families []string, rows []cellstore.Row) error {
+	for from, to := 0, 0; from < len(types); from = to {
+		to = sameTables(types, from)
+		if types[from].apart(t) {
+			for i := from; i < to; i++ {
+				rows[i].Reset()
+			}
+			continue
+		}
+		if err := types[from].bounds.NextEach(ctx, key, nil, families[from:to], rows[from:to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
