@@ -37,6 +37,8 @@ type Sets struct {
 	TimeZones  *dataset.Live[*zones.Reader]
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
+	// RegionSets are the layers of regions that users keep by themselves.
+	RegionSets *Family[*RegionSet]
 	// Collections are those of users' own points.
 	Collections *Collections
 	// More are the caller's own layers. Every interface of features shows them.
@@ -58,7 +60,7 @@ func (s *Sets) states(private bool) (all []dataset.Status) {
 		all = append(all, l.Status())
 	}
 	slices.SortStableFunc(all, func(a, b dataset.Status) int { return cmp.Compare(placeOf(a.Dataset), placeOf(b.Dataset)) })
-	return s.Collections.appendStates(all, private)
+	return s.Collections.appendStates(append(all, s.RegionSets.states()...), private)
 }
 
 // shown is the order in which the data sets are told of. Others follow in the order of Datasets.

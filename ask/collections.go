@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
@@ -28,69 +27,8 @@ type Collections struct {
 	// Live takes writes. It is nil if there are no live collections, and is set before the
 	// first use.
 	Live *live.Store
-
-	mu        sync.RWMutex
-	published map[string]*dataset.Live[*points.Collection]
-	watchers  []func()
-}
-
-// Follow adds a published collection.
-func (c *Collections) Follow(name string, live *dataset.Live[*points.Collection]) {
-	live.Watch(c.changed)
-	c.mu.Lock()
-	if c.published == nil {
-		c.published = map[string]*dataset.Live[*points.Collection]{}
-	}
-	c.published[name] = live
-	c.mu.Unlock()
-	c.changed()
-}
-
-// Unfollow forgets a published collection. From then on it does not exist.
-func (c *Collections) Unfollow(name string) {
-	c.mu.Lock()
-	delete(c.published, name)
-	c.mu.Unlock()
-	c.changed()
-}
-
-// watch has fn called after each change of what is published.
-func (c *Collections) watch(fn func()) {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watchers = append(c.watchers, fn)
-}
-
-func (c *Collections) changed() {
-	c.mu.RLock()
-	all := c.watchers
-	c.mu.RUnlock()
-	for _, fn := range all {
-		fn()
-	}
-}
-
-// all returns a copy of the collections that ingest has published.
-func (c *Collections) all() map[string]*dataset.Live[*points.Collection] {
-	if c == nil {
-		return nil
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return maps.Clone(c.published)
-}
-
-// Published returns a collection that ingest has published, nil if there is none.
-func (c *Collections) Published(name string) *dataset.Live[*points.Collection] {
-	if c == nil {
-		return nil
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.published[name]
+	// Family is those that ingest has published.
+	Family[*points.Collection]
 }
 
 // appendStates appends the states of the published collections, of private ones only if
@@ -99,10 +37,8 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	if c == nil {
 		return all
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, name := range slices.Sorted(maps.Keys(c.published)) {
-		if st := c.published[name].Status(); private || !isPrivate(st.Serving) {
+	for _, st := range c.states() {
+		if private || !isPrivate(st.Serving) {
 			all = append(all, st)
 		}
 	}
@@ -115,10 +51,8 @@ func (c *Collections) Unopened() (n int) {
 	if c == nil {
 		return 0
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, l := range c.published {
-		if st := l.Status(); st.Serving == nil && (st.Err != nil || st.Published != 0) {
+	for _, st := range c.states() {
+		if st.Serving == nil && (st.Err != nil || st.Published != 0) {
 			n++
 		}
 	}

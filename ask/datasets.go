@@ -60,7 +60,7 @@ var (
 		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},
 		open:    opener(tiles.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*tiles.Reader] { return &s.Boundaries },
-		in:      func(m *Moment) *Pinned[*tiles.Reader] { return &m.Boundaries },
+		in:      func(m *Moment) *Pinned[*tiles.Reader] { return &m.Boundaries.main },
 	}
 	Places = layered(&Of[*places.Finder]{
 		Dataset: Dataset{Name: PlacesName, Schema: places.SchemaVersion},
@@ -162,6 +162,9 @@ func CollectionOf(name string) *Of[*points.Collection] {
 func FindDataset(name string) (d Dataset, ok bool) {
 	if collection, found := strings.CutPrefix(name, CollectionPrefix); found && live.CheckName(collection) == nil {
 		return CollectionOf(collection).Dataset, true
+	}
+	if set, found := strings.CutPrefix(name, RegionSetPrefix); found && live.CheckName(set) == nil {
+		return RegionSetOf(set).Dataset, true
 	}
 	i := slices.IndexFunc(Datasets, func(d Dataset) bool { return d.Name == name })
 	if i < 0 {

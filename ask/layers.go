@@ -167,7 +167,9 @@ func (m *Moment) list() layerList {
 		for _, t := range b.Types() {
 			if !strings.HasPrefix(t.Name, PointsPrefix) {
 				list.byName[t.Name] = len(list.regions)
-				list.regions = append(list.regions, layerOf(&m.Boundaries, t.Name, func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }))
+				of := m.Boundaries.Pinned
+				of.manifest, of.ID = m.Boundaries.Of(t.Name)
+				list.regions = append(list.regions, layerOf(&of, t.Name, func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }))
 			}
 		}
 	}
@@ -249,6 +251,9 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 	}
 	if m.Boundaries.Err != nil { // it may be a type of regions
 		return nil, m.Boundaries.Err
+	}
+	if err := m.Boundaries.value.Without(); err != nil { // the same
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }

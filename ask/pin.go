@@ -23,12 +23,30 @@ func IdentityOf(m *dataset.Manifest) uint64 {
 	if len(digits) > 16 {
 		digits = digits[:16]
 	}
-	hash := uint64(14695981039346656037) // FNV-1a, without the memory of package hash/fnv: every question asks
+	hash := identityStart
 	for i := range len(digits) {
-		hash = (hash ^ uint64(digits[i])) * 1099511628211
+		hash = hash.add(digits[i])
 	}
-	return (hash^0xff)*1099511628211 | 1
+	return hash.odd()
 }
+
+// identity is a hash by FNV-1a, without the memory of package hash/fnv: every question asks.
+type identity uint64
+
+const identityStart identity = 14695981039346656037
+
+func (h identity) add(b byte) identity { return (h ^ identity(b)) * 1099511628211 }
+
+// with adds an identity.
+func (h identity) with(id uint64) identity {
+	for range 8 {
+		h, id = h.add(byte(id)), id>>8
+	}
+	return h
+}
+
+// odd ends a hash as the identity of a generation.
+func (h identity) odd() uint64 { return uint64(h.add(0xff)) | 1 }
 
 // What keeps a data set from being read.
 var (
@@ -48,6 +66,13 @@ type Pinned[T any] struct {
 	Handle *dataset.Handle[T]
 	Err    error
 	ID     uint64 // of the generation, for keys and tags
+
+	value    T
+	manifest *dataset.Manifest
+}
+
+func pinned[T any](h *dataset.Handle[T]) Pinned[T] {
+	return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf), value: h.Value(), manifest: h.Manifest()}
 }
 
 // Pin takes the live generation of one data set, for work that holds it from question to question.
@@ -59,7 +84,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	}
 	h, err := live.Acquire()
 	if err == nil {
-		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
+		return pinned(h)
 	}
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
@@ -79,7 +104,7 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	h, err := live.AcquireGeneration(generation)
 	switch {
 	case err == nil:
-		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
+		return pinned(h)
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
 		return Pinned[T]{Err: err, ID: IDFailed}
 	}
@@ -94,20 +119,10 @@ func (p *Pinned[T]) Release() {
 }
 
 // Manifest describes the generation. It is nil without one, shared, and not to be changed.
-func (p *Pinned[T]) Manifest() *dataset.Manifest {
-	if p.Handle == nil {
-		return nil
-	}
-	return p.Handle.Manifest()
-}
+func (p *Pinned[T]) Manifest() *dataset.Manifest { return p.manifest }
 
 // Get returns the reader of the generation, or why there is none.
-func (p *Pinned[T]) Get() (v T, err error) {
-	if p.Handle == nil {
-		return v, p.Err
-	}
-	return p.Handle.Value(), nil
-}
+func (p *Pinned[T]) Get() (v T, err error) { return p.value, p.Err }
 
 // Have returns the reader of the generation, or false when the data set is not published. A
 // data set that cannot be read is an error, because it may hold the answer.

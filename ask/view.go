@@ -12,7 +12,6 @@ import (
 	"quadrille/places/names"
 	"quadrille/places/stations"
 	"quadrille/places/zones"
-	"quadrille/tiles"
 )
 
 // View is what a question sees: one moment of all data sets, and the instant that the question
@@ -26,7 +25,7 @@ type View struct {
 // Moment is a generation of each data set that was in service at the same time, held open. A
 // data set without one has the reason in its place.
 type Moment struct {
-	Boundaries Pinned[*tiles.Reader]
+	Boundaries Regions
 	Places     Pinned[*places.Finder]
 	Addresses  Pinned[AddressReader]
 	Airports   Pinned[*airports.Finder]
@@ -77,7 +76,10 @@ func NewViews(sets Sets) *Views {
 			l.Watch(v.renew)
 		}
 	}
-	sets.Collections.watch(v.renew)
+	sets.RegionSets.watch(v.renew)
+	if sets.Collections != nil {
+		sets.Collections.watch(v.renew)
+	}
 	v.renew()
 	return v
 }
@@ -104,6 +106,11 @@ func (v *Views) whole(m *Moment) bool {
 			return false
 		}
 	}
+	for i := range m.Boundaries.sets {
+		if s := &m.Boundaries.sets[i]; !s.live.Serves(s.Handle) {
+			return false
+		}
+	}
 	for _, c := range m.collections {
 		if !c.live.Serves(c.Handle) {
 			return false
@@ -126,7 +133,8 @@ func (v *Views) moment(numbers map[string]uint64) *Moment {
 			d.pin(&v.Sets, m, &number)
 		}
 	}
-	if m.fixed {
+	m.pinRegions(numbers)
+	if m.fixed || v.Collections == nil {
 		return m
 	}
 	for name, live := range v.Collections.all() {

@@ -71,6 +71,9 @@ func Join(without error, readers ...*Reader) *Reader {
 	return r
 }
 
+// Without is why data sets could not be joined, nil if none is missing.
+func (r *Reader) Without() error { return r.without }
+
 // sameTables returns the end of the types from one on that are in the same tables. Types of the same
 // tables follow each other.
 func sameTables(types []*readerType, from int) (to int) {

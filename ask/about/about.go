@@ -144,7 +144,7 @@ func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) 
 
 // findRegions finds the regions that were asked for and returns all of them.
 func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) ([]tiles.Region, error) {
-	b, ok, err := reader(a, &v.Boundaries, ask.BoundariesName)
+	b, ok, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName)
 	if !ok {
 		return nil, err
 	}

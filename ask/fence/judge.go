@@ -51,14 +51,15 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 func (j *judge) look(ctx context.Context, generation uint64, at *[2]float64, types []string) (found []tiles.Region, serving uint64, err error) {
 	v := j.views.Take(time.Time{})
 	defer v.Release()
-	serving = editionOf(&v.Boundaries).Number
+	serving = editionOf(v.Boundaries.Main()).Number
 	if generation == 0 || generation == serving {
-		found, err = regionsAt(ctx, &v.Boundaries, at, types)
+		found, err = regionsAt(ctx, &v.Boundaries.Pinned, at, types)
 		return found, serving, err
 	}
 	p := ask.PinGeneration(j.views.Boundaries, generation)
 	defer p.Release()
-	found, err = regionsAt(ctx, &p, at, types)
+	all := v.Boundaries.With(p)
+	found, err = regionsAt(ctx, &all, at, types)
 	return found, serving, err
 }
 

@@ -26,7 +26,7 @@ var ErrUntold = errors.New("borders that were redrawn could not be told")
 func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()
-	current := editionOf(&v.Boundaries)
+	current := editionOf(v.Boundaries.Main())
 	if _, published, err := v.Boundaries.Have(); !published {
 		return err == nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/ask"
+	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -170,19 +171,10 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 // Built returns when the newest of the data sets was built, or the zero time if none is
 // published.
 func (s *Session) Built() (newest time.Time) {
-	note := func(built time.Time) {
-		if built.After(newest) {
-			newest = built
+	for _, m := range []*dataset.Manifest{s.View.Places.Manifest(), s.View.Names.Manifest(), s.View.Boundaries.Manifest()} {
+		if m != nil && m.Built.After(newest) {
+			newest = m.Built
 		}
-	}
-	if s.View.Places.Handle != nil {
-		note(s.View.Places.Manifest().Built)
-	}
-	if s.View.Names.Handle != nil {
-		note(s.View.Names.Manifest().Built)
-	}
-	if s.View.Boundaries.Handle != nil {
-		note(s.View.Boundaries.Manifest().Built)
 	}
 	return newest
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/dataset"
 	"quadrille/tiles"
 )
 
@@ -73,7 +72,7 @@ type zoneRecord struct {
 // zoneRecords keeps the records of zones of a generation that have been asked for:
 // reading one takes longer than finding the regions at a point.
 type zoneRecords struct {
-	generation *dataset.Handle[*tiles.Reader]
+	generation *tiles.Reader
 	records    sync.Map // region id → zoneRecord
 }
 
@@ -84,8 +83,8 @@ var newestZones atomic.Pointer[zoneRecords]
 // square degrees.
 func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
 	known := newestZones.Load()
-	if known == nil || known.generation != v.Boundaries.Handle {
-		known = &zoneRecords{generation: v.Boundaries.Handle}
+	if of, _ := v.Boundaries.Get(); known == nil || known.generation != of {
+		known = &zoneRecords{generation: of}
 		newestZones.Store(known)
 	}
 	if r, ok := known.records.Load(id); ok {

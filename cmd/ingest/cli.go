@@ -12,13 +12,16 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/demo"
+	"quadrille/cmd/ingest/internal/job/names"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/places/live"
 	"quadrille/tiles/build"
 )
 
@@ -133,6 +136,7 @@ func (s share) MarshalText() ([]byte, error) {
 
 type boundariesCmd struct {
 	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
+	Set         string          `env:"QUADRILLE_BOUNDARIES_SET" placeholder:"NAME" help:"Publish the layers as a data set of their own, boundaries-NAME, beside those of boundaries: it is built, renewed, rolled back and dropped alone."`
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
 	Encoding    string          `env:"QUADRILLE_BOUNDARIES_ENCODING" placeholder:"NAME" help:"The encoding of GeoJSON and TopoJSON, such as windows-1252 or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; that is told."`
@@ -154,6 +158,7 @@ func (boundariesCmd) Help() string {
   ingest boundaries --layer country=ne_10m_admin_0_countries.zip --layer continent=ne_10m_admin_0_countries.zip
   ingest boundaries --keep --layer ward=wards.geojson:WARD_NO
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
+  ingest boundaries --set sales --layer district=districts.geojson:code
 
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94):
 
@@ -208,6 +213,16 @@ func (c *boundariesCmd) namesZones() bool {
 	return slices.ContainsFunc(c.Layer, func(l layerFlag) bool { return l.typ == "timezone" })
 }
 
+// of is the data set that the command publishes.
+func (c *boundariesCmd) of() ask.Dataset {
+	if c.Set != "" {
+		return ask.RegionSetOf(c.Set).Dataset
+	}
+	return ask.Boundaries.Dataset
+}
+
+func (c *boundariesCmd) left(s *session) string { return s.unpublished(c.of().Name) }
+
 func (c *boundariesCmd) Run(s *session) error {
 	inputs := make([]boundaries.Input, len(c.Layer))
 	for i, l := range c.Layer {
@@ -222,10 +237,13 @@ func (c *boundariesCmd) Run(s *session) error {
 		inputs[i] = boundaries.Input{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, Encoding: c.Encoding, LongEdges: c.LongEdges}
 	}
 	var err error
+	if err := live.CheckName(c.Set); err != nil && c.Set != "" {
+		return &usageError{fmt.Errorf("--set: %w", err)}
+	}
 	switch {
 	case c.Keep:
-		inputs, err = boundaries.Keep(s.ctx, s.catalog, inputs)
-	case c.keepZones && !c.namesZones():
+		inputs, err = boundaries.Keep(s.ctx, s.catalog, c.of(), inputs)
+	case c.keepZones && c.Set == "" && !c.namesZones():
 		inputs, err = boundaries.KeepZones(s.ctx, s.catalog, inputs)
 	}
 	if err != nil {
@@ -233,7 +251,11 @@ func (c *boundariesCmd) Run(s *session) error {
 	}
 	options, budget := c.options(s), int64(c.TileBudget)
 	options.TileBudget = &budget
-	_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
+	if c.Set != "" {
+		_, err = boundaries.IngestSet(s.ctx, s.catalog, c.Set, inputs, names.BuildSet, options)
+	} else {
+		_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
+	}
 	return err
 }
 

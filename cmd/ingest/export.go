@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"quadrille/ask"
@@ -23,7 +25,7 @@ type exportTilesCmd struct {
 	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles or .mbtiles. One that is there is replaced."`
 	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
 	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13; maps enlarge its tiles beyond."`
-	Generation uint64 `placeholder:"GENERATION" help:"The generation to export, as ingest list shows it; the published one when not given."`
+	Generation uint64 `placeholder:"GENERATION" help:"The generation of boundaries to export, as ingest list shows it, alone; when not given, all layers that are published."`
 }
 
 func (exportTilesCmd) Help() string {
@@ -41,24 +43,16 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 		return &usageError{fmt.Errorf("--min-zoom %d and --max-zoom %d must be 0 to %d, the lower first", c.MinZoom, c.MaxZoom, tiles.MaxZoom)}
 	}
 	begin := time.Now()
-	gen, meta, err := openBoundaries(s, c.Generation)
+	reader, about, closeAll, err := openRegions(s, c.Generation)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := gen.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	reader, err := tiles.Open(s.ctx, gen.Store, meta)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, closeAll()) }()
 	layers, err := export.Layers(s.ctx, reader, c.Layers)
 	if err != nil {
 		return err
 	}
-	stats, err := export.Write(s.ctx, reader, &gen.Manifest, c.File, export.Options{
+	stats, err := export.Write(s.ctx, reader, about, c.File, export.Options{
 		Layers: layers, MinZoom: c.MinZoom, MaxZoom: c.MaxZoom,
 		Progress: job.StageOf(s.reporter, "exporting "+c.Layers, ""),
 	})
@@ -83,17 +77,68 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	return nil
 }
 
-// openBoundaries opens a generation of the boundaries; 0 stands for the
+// openRegions opens the published layers of regions, of boundaries and of the data sets beside it, as one, or
+// those of a generation of boundaries if it is not 0. about has the sources of all.
+func openRegions(s *session, generation uint64) (r *tiles.Reader, about *dataset.Manifest, closeAll func() error, err error) {
+	var opened []*dataset.Generation
+	closeAll = func() (err error) {
+		for _, g := range opened {
+			err = errors.Join(err, g.Close())
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll())
+		}
+	}()
+	sets := []string{ask.BoundariesName}
+	if generation == 0 {
+		all, err := s.catalog.Datasets(s.ctx)
+		if err != nil {
+			return nil, nil, closeAll, err
+		}
+		if published := slices.DeleteFunc(all, func(name string) bool { return !isRegions(name) }); len(published) > 0 {
+			sets = published
+		}
+	}
+	var readers []*tiles.Reader
+	for _, name := range sets {
+		gen, meta, err := openBoundaries(s, name, generation)
+		if err != nil {
+			return nil, nil, closeAll, err
+		}
+		opened = append(opened, gen)
+		reader, err := tiles.Open(s.ctx, gen.Store, meta)
+		if err != nil {
+			return nil, nil, closeAll, err
+		}
+		readers = append(readers, reader)
+		if about == nil {
+			m := gen.Manifest
+			m.Sources = slices.Clone(m.Sources)
+			about = &m
+			continue
+		}
+		about.Sources = append(about.Sources, gen.Manifest.Sources...)
+	}
+	if len(readers) == 1 {
+		return readers[0], about, closeAll, nil
+	}
+	return tiles.Join(nil, readers...), about, closeAll, nil
+}
+
+// openBoundaries opens a generation of a data set of regions; 0 stands for the
 // published one. The caller closes it.
-func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.Meta, error) {
-	gen, err := openGeneration(s, ask.Boundaries.Name, generation)
+func openBoundaries(s *session, name string, generation uint64) (*dataset.Generation, tiles.Meta, error) {
+	gen, err := openGeneration(s, name, generation)
 	if err != nil {
 		return nil, tiles.Meta{}, err
 	}
 	var meta tiles.Meta
 	if _, err := gen.Contents(tiles.SchemaVersion, &meta); err != nil {
 		_ = gen.Close() // the error says more
-		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, ask.Boundaries.Name, err)
+		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, name, err)
 	}
 	return gen, meta, nil
 }

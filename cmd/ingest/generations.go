@@ -170,8 +170,8 @@ func (c *verifyCmd) Run(s *session) error {
 		err := s.generations().Verify(s.ctx, name, c.Generation, func(p dataset.PushProgress) {
 			s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Total: p.Total, Unit: "bytes"})
 		})
-		if err == nil && s.depot == nil && name == ask.Boundaries.Name && !c.Checksums {
-			err = verifyTiles(s, c.Generation)
+		if err == nil && s.depot == nil && isRegions(name) && !c.Checksums {
+			err = verifyTiles(s, name, c.Generation)
 		}
 		if err == nil && s.depot == nil && strings.HasPrefix(name, ask.CollectionPrefix) && !c.Checksums {
 			err = verifyPoints(s, name, c.Generation)
@@ -204,7 +204,7 @@ func seeList(err error) error {
 }
 
 type rollbackCmd struct {
-	Dataset string `arg:"" help:"The data set: ${datasets}, or points-COLLECTION."`
+	Dataset string `arg:"" help:"The data set: ${datasets}, boundaries-SET or points-COLLECTION."`
 	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one that was published before this one when not given. It may be a later one."`
 }
 
@@ -235,7 +235,7 @@ func (c *rollbackCmd) Run(s *session) error {
 }
 
 type dropCmd struct {
-	Dataset string `arg:"" help:"The data set: ${datasets}, or points-COLLECTION."`
+	Dataset string `arg:"" help:"The data set: ${datasets}, boundaries-SET or points-COLLECTION."`
 }
 
 func (dropCmd) Help() string {

@@ -99,10 +99,21 @@ type step struct {
 
 // dataset returns the data set that the command publishes. It must not be called for world.
 func (st *step) dataset() string {
-	if st.name == "points" {
+	switch st.name {
+	case "points":
 		return st.cli.Points.dataset()
+	case ask.BoundariesName:
+		return st.cli.Boundaries.of().Name
 	}
 	return st.name
+}
+
+// publishes is the data set that the command publishes, or world.
+func (st *step) publishes() string {
+	if st.name == "world" {
+		return st.name
+	}
+	return st.dataset()
 }
 
 // refreshes are the commands of the file, ready to run.
@@ -127,7 +138,7 @@ func refreshes(s *session) ([]step, error) {
 			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
 		}
 		steps = append(steps, step{name, c, ctx})
-		publishes[name] = true
+		publishes[steps[len(steps)-1].publishes()] = true
 	}
 	if publishes["world"] {
 		for _, st := range steps {
@@ -147,7 +158,7 @@ func refreshes(s *session) ([]step, error) {
 // dropsZones reports whether a step publishes the boundaries without zones, even if
 // another command has added them.
 func dropsZones(st step) bool {
-	return st.name == ask.Boundaries.Name && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
+	return st.name == ask.Boundaries.Name && st.cli.Boundaries.Set == "" && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
 }
 
 func (c *refreshCmd) Run(s *session) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"quadrille/ask"
@@ -13,10 +14,15 @@ import (
 	"quadrille/tiles/verify"
 )
 
-// verifyTiles checks the tiles of a generation of boundaries and prints the
+// isRegions reports whether a data set has layers of regions.
+func isRegions(name string) bool {
+	return name == ask.BoundariesName || strings.HasPrefix(name, ask.RegionSetPrefix)
+}
+
+// verifyTiles checks the tiles of a generation of layers of regions and prints the
 // findings. The error says that there were findings.
-func verifyTiles(s *session, generation uint64) (err error) {
-	gen, meta, err := openBoundaries(s, generation)
+func verifyTiles(s *session, name string, generation uint64) (err error) {
+	gen, meta, err := openBoundaries(s, name, generation)
 	if err != nil {
 		return err
 	}
@@ -37,7 +43,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 			Dataset    string `json:"dataset"`
 			Generation uint64 `json:"generation"`
 			verify.Report
-		}{"checked", ask.Boundaries.Name, gen.Manifest.Generation, report})
+		}{"checked", name, gen.Manifest.Generation, report})
 	case !s.quiet || len(report.Findings) > 0:
 		if err := printReport(s.stdout, report); err != nil {
 			return err

@@ -93,8 +93,9 @@ type followed struct {
 	log *slog.Logger
 	all []ask.Followed
 
-	// Collections of points are data sets that users name, and new ones appear.
+	// Users name data sets of their own, and new ones appear.
 	collections ask.Collections
+	regions     ask.Family[*ask.RegionSet]
 	looking     sync.WaitGroup
 	stopLooking context.CancelFunc // nil before looking begins
 }
@@ -102,7 +103,7 @@ type followed struct {
 // sets are the data sets that are served.
 func (c *config) sets(s *followed) ask.Sets {
 	sets := ask.Following{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
-	sets.Collections, sets.CountryByMap = &s.collections, c.CountryOf == "map"
+	sets.RegionSets, sets.Collections, sets.CountryByMap = &s.regions, &s.collections, c.CountryOf == "map"
 	s.all = append(s.all, sets.Followed()...)
 	return sets
 }
@@ -155,11 +156,11 @@ func (s *followed) follow(ctx context.Context) int {
 	return int(serving.Load())
 }
 
-// lookInterval is the time between two looks for new collections, the same as between
+// lookInterval is the time between two looks for data sets that users name, the same as between
 // two looks for new generations.
 const lookInterval = 2 * time.Second
 
-// lookAgain takes collections into service that are published while ctx lasts.
+// lookAgain takes data sets that users name into service when they are published while ctx lasts.
 func (s *followed) lookAgain(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -175,22 +176,28 @@ func (s *followed) lookAgain(ctx context.Context) {
 	}
 }
 
-// look calls begin with each published collection that is not followed yet, and
+// look calls begin with each published data set of a family that is not followed yet, and
 // forgets those that are not published any more.
 func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
 		// The store does not answer. The data sets that are followed report that.
-		s.log.Debug("collections of points cannot be listed", "error", err)
+		s.log.Debug("data sets that users name cannot be listed", "error", err)
 		return
 	}
+	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
+	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
+}
+
+// lookFor is look for one family.
+func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed)) {
 	s.all = slices.DeleteFunc(s.all, func(l ask.Followed) bool {
 		st := l.Status()
-		name, ok := strings.CutPrefix(st.Dataset, ask.CollectionPrefix)
+		name, ok := strings.CutPrefix(st.Dataset, prefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
 			return false
 		}
-		s.collections.Unfollow(name)
+		family.Unfollow(name)
 		s.looking.Go(func() {
 			if err := l.Close(); err != nil {
 				s.log.Error("data set was not closed as it should be", "dataset", st.Dataset, "error", err)
@@ -199,14 +206,14 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 		return true
 	})
 	for _, dataset := range names {
-		name, ok := strings.CutPrefix(dataset, ask.CollectionPrefix)
-		if !ok || live.CheckName(name) != nil || s.collections.Published(name) != nil {
+		name, ok := strings.CutPrefix(dataset, prefix)
+		if !ok || live.CheckName(name) != nil || family.Published(name) != nil {
 			continue
 		}
-		l := ask.CollectionOf(name).Live(s.from)
+		l := of(name).Live(s.from)
 		l.Notify = s.notify
 		s.all = append(s.all, l)
-		s.collections.Follow(name, l)
+		family.Follow(name, l)
 		begin(l)
 	}
 }

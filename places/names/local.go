@@ -103,6 +103,11 @@ func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string,
 		}
 		last = l
 	}
+	for _, other := range r.more {
+		if name, ok, err = other.NameIn(ctx, typ, id, code); err != nil || ok {
+			return name, ok, err
+		}
+	}
 	return "", false, nil
 }
 
@@ -115,6 +120,11 @@ func (r *Reader) NamesOf(ctx context.Context, typ, id string, fn func(lang, name
 			return fmt.Errorf("names: %w", err)
 		}
 		fn(string(row.Key[len(first):]), string(row.Cells[0].Value))
+	}
+	for _, other := range r.more {
+		if err := other.NamesOf(ctx, typ, id, fn); err != nil {
+			return err
+		}
 	}
 	return nil
 }

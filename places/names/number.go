@@ -47,7 +47,10 @@ func numberKey(number uint64) []byte {
 func (r *Reader) Feature(ctx context.Context, number uint64) (f Feature, ok bool, err error) {
 	var row cellstore.Row
 	if ok, err = r.features.Get(ctx, numberKey(number), nil, &row); err != nil || !ok {
-		return f, false, err
+		for i := 0; i < len(r.more) && err == nil && !ok; i++ {
+			f, ok, err = r.more[i].Feature(ctx, number)
+		}
+		return f, ok, err
 	}
 	id := append([]byte(nil), row.Cells[0].Value...)
 	ok, err = r.features.Get(ctx, id, nil, &row)

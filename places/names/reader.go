@@ -20,6 +20,7 @@ type Reader struct {
 	meta     *Meta
 	states   map[string]string // the only one of each code of Meta.Divisions, "" of several
 	codes    map[string]string // Meta.Divisions by the folds of the ids
+	more     []*Reader         // see Join
 }
 
 // Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
@@ -81,7 +82,14 @@ type Hit struct {
 // to dst[:0]. A Budget also pays for a seek of each hit; once it is spent, further hits
 // are left out.
 func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
-	dst = dst[:0]
+	if len(r.more) > 0 {
+		return r.searchAll(ctx, q, dst)
+	}
+	return r.search(ctx, q, dst[:0])
+}
+
+// search appends what this index alone finds.
+func (r *Reader) search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	budget, kept := q.Budget, 0
 	if budget != nil { // some is for reading the hits
 		kept = max(min(cmp.Or(q.Limit, search.DefaultLimit), budget.Seeks/2), 0)

@@ -34,12 +34,14 @@ func State(st dataset.Status) string {
 	return Serving
 }
 
-// AppendCredits adds the attributions that the sources of a generation ask for,
+// AppendCredits adds the attributions that the sources of generations ask for,
 // each once. They are HTML, because maps show HTML.
-func AppendCredits(credits []string, m *dataset.Manifest) []string {
-	for _, src := range m.Sources {
-		if c, _ := credit.Of(src.Attribution); c != "" && !slices.Contains(credits, c) {
-			credits = append(credits, c)
+func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
+	for _, m := range of {
+		for _, src := range m.Sources {
+			if c, _ := credit.Of(src.Attribution); c != "" && !slices.Contains(credits, c) {
+				credits = append(credits, c)
+			}
 		}
 	}
 	return credits

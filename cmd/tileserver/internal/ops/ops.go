@@ -16,7 +16,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/credit"
@@ -247,8 +246,13 @@ func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 				source.Attribution = credit.Text(source.Attribution)
 				d.Sources = append(d.Sources, source)
 			}
-			if st.Dataset == ask.Boundaries.Name {
-				d.Types = regionTypes(q.View())
+			regions := &q.View().Boundaries
+			for _, t := range regions.TypesOf(st.Dataset) {
+				d.Types = append(d.Types, typeStatus{Name: t.Name, Regions: t.Regions, Generalised: t.Generalised, OverBudget: t.OverBudget})
+			}
+			if hidden := regions.Hidden(st.Dataset); len(hidden) > 0 {
+				d.Warnings = append(d.Warnings, "another data set has layers of the same names, which are read instead: "+strings.Join(hidden, ", ")+
+					"; publish one of the two under another name")
 			}
 		}
 		doc.Datasets = append(doc.Datasets, d)
@@ -261,18 +265,6 @@ func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 		return s.SendPage(c, "", page)
 	}
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
-}
-
-func regionTypes(v ask.View) []typeStatus {
-	b, err := v.Boundaries.Get()
-	if err != nil {
-		return nil
-	}
-	var types []typeStatus
-	for _, t := range b.Types() {
-		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions, Generalised: t.Generalised, OverBudget: t.OverBudget})
-	}
-	return types
 }
 
 // sendJSON answers with a document that must not be kept.

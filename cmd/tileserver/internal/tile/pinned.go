@@ -78,9 +78,11 @@ func parseGenerations(s string, sets []string) (g generations, ok bool) {
 		return g, false
 	}
 	if _, err := strconv.ParseUint(parts[0], 10, 64); err == nil {
-		ok = len(parts) >= len(placed) && len(parts) <= len(sets)
-		own := slices.DeleteFunc(slices.Clone(sets), func(name string) bool { return slices.Contains(placed, name) })
-		for i, name := range slices.Concat(placed, own)[:min(len(parts), len(sets))] {
+		own := slices.DeleteFunc(slices.Clone(sets), func(name string) bool {
+			return slices.Contains(placed, name) || strings.HasPrefix(name, ask.RegionSetPrefix)
+		})
+		ok = len(parts) >= len(placed) && len(parts) <= len(placed)+len(own)
+		for i, name := range slices.Concat(placed, own)[:min(len(parts), len(placed)+len(own))] {
 			ok = ok && read(name, parts[i])
 		}
 		last := len(parts) - 1
@@ -109,8 +111,8 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 }
 
 // sets are the data sets that tiles are made from, without collections.
-func (s *Room) sets() []string {
-	return append([]string{ask.BoundariesName}, s.Views.TiledNames()...)
+func (s *Room) sets(v ask.View) []string {
+	return append(v.Boundaries.Sets(), s.Views.TiledNames()...)
 }
 
 // generations returns the generations from which the tiles of a set are made, without
@@ -124,7 +126,12 @@ func (v *view) generations(set *layerSet) (g generations) {
 			of = append(of, id)
 		}
 	}
-	add(ask.BoundariesName, v.Boundaries.Manifest(), ids[0])
+	if ids[0] != 0 {
+		for _, m := range v.Boundaries.Manifests(set.types) {
+			id, _ := v.Boundaries.Set(m.Dataset)
+			add(m.Dataset, m, id)
+		}
+	}
 	for i, p := range v.points[:v.singles] {
 		add(p.About.Name, p.Manifest, ids[1+i])
 	}
@@ -145,7 +152,7 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	g, ok := parseGenerations(values[0], s.sets())
+	g, ok := parseGenerations(values[0], s.sets(q.View()))
 	if !ok {
 		return dataset.ErrNoGeneration
 	}
@@ -160,9 +167,8 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	defer v.release()
 	var ids []uint64
 	for _, name := range g.names {
-		id, err := v.Boundaries.ID, v.Boundaries.Err
-		if name != ask.BoundariesName {
-			p := v.single(name)
+		id, err := v.Boundaries.Set(name)
+		if p := v.single(name); p != nil {
 			id, err = p.ID(), p.Err
 		}
 		if err != nil && !errors.Is(err, ask.ErrMissing) {

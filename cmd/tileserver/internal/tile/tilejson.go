@@ -199,7 +199,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		if err != nil {
 			return nil, err
 		}
-		credits = catalogue.AppendCredits(credits, v.Boundaries.Manifest())
+		credits = catalogue.AppendCredits(credits, v.Boundaries.Manifests(set.types)...)
 		for _, t := range b.Types() {
 			if !slices.Contains(set.types, t.Name) {
 				continue
@@ -212,7 +212,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				doc.VectorLayers = append(doc.VectorLayers, l)
 			}
 		}
-		if v.named(set) && v.Names.Handle != nil {
+		if v.named(set) && v.Names.Manifest() != nil {
 			credits = catalogue.AppendCredits(credits, v.Names.Manifest())
 		}
 		if err := b.Extent(ctx, set.selectors, &extent); err != nil && !errors.Is(err, tiles.ErrNotFound) {

@@ -144,7 +144,7 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
 	if len(set.selectors) > 0 {
-		ids[first] = v.Boundaries.ID
+		ids[first] = v.Boundaries.IDOf(set.types)
 	}
 	left, collections, only := set.points, web.HashStart, uint64(0)
 	for i, p := range v.points {

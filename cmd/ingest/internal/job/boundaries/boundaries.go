@@ -23,6 +23,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/feature"
+	"quadrille/places/live"
+	"quadrille/places/names"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -91,13 +93,35 @@ func CheckType(typ string) error {
 }
 
 // Ingest reads the layers and publishes a generation of exactly them.
-// Everything is read and checked before anything is written.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
+	return ingest(ctx, c, ask.Boundaries.Dataset, inputs, o, nil)
+}
+
+// Index adds the index of names to a build of layers. It returns nil if there are none.
+type Index func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
+
+// IngestSet is Ingest for a data set of its own, with the names of its regions: it changes, goes back and is
+// dropped without the others. A layer is in one data set only.
+func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index Index, o job.Options) (dataset.Manifest, error) {
+	if err := live.CheckName(set); err != nil {
+		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
+	}
+	return ingest(ctx, c, ask.RegionSetOf(set).Dataset, inputs, o, func(b *dataset.Build, meta tiles.Meta) (any, error) {
+		found, err := index(ctx, c, b, meta, o)
+		return ask.RegionSetMeta{Meta: meta, Names: found}, err
+	})
+}
+
+// ingest publishes a generation of d. finish adds to what was built and returns what describes it; nil adds nothing.
+func ingest(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input, o job.Options, finish func(*dataset.Build, tiles.Meta) (any, error)) (dataset.Manifest, error) {
 	if err := checkLayers(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
+	if err := checkElsewhere(ctx, c, d, inputs); err != nil {
+		return dataset.Manifest{}, err
+	}
 	rep := o.ReporterOrSilent()
-	noteGone(ctx, c, inputs, rep)
+	noteGone(ctx, c, d.Name, inputs, rep)
 	tally := job.NewTally(o.MaxBad)
 	layers, sources, err := readLayers(ctx, inputs, tally, o.MemoryLimit(), rep)
 	tally.Report(rep)
@@ -111,11 +135,11 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		return dataset.Manifest{}, err
 	}
 	built := finishLayers(layers, rep)
-	return job.Publish(ctx, c, ask.Boundaries.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
+	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		if err := stillPublished(ctx, c, d.Name, inputs[0].base); err != nil {
 			return nil, err
 		}
-		budget, err := tileBudget(ctx, c, inputs[0].base, o)
+		budget, err := tileBudget(ctx, c, d.Name, inputs[0].base, o)
 		if err != nil {
 			return nil, err
 		}
@@ -154,6 +178,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		for _, t := range meta.Types {
 			m.Records[t.Name] = int64(t.Regions)
 		}
+		if finish != nil {
+			return finish(b, meta)
+		}
 		return meta, nil
 	})
 }
@@ -182,14 +209,14 @@ func noteAssumed(rep job.Reporter, assumed []string) {
 // tileBudget is TileBudget, or else that of the published generation, if layers of
 // it are kept, or else the default. Whoever adds a layer does not mean to change the
 // tiles of the others.
-func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o job.Options) (int64, error) {
+func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint64, o job.Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
 	}
 	if base == nil || *base == 0 {
 		return build.DefaultTileBudget, nil
 	}
-	m, err := c.Current(ctx, ask.Boundaries.Name)
+	m, err := c.Current(ctx, name)
 	if err != nil {
 		return 0, err
 	}

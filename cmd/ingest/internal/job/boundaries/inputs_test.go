@@ -98,7 +98,7 @@ func TestKeep(t *testing.T) {
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	ward, county := layerInput("ward", "testdata/squares.geojson", "code"), layerInput("county", "testdata/topology.json", "")
 	county.Credit = job.Credit{Name: "Counties", Attribution: "The counties", Version: "7"}
-	inputs, err := Keep(t.Context(), c, []Input{ward})
+	inputs, err := Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
 	if err != nil || len(inputs) != 1 {
 		t.Fatalf("nothing published: %+v, %v", inputs, err)
 	}
@@ -110,7 +110,7 @@ func TestKeep(t *testing.T) {
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]Input{{more}, {county}, {later, county}} {
-		inputs, err := Keep(t.Context(), c, named)
+		inputs, err := Keep(t.Context(), c, ask.Boundaries.Dataset, named)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	// A kept layer is the layer, to the byte.
-	again, err := Keep(t.Context(), c, []Input{ward})
+	again, err := Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inputs, err = Keep(t.Context(), c, []Input{county})
+	inputs, err = Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{county})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestKeep(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Keep(ctx, c, []Input{county}); err == nil || !strings.Contains(err.Error(), "does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
+	if _, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{county}); err == nil || !strings.Contains(err.Error(), "does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
 		t.Error(err)
 	}
 }

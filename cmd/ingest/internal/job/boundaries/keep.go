@@ -70,12 +70,13 @@ type layerProperty struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Keep adds the layers of the published generation to those of a job that is
+// Keep adds the layers of the published generation of a data set, Boundaries or one of
+// its own, to those of a job that is
 // to replace some of them, or to add to them. Layers that are already published
 // come first, in the order they have there, whether kept or replaced: their
 // bytes in the store's keys stay.
-func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
-	m, err := c.Current(ctx, ask.Boundaries.Name)
+func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
+	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
@@ -83,9 +84,9 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 	}
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
-		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, ask.Boundaries.Name, err)
+		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, d.Name, err)
 	}
-	g, err := c.OpenGeneration(ctx, ask.Boundaries.Name, m.Generation)
+	g, err := c.OpenGeneration(ctx, d.Name, m.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, ask.Boundaries.Name, t.Name)
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, d.Name, t.Name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 // layer timezone, beside the layers that are published.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	// The id property is what tells such a release from areas of one offset.
-	inputs, err := Keep(ctx, c, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -143,7 +144,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	if err != nil {
 		return nil, err
 	}
-	published, err := Keep(ctx, c, nil)
+	published, err := Keep(ctx, c, ask.Boundaries.Dataset, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +184,8 @@ func hasZones(sources []dataset.Source) bool {
 
 // noteGone says which published layers are not among the inputs. Their loss may
 // not be meant.
-func noteGone(ctx context.Context, c *dataset.Catalog, inputs []Input, rep job.Reporter) {
-	m, err := c.Current(ctx, ask.Boundaries.Name)
+func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Input, rep job.Reporter) {
+	m, err := c.Current(ctx, name)
 	var meta tiles.Meta
 	if err != nil || json.Unmarshal(m.Meta, &meta) != nil {
 		return // nothing is published that could be read
@@ -197,7 +198,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, inputs []Input, rep job.R
 	}
 	if len(gone) > 0 {
 		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
-			strings.Join(gone, ", "), ask.Boundaries.Name, m.Generation))
+			strings.Join(gone, ", "), name, m.Generation))
 	}
 }
 
@@ -212,18 +213,18 @@ func based(inputs []Input, generation uint64) []Input {
 
 // stillPublished refuses to publish layers kept from a generation that is not
 // the published one any more: what another job added meanwhile would be lost.
-func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error {
+func stillPublished(ctx context.Context, c *dataset.Catalog, name string, base *uint64) error {
 	if base == nil {
 		return nil
 	}
 	var now uint64
-	if m, err := c.Current(ctx, ask.Boundaries.Name); err == nil {
+	if m, err := c.Current(ctx, name); err == nil {
 		now = m.Generation
 	} else if !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
 	if now != *base {
-		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, ask.Boundaries.Name)
+		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, name)
 	}
 	return nil
 }
@@ -429,4 +430,37 @@ func polygonsOf(g orb.Geometry) []orb.Polygon {
 		return g
 	}
 	return nil
+}
+
+// checkElsewhere refuses layers that another data set has: one of the two would be hidden.
+func checkElsewhere(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) error {
+	all, err := c.Datasets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other == d.Name || other != ask.BoundariesName && !strings.HasPrefix(other, ask.RegionSetPrefix) {
+			continue
+		}
+		m, err := c.Current(ctx, other)
+		var meta tiles.Meta
+		if err != nil || json.Unmarshal(m.Meta, &meta) != nil {
+			continue // nothing is served of it
+		}
+		for _, in := range inputs {
+			if !in.kept && slices.ContainsFunc(meta.Types, func(t tiles.TypeMeta) bool { return t.Name == in.Type }) {
+				return fmt.Errorf("the layer %s is published in %s: give this one another name, publish it there (%s), or drop the other first (ingest drop %[2]s)",
+					in.Type, other, command(other))
+			}
+		}
+	}
+	return nil
+}
+
+// command is what publishes a layer in a data set beside those that it has.
+func command(dataset string) string {
+	if set, own := strings.CutPrefix(dataset, ask.RegionSetPrefix); own {
+		return "ingest boundaries --set " + set + " --keep"
+	}
+	return "ingest boundaries --keep"
 }

@@ -37,11 +37,7 @@ import (
 // layer with their parents and people, the airports, time zones and weather stations, and
 // the points of the collections that are to be searched. It reads only what is published.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
-	rep := o.ReporterOrSilent()
-	n := &namer{
-		ctx: ctx, rep: rep, people: map[regionID]uint64{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{},
-		seats: map[string]seat{}, countries: map[string]names.Parent{}, shown: map[string]bool{}, divided: map[string]bool{},
-	}
+	n := newNamer(ctx, o)
 	defer n.close()
 	if err := n.open(c); err != nil {
 		return dataset.Manifest{}, err
@@ -50,12 +46,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 		return dataset.Manifest{}, err
 	}
 	return job.Publish(ctx, c, ask.Names.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		meta, err := names.Build(ctx, b.Store(), job.Sequence(n.read), names.Options{
-			TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
-			Progress: func(stage string, done, total int64) {
-				rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
-			},
-		})
+		meta, err := n.build(b, o)
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +56,54 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 		}
 		return meta, nil
 	})
+}
+
+func newNamer(ctx context.Context, o job.Options) *namer {
+	return &namer{
+		ctx: ctx, rep: o.ReporterOrSilent(), people: map[regionID]uint64{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{},
+		seats: map[string]seat{}, countries: map[string]names.Parent{}, shown: map[string]bool{}, divided: map[string]bool{},
+	}
+}
+
+// build writes the index.
+func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
+	return names.Build(n.ctx, b.Store(), job.Sequence(n.read), names.Options{
+		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
+		Progress: func(stage string, done, total int64) {
+			n.rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
+		},
+	})
+}
+
+// BuildSet adds to a build of layers of regions the index of their names, as Ingest does for the layers of
+// Boundaries: their parents may be among these. It returns nil if no region has a name.
+func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error) {
+	n := newNamer(ctx, o)
+	defer n.close()
+	own, err := tiles.Open(ctx, b.Store(), of)
+	if err != nil {
+		return nil, err
+	}
+	if n.regions, err = published(n, c, ask.Boundaries); err != nil {
+		return nil, err
+	}
+	if n.places, err = published(n, c, ask.Places); err != nil {
+		return nil, err
+	}
+	if n.regions == nil {
+		n.regions = own
+	} else {
+		n.regions = tiles.Join(nil, own, n.regions)
+	}
+	n.layers, n.only = coarsestFirst(n.regions.Types()), own
+	if err := n.countPeople(); err != nil {
+		return nil, err
+	}
+	meta, err := n.build(b, o)
+	if err != nil || len(meta.Features) == 0 {
+		return nil, err
+	}
+	return &meta, nil
 }
 
 // ErrNoNames is matched when nothing is published that has names besides places.
@@ -80,6 +119,7 @@ type namer struct {
 
 	regions  *tiles.Reader // nil without boundaries
 	layers   []tiles.TypeMeta
+	only     *tiles.Reader    // has the layers that are wanted; nil: all, and all else that has names
 	places   *places.Finder   // nil without places
 	airports *airports.Finder // nil without airports
 	stations *stations.Finder // nil without stations
@@ -193,6 +233,9 @@ func (n *namer) countPeople() error {
 		return nil
 	}
 	types := n.all()
+	if n.only != nil {
+		types = slices.DeleteFunc(types, func(typ string) bool { return !n.only.Has(typ) })
+	}
 	filter, err := places.Filter{Classes: []string{"P"}, MinPopulation: 500}.Feature()
 	if err != nil {
 		return err
@@ -320,9 +363,15 @@ func (n *namer) read(keep func(names.Feature) error) error {
 		return keep(f)
 	}
 	for level, t := range n.layers {
+		if n.only != nil && !n.only.Has(t.Name) {
+			continue
+		}
 		if err := n.readLayer(level, t.Name, take); err != nil {
 			return err
 		}
+	}
+	if n.only != nil {
+		return nil
 	}
 	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
 		if err := read(take); err != nil {

@@ -1,0 +1,85 @@
+package ask
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"quadrille/cellstore/dataset"
+)
+
+// Family is the published data sets of one kind that users name. New ones appear while it is used,
+// and others go. It may be used concurrently; a nil one is empty.
+type Family[R any] struct {
+	mu       sync.RWMutex
+	sets     map[string]*dataset.Live[R]
+	watchers []func()
+}
+
+// Follow adds a data set.
+func (f *Family[R]) Follow(name string, live *dataset.Live[R]) {
+	live.Watch(f.changed)
+	f.mu.Lock()
+	if f.sets == nil {
+		f.sets = map[string]*dataset.Live[R]{}
+	}
+	f.sets[name] = live
+	f.mu.Unlock()
+	f.changed()
+}
+
+// Unfollow forgets a data set. From then on it does not exist.
+func (f *Family[R]) Unfollow(name string) {
+	f.mu.Lock()
+	delete(f.sets, name)
+	f.mu.Unlock()
+	f.changed()
+}
+
+// watch has fn called after each change of what is published.
+func (f *Family[R]) watch(fn func()) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watchers = append(f.watchers, fn)
+}
+
+func (f *Family[R]) changed() {
+	f.mu.RLock()
+	all := f.watchers
+	f.mu.RUnlock()
+	for _, fn := range all {
+		fn()
+	}
+}
+
+// all returns a copy of the data sets.
+func (f *Family[R]) all() map[string]*dataset.Live[R] {
+	if f == nil {
+		return nil
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return maps.Clone(f.sets)
+}
+
+// Published returns the data set of a name, nil if there is none.
+func (f *Family[R]) Published(name string) *dataset.Live[R] {
+	if f == nil {
+		return nil
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.sets[name]
+}
+
+// states are those of the data sets, in the order of their names.
+func (f *Family[R]) states() (list []dataset.Status) {
+	sets := f.all()
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		list = append(list, sets[name].Status())
+	}
+	return list
+}
