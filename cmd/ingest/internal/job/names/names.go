@@ -96,6 +96,16 @@ func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tile
 		n.regions = tiles.Join(nil, own, n.regions)
 	}
 	n.layers, n.only = coarsestFirst(n.regions.Types()), own
+	var all []tiles.Selector
+	for _, t := range own.Types() {
+		all = append(all, tiles.Selector{Type: t.Name})
+	}
+	var extent quadkey.Extent
+	if err := own.Extent(ctx, all, &extent); err != nil {
+		return nil, err
+	}
+	e := extent.Bounds()
+	n.ground = feature.Box{West: e[0], South: e[1], East: e[2], North: e[3]}
 	if err := n.countPeople(); err != nil {
 		return nil, err
 	}
@@ -119,6 +129,7 @@ type namer struct {
 
 	regions  *tiles.Reader // nil without boundaries
 	layers   []tiles.TypeMeta
+	ground   feature.Area     // of these layers; nil: the world
 	only     *tiles.Reader    // has the layers that are wanted; nil: all, and all else that has names
 	places   *places.Finder   // nil without places
 	airports *airports.Finder // nil without airports
@@ -242,7 +253,7 @@ func (n *namer) countPeople() error {
 	}
 	var done int64
 	h := &places.Hit{}
-	err = n.eachImportant(n.places, filter, func(f *feature.Feature) error {
+	err = n.eachImportant(n.places, feature.Query{In: n.ground, Filter: filter}, func(f *feature.Feature) error {
 		if err := h.Of(f); err != nil {
 			return err
 		}
@@ -275,9 +286,9 @@ func (n *namer) countPeople() error {
 	return err
 }
 
-// eachImportant calls fn with the features that pass a filter, the most important first.
-func (n *namer) eachImportant(l feature.Layer, filter feature.Filter, fn func(*feature.Feature) error) error {
-	q := feature.Query{Filter: filter, Order: feature.Order{Importance: true}}
+// eachImportant calls fn with the features of a query, the most important first.
+func (n *namer) eachImportant(l feature.Layer, q feature.Query, fn func(*feature.Feature) error) error {
+	q.Order = feature.Order{Importance: true}
 	for {
 		next, err := feature.Page(n.ctx, l, q, places.MaxLimit, fn)
 		if err == nil {
@@ -544,7 +555,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 	if n.airports == nil {
 		return nil
 	}
-	return n.eachImportant(n.airports, nil, func(a *feature.Feature) (err error) {
+	return n.eachImportant(n.airports, feature.Query{}, func(a *feature.Feature) (err error) {
 		text := a.Properties.Text
 		r := airportRecord{uint32(a.Number), text("ident"), text("iata"), text("icao"), text("local")}
 		code := cmp.Or(r.iata, r.icao, r.ident)
