@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/internal/testrace"
+)
+
+// Layers that users keep by themselves come, change, go back and go while the server runs: points, tiles, lists
+// and search have them, and tiles of other layers keep their tags.
+func TestRegionsOfTheirOwn(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
+	dir := t.TempDir()
+	c := catalogIn(t, dir)
+	if err := toyworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	url, log, stop := start(t, "--data", dir)
+	tag := func(layers string) string {
+		t.Helper()
+		r, err := http.Get(url + "/tiles/" + layers + "/0/0/0.mvt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		return r.Header.Get("ETag")
+	}
+	country := tag("country")
+	answers(t, url+"/tiles/district/0/0/0.mvt", http.StatusNotFound)
+
+	publish := func(names ...string) {
+		t.Helper()
+		if err := toyworld.PublishDistricts(t.Context(), c, names...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("Ost", "West")
+	eventually(t, url+"/regions/within?bbox=-180,-90,180,90&types=district", `"id":"Ost"`)
+	var doc struct{ Tiles []string }
+	_, text := fetch(t, url+"/tiles/district.json?pinned=true")
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Tiles) == 0 || !strings.Contains(doc.Tiles[0], "/g/boundaries-sales.1-") {
+		t.Fatalf("%s: %v", text, err)
+	}
+	pinned := strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0").Replace(doc.Tiles[0])
+	first, both := tag("district"), tag("country,district")
+	if first == "" || tag("country") != country {
+		t.Error("a new data set changes the tags of tiles that do not have it")
+	}
+	_, before := fetch(t, pinned)
+
+	publish("Nord", "Sued", "Mitte")
+	eventually(t, url+"/regions/within?bbox=-180,-90,180,90&types=district", `"id":"Mitte"`)
+	eventually(t, url+"/geocode?q=Mitte", `"type":"district"`)
+	if tag("district") == first || tag("country,district") == both || tag("country") != country {
+		t.Error("tiles of a layer that is renewed have another tag, and those of others do not")
+	}
+	if code, now := fetch(t, pinned); code != http.StatusOK || now != before {
+		t.Errorf("a pinned tile is %d, and another one", code)
+	}
+	eventually(t, url+"/status", `"types":[{"name":"district"`)
+
+	if _, err := c.Rollback(t.Context(), "boundaries-sales"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, url+"/regions/within?bbox=-180,-90,180,90&types=district", `"id":"Ost"`)
+	if tag("district") != first {
+		t.Error("the tiles of a generation that is back have their tags again")
+	}
+	if _, err := c.Drop(t.Context(), "boundaries-sales"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, url+"/tiles/district/0/0/0.mvt", "country")
+	answers(t, url+"/tiles/country/0/0/0.mvt", http.StatusOK)
+	answers(t, url+"/readyz", http.StatusOK)
+	if tag("country") != country || log.has("panic") {
+		t.Error("what is left is not as before")
+	}
+	stop()
+}
