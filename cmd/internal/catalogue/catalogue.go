@@ -1,6 +1,5 @@
-// Package catalogue lists the data sets. Both programs read the list, so that
-// a new data set is a descriptor here, a job that ingests it and the handlers
-// that ask it.
+// Package catalogue has what both programs tell of data sets and their generations: states, credits,
+// losses and warnings.
 package catalogue
 
 import (
