@@ -134,17 +134,17 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 		return &m.Meta
 	}
 	var err error
+	if s.end, err = s.log.End(ctx); err != nil {
+		return nil, err
+	}
 	s.index, err = c.store.kind.Open(ctx, &Opening{
-		Table: table, Clock: c.store.clock, Meta: meta,
+		Table: table, Clock: c.store.clock, Meta: meta, End: s.end,
 		Learn: func(object []byte) { s.learner.Count(object, 1) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if s.end, err = s.log.End(ctx); err == nil {
-		err = s.catchUp(ctx, c.store.kind.Whole)
-	}
-	if err != nil {
+	if err = s.catchUp(ctx, c.store.kind.Whole); err != nil {
 		return nil, errors.Join(err, s.index.Close())
 	}
 	return s, nil

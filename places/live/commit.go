@@ -99,11 +99,14 @@ func (k *step) apply() error {
 		k.next = &m
 		k.rows = append(k.rows, m.mutation())
 	}
-	described := len(k.rows)
+	for i := range k.changes {
+		k.rows = k.changes[i].expiry(k.rows)
+	}
+	own := len(k.rows)
 	var told error // of a step that is there all the same
 	end := End{k.seq, k.floor, c.end.Step + 1}
 	write := func(rows []cellstore.Mutation) error {
-		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:described], rows...)}
+		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
 		err := c.log.Append(context.Background(), &s)
 		if err != nil && !errors.Is(err, ErrTaken) {
 			// It may only be missing on the disk. The index must then know the changes, although

@@ -65,6 +65,7 @@ type Opening struct {
 	Table cellstore.Table
 	Clock *cellstore.Clock
 	Meta  func() *Meta // as it is now
+	End   End          // of the log, all of which a Tabled index has
 	// Learn is called with the properties of each feature that the index has, as an object.
 	Learn func(object []byte)
 }
