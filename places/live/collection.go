@@ -178,7 +178,11 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 			if at = e.Seq; e.Was != 0 {
 				continue // nothing has changed
 			}
-			if err := s.redo(e.change()); err != nil {
+			c, err := e.change()
+			if err == nil {
+				err = s.redo(c)
+			}
+			if err != nil {
 				return err
 			}
 		}
