@@ -1,12 +1,12 @@
 package ask
 
 import (
-	"math"
 	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
@@ -43,14 +43,8 @@ type Moment struct {
 	// fixed says that the moment is of given generations, and has no collections.
 	fixed bool
 
-	// refs counts the Views itself, while this is the newest moment, and every view. Whoever brings it
-	// to 0 may set it to dead, and then releases what is held. Between the two a question can
-	// still revive it.
-	refs atomic.Int64
+	refs dataset.Refs // of the Views itself, while this is the newest moment, and every view
 }
-
-// dead is far enough below 0 that no number of questions that come too late reaches 0.
-const dead = math.MinInt64 / 2
 
 // Views takes views of data sets. It may be used concurrently.
 type Views struct {
@@ -124,7 +118,7 @@ func (v *Views) whole(m *Moment) bool {
 func (v *Views) moment(numbers map[string]uint64) *Moment {
 	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, more: map[string]any{}}
 	m.singles, m.layers = sync.OnceValue(m.listSingles), sync.OnceValue(m.list)
-	m.refs.Store(1)
+	m.refs.Acquire()
 	for _, d := range v.datasets() {
 		if numbers == nil {
 			d.pin(&v.Sets, m, nil)
@@ -158,11 +152,10 @@ func (m *Moment) hold(some bool, h interface{ Release() }) {
 func (v *Views) Take(at time.Time) View {
 	for {
 		m := v.now.Load()
-		if m.refs.Add(1) > 0 {
+		if m.refs.Acquire() {
 			return View{m, at}
 		}
 		// Another moment has taken its place since the Load.
-		m.refs.Add(-1)
 	}
 }
 
@@ -180,7 +173,7 @@ func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
 func (v View) Release() { v.Moment.release() }
 
 func (m *Moment) release() {
-	if m.refs.Add(-1) == 0 && m.refs.CompareAndSwap(0, dead) {
+	if m.refs.Release() {
 		for _, h := range m.held {
 			h.Release()
 		}

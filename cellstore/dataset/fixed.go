@@ -8,7 +8,7 @@ func Fixed[T any](value T, m Manifest) *Live[T] {
 	l := NewLive[T](new(Generations), m.Dataset, nil)
 	l.from = nil
 	h := &Handle[T]{value: value, gen: &Generation{Manifest: m, close: func() error { return nil }}, live: l}
-	h.refs.Store(1)
+	h.refs.Acquire()
 	l.replace(h, m.Generation, nil)
 	return l
 }

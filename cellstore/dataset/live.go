@@ -100,18 +100,40 @@ func NewLive[T any](from interface{ all() *Generations }, dataset string, bind f
 // Handle is one generation in service. Value and Manifest may be used until
 // Release.
 type Handle[T any] struct {
-	value T
-	gen   *Generation
-	live  *Live[T]
-	// refs counts the Live itself, while this is the current generation, and
-	// every Acquire. Whoever brings it to 0 may set it to dead, and then
-	// closes. Between the two an Acquire can still revive it.
-	refs     atomic.Int64
+	value    T
+	gen      *Generation
+	live     *Live[T]
+	refs     Refs          // of the Live itself, while this is the current generation, and every Acquire
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// dead is far enough below 0 that no number of failed Acquires reaches 0.
+// Refs counts the users of something that ends with the last of them. Whoever makes the thing is its
+// first user, by Acquire. Nothing waits or allocates.
+type Refs struct{ n atomic.Int64 }
+
+// dead is far enough below 0 that no number of users who come too late reaches 0.
 const dead = math.MinInt64 / 2
+
+// Acquire adds a user. It returns false if the last one has left.
+func (r *Refs) Acquire() bool {
+	ok := r.n.Add(1) > 0
+	if !ok {
+		r.n.Add(-1)
+	}
+	return ok
+}
+
+// Release takes a user away, and reports whether it was the last, who ends the thing. Between 0
+// and dead another Acquire can still revive it.
+func (r *Refs) Release() (last bool) {
+	n := r.n.Add(-1)
+	if n < 0 {
+		panic("dataset: Release without Acquire")
+	}
+	return n == 0 && r.n.CompareAndSwap(0, dead)
+}
+
+func (r *Refs) ended() bool { return r.n.Load() < 0 }
 
 // Acquire returns the generation in service. Every success needs exactly one
 // Release. It returns ErrNoGeneration, with the reason if there is one, when no
@@ -123,11 +145,10 @@ func (l *Live[T]) Acquire() (*Handle[T], error) {
 		if h == nil {
 			return nil, l.unavailable()
 		}
-		if h.refs.Add(1) > 0 {
+		if h.refs.Acquire() {
 			return h, nil
 		}
 		// It was replaced and closed since the Load: take the next one.
-		h.refs.Add(-1)
 	}
 }
 
@@ -168,13 +189,8 @@ func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
 // Release ends the use of the generation. The last release of a replaced
 // generation closes it in another goroutine, so that no request waits for that.
 func (h *Handle[T]) Release() {
-	switch n := h.refs.Add(-1); {
-	case n == 0:
-		if h.refs.CompareAndSwap(0, dead) {
-			go h.live.closeHandle(h)
-		}
-	case n < 0:
-		panic("dataset: Release without Acquire")
+	if h.refs.Release() {
+		go h.live.closeHandle(h)
 	}
 }
 
@@ -368,7 +384,7 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 	}
 	bound = true
 	h := &Handle[T]{value: v, gen: g, live: l}
-	h.refs.Store(1)
+	h.refs.Acquire()
 	return h, nil
 }
 

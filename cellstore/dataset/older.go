@@ -80,7 +80,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	for i := range o.open {
 		if e := &o.open[i]; e.handle.gen.Manifest.Generation == generation {
 			e.used = now
-			e.handle.refs.Add(1)
+			e.handle.refs.Acquire()
 			return e.handle, nil
 		}
 	}
@@ -113,7 +113,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 		return nil, err
 	}
 	l.open.Add(1)
-	h.refs.Add(1) // one for the list, one for the caller
+	h.refs.Acquire() // one for the list, one for the caller
 	o.open = append(o.open, olderGeneration[T]{h, now})
 	if o.timer == nil {
 		o.timer = time.AfterFunc(o.idle, o.sweep)
@@ -232,13 +232,9 @@ func (l *held[T]) acquire(generation uint64) *Handle[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range l.list {
-		if h.gen.Manifest.Generation != generation {
-			continue
-		}
-		if h.refs.Add(1) > 0 {
+		if h.gen.Manifest.Generation == generation && h.refs.Acquire() {
 			return h
 		}
-		h.refs.Add(-1)
 	}
 	return nil
 }
@@ -252,5 +248,5 @@ func (l *held[T]) keepListed(p *pointer) {
 
 // keep forgets all other generations, and those that are closed. The caller holds the lock.
 func (l *held[T]) keep(which func(*Handle[T]) bool) {
-	l.list = slices.DeleteFunc(l.list, func(h *Handle[T]) bool { return h.refs.Load() < 0 || !which(h) })
+	l.list = slices.DeleteFunc(l.list, func(h *Handle[T]) bool { return h.refs.ended() || !which(h) })
 }

@@ -18,6 +18,7 @@ type Collection struct {
 	// use that of now.
 	*stored
 	learned uint64 // the changes of learner that meta has
+	behind  error  // why the index lacks a step of its log, until both are opened again
 	step    step
 
 	store   *Store
@@ -29,7 +30,7 @@ type Collection struct {
 
 	requests   chan *request
 	committed  chan committed
-	unanswered []*request    // that the disk refused
+	unanswered []*request    // that wait until the table is opened again
 	failed     chan struct{} // has a value once the table is to be looked at
 	quit       chan struct{}
 	ended      chan struct{}
@@ -133,17 +134,17 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 		return &m.Meta
 	}
 	var err error
+	if s.end, err = s.log.End(ctx); err != nil {
+		return nil, err
+	}
 	s.index, err = c.store.kind.Open(ctx, &Opening{
-		Table: table, Clock: c.store.clock, Meta: meta,
+		Table: table, Clock: c.store.clock, Meta: meta, End: s.end,
 		Learn: func(object []byte) { s.learner.Count(object, 1) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if s.end, err = s.log.End(ctx); err == nil {
-		err = s.catchUp(ctx, c.store.kind.Whole)
-	}
-	if err != nil {
+	if err = s.catchUp(ctx, c.store.kind.Whole); err != nil {
 		return nil, errors.Join(err, s.index.Close())
 	}
 	return s, nil
@@ -177,7 +178,11 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 			if at = e.Seq; e.Was != 0 {
 				continue // nothing has changed
 			}
-			if err := s.redo(e.change()); err != nil {
+			c, err := e.change()
+			if err == nil {
+				err = s.redo(c)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -214,10 +219,7 @@ func (c *Collection) close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.ended
 	c.pruning.Wait()
-	if now := c.now.Load(); now.index != nil {
-		return now.index.Close()
-	}
-	return nil
+	return c.now.Load().close()
 }
 
 // Write makes writes in the order given, each by itself. It fills in the outcome of each;
@@ -225,10 +227,10 @@ func (c *Collection) close() error {
 // seen by every question that begins. An error of the context means that nothing is written. An
 // error that matches ErrClosed means that the outcomes are not known.
 //
-// Outcomes match ErrPoint, feature.ErrProperties or feature.ErrType if the point cannot be kept,
+// Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be kept,
 // ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition does
-// not hold, and ErrRefused if the disk does not take the write; others are the store's. A write
-// with an error has changed nothing, unless the error matches cellstore.ErrUnknownOutcome.
+// not hold, ErrRefused if the disk does not take the write, and ErrTaken if another program has
+// written; others are the store's. A write with an error has changed nothing, unless the error matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {

@@ -41,6 +41,10 @@ func (c *Collection) commit(batch []*request) (err error) {
 	for _, r := range batch {
 		if r.alone != nil {
 			err = cmp.Or(k.finish(), err)
+			if c.behind != nil {
+				r.outcomes[0].Err = refuse(c.behind)
+				continue
+			}
 			if r.outcomes[0].Err = r.alone(k); r.outcomes[0].Err == nil {
 				k.outcomes = append(k.outcomes, &r.outcomes[0])
 				err = cmp.Or(k.finish(), err)
@@ -49,6 +53,12 @@ func (c *Collection) commit(batch []*request) (err error) {
 			continue
 		}
 		for i := range r.writes {
+			if c.behind != nil { // it does not tell what the writes find
+				if r.ready[i].err == nil {
+					r.outcomes[i].Err = refuse(c.behind)
+				}
+				continue
+			}
 			c.turn.Step()
 			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
 			if k.outcomes = append(k.outcomes, &r.outcomes[i]); len(k.outcomes) >= maxCommit || k.bytes >= maxCommitBytes {
@@ -57,7 +67,7 @@ func (c *Collection) commit(batch []*request) (err error) {
 		}
 	}
 	err = cmp.Or(k.finish(), err)
-	c.committed <- committed{slices.Clone(batch), c.end.Seq}
+	c.committed <- committed{slices.Clone(batch), c.end.Seq, c.behind != nil}
 	return err
 }
 
@@ -89,11 +99,14 @@ func (k *step) apply() error {
 		k.next = &m
 		k.rows = append(k.rows, m.mutation())
 	}
-	described := len(k.rows)
+	for i := range k.changes {
+		k.rows = k.changes[i].expiry(k.rows)
+	}
+	own := len(k.rows)
 	var told error // of a step that is there all the same
 	end := End{k.seq, k.floor, c.end.Step + 1}
 	write := func(rows []cellstore.Mutation) error {
-		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:described], rows...)}
+		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
 		err := c.log.Append(context.Background(), &s)
 		if err != nil && !errors.Is(err, ErrTaken) {
 			// It may only be missing on the disk. The index must then know the changes, although
@@ -129,17 +142,19 @@ func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation
 	if index, is := c.index.(Tabled); is {
 		return index.Together(changes, write)
 	}
+	// The index may be on a disk of its own: what it has, the log must not lose.
 	if err := write(nil); err != nil {
 		return err
 	}
+	if err := c.log.Sync(context.Background()); err != nil {
+		c.behind = err
+		return unknown(err)
+	}
 	if err := c.index.Apply(changes); err != nil {
-		return unknown(fmt.Errorf("%w: %w", errBehind, err))
+		c.behind = fmt.Errorf("the index does not take what its log has, and is opened again: %w", err)
 	}
 	return nil
 }
-
-// errBehind is matched if an index lacks a step that its log has.
-var errBehind = errors.New("the index does not follow its log")
 
 // learn counts the values of the changes, or takes that back.
 func (k *step) learn(by int64) {
@@ -234,7 +249,7 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 			continue
 		}
 		switch err := c.commit(batch); {
-		case err != nil && (c.refusing() != nil || errors.Is(err, ErrTaken) || errors.Is(err, errBehind)):
+		case c.behind != nil, err != nil && (c.refusing() != nil || errors.Is(err, ErrTaken)):
 			return true
 		case err == nil && full:
 			expiry.Reset(0) // more have expired
@@ -247,11 +262,12 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 type committed struct {
 	requests []*request
 	seq      uint64 // of the last event
+	behind   bool   // the log alone has the last step
 }
 
 // acknowledge brings commits to the disk, as many at once as there are, and answers their
-// requests. Meanwhile write makes others. Requests that the disk refuses are answered
-// once the collection shows what is on it.
+// requests. Meanwhile write makes others. Requests that the disk refuses, or that the index has not
+// followed, are answered once the collection shows what is in the log.
 func (c *Collection) acknowledge() {
 	var batch []committed
 	for first := range c.committed {
@@ -270,8 +286,8 @@ func (c *Collection) acknowledge() {
 		if err != nil {
 			err = unknown(err) // they have been applied, whatever the store says of this row
 		}
-		if seq := batch[len(batch)-1].seq; err == nil && seq != c.seq.Load() {
-			c.seq.Store(seq)
+		if last := batch[len(batch)-1]; err == nil && !last.behind && last.seq != c.seq.Load() {
+			c.seq.Store(last.seq)
 			c.announce()
 		}
 		broken := err != nil && c.refusing() != nil
@@ -280,7 +296,7 @@ func (c *Collection) acknowledge() {
 				if err != nil {
 					r.fail(err)
 				}
-				if broken {
+				if broken || b.behind {
 					close(r.judged)
 					c.unanswered = append(c.unanswered, r)
 				} else {

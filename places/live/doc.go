@@ -13,8 +13,8 @@
 //
 // # Rows
 //
-// A TableLog has these rows in the table of the collection, beside those of a Tabled index. Numbers
-// are big-endian.
+// The table of a collection has these rows beside those of a Tabled index: m and mn are the collection's,
+// x is of each step, and e and ms are a TableLog's. Numbers are big-endian.
 //
 //	family   row                              value
 //	event    e │ sequence (8)                 a change, see Event

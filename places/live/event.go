@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/quadkey"
 )
 
 // Event is a Change as the log keeps it: a move of a feature, or a change of the areas around it.
@@ -45,18 +47,30 @@ func (e *Event) parse(row *cellstore.Row) bool {
 		return false
 	}
 	e.Seq = binary.BigEndian.Uint64(row.Key[1:])
-	return true
+	if e.Is == nil {
+		return true
+	}
+	if e.To == nil || e.Version <= 0 || quadkey.CheckCoordinate(e.To[0], e.To[1]) != nil || !bytes.HasPrefix(e.Is.Properties, []byte("{")) {
+		return false
+	}
+	object, err := feature.AppendProperties(nil, e.Is.Properties)
+	e.Is.Properties = object
+	return err == nil
 }
 
-// change returns the change that an event of a whole log is. The feature before is not in it.
-func (e *Event) change() Change {
+// change returns the change that an event of a whole log is. The feature before is not in it. The
+// error says that the log is not whole.
+func (e *Event) change() (Change, error) {
 	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By}
-	if e.Is != nil {
+	switch {
+	case e.Is != nil:
 		c.is = e.Is.Properties
 		c.Is = &feature.Feature{ID: e.ID, Version: e.Version, Expires: ExpiryTime(e.Is.Expires), Properties: objectOf(c.is)}
 		c.Is.Lon, c.Is.Lat = e.To[0], e.To[1]
+	case e.To != nil:
+		return c, fmt.Errorf("live: %w: change %d of the log lacks the properties of %.60q: restore the log from a backup", cellstore.ErrCorrupt, e.Seq, e.ID)
 	}
-	return c
+	return c, nil
 }
 
 // announce wakes those who follow events.

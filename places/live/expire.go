@@ -8,6 +8,34 @@ import (
 	"quadrille/cellstore"
 )
 
+// endKey is the row key of when a feature expires.
+func endKey(expires int64, id string) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
+}
+
+// ExpiryRow says when a feature expires.
+func ExpiryRow(expires int64, id string) cellstore.Mutation {
+	return cellstore.Mutation{Row: endKey(expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}}
+}
+
+// expiry appends the rows that tell when the feature expires, if the change changes that.
+func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
+	was, is := int64(0), int64(0)
+	if c.Was != nil {
+		was = Expiry(c.Was.Expires)
+	}
+	if c.Is != nil {
+		is = Expiry(c.Is.Expires)
+	}
+	if was != is && was != 0 {
+		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
+	}
+	if was != is && is != 0 {
+		rows = append(rows, ExpiryRow(is, c.ID))
+	}
+	return rows
+}
+
 // Expirer finds the features of a collection that have expired. It belongs to one goroutine.
 type Expirer struct {
 	clock  *cellstore.Clock

@@ -13,8 +13,8 @@ import (
 type Index interface {
 	feature.Layer
 	State
-	// Apply makes changes in their order. Questions see all of them or none. After an error the
-	// index is opened again.
+	// Apply makes changes in their order, which the log has on the disk. Questions see all of them or
+	// none. After an error the index is closed and opened again.
 	Apply(changes []Change) error
 	// At returns the Seq of the last change that the index has.
 	At() uint64
@@ -65,6 +65,7 @@ type Opening struct {
 	Table cellstore.Table
 	Clock *cellstore.Clock
 	Meta  func() *Meta // as it is now
+	End   End          // of the log, all of which a Tabled index has
 	// Learn is called with the properties of each feature that the index has, as an object.
 	Learn func(object []byte)
 }

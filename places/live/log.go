@@ -36,7 +36,7 @@ type End struct {
 type Step struct {
 	End
 	Changes []Change
-	// Rows are what else the step writes, in the table of the log. Append may append to them.
+	// Rows are what else the step writes, in the table of the collection. Append may append to them.
 	Rows []cellstore.Mutation
 }
 
@@ -77,8 +77,7 @@ func metaRow(key, value []byte) cellstore.Mutation {
 	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, value)}}
 }
 
-// TableLog is a Log in a table that writes several rows at once. With every change it also
-// writes when the feature expires.
+// TableLog is a Log in a table that writes several rows at once.
 type TableLog struct {
 	table cellstore.Table
 	whole bool
@@ -100,7 +99,10 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 		return err
 	}
 	for i := range s.Changes {
-		s.Rows = l.change(s.Rows, &s.Changes[i])
+		if c := &s.Changes[i]; c.Seq != 0 {
+			value, _ := json.Marshal(l.eventOf(c)) // made of texts and numbers
+			s.Rows = append(s.Rows, cellstore.Mutation{Row: eventKey(c.Seq), Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, c.date, value)}})
+		}
 	}
 	s.Rows = append(s.Rows, metaRow(endRow, s.End.append(make([]byte, 0, endValue))))
 	for i := range s.Rows {
@@ -136,28 +138,6 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrTaken, step)
 	}
 	return nil
-}
-
-// change appends the rows of a change: its event, and when the feature expires.
-func (l *TableLog) change(rows []cellstore.Mutation, c *Change) []cellstore.Mutation {
-	was, is := int64(0), int64(0)
-	if c.Was != nil {
-		was = Expiry(c.Was.Expires)
-	}
-	if c.Is != nil {
-		is = Expiry(c.Is.Expires)
-	}
-	if was != is && was != 0 {
-		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
-	}
-	if was != is && is != 0 {
-		rows = append(rows, ExpiryRow(is, c.ID))
-	}
-	if c.Seq != 0 {
-		value, _ := json.Marshal(l.eventOf(c)) // made of texts and numbers
-		rows = append(rows, cellstore.Mutation{Row: eventKey(c.Seq), Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, c.date, value)}})
-	}
-	return rows
 }
 
 // eventOf returns the event that a change is, until the next one.
@@ -227,16 +207,6 @@ func (l *TableLog) Read(ctx context.Context, after, last uint64, most int) (list
 
 // eventKey is the row key of an event.
 func eventKey(seq uint64) []byte { return binary.BigEndian.AppendUint64([]byte{rowEvent}, seq) }
-
-// endKey is the row key of when a feature expires.
-func endKey(expires int64, id string) []byte {
-	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
-}
-
-// ExpiryRow says when a feature expires.
-func ExpiryRow(expires int64, id string) cellstore.Mutation {
-	return cellstore.Mutation{Row: endKey(expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}}
-}
 
 func wrap(err error) error {
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -101,6 +102,17 @@ type current struct {
 	// another state.
 	leaving  atomic.Bool
 	replaced chan struct{}
+	ending   sync.Once
+}
+
+// close closes the index, the first time.
+func (n *current) close() (err error) {
+	n.ending.Do(func() {
+		if n.index != nil {
+			err = n.index.Close()
+		}
+	})
+	return err
 }
 
 // show makes a state the current one, or that there is none.
@@ -141,7 +153,7 @@ func (c *Collection) read(ctx context.Context, fn func(now *current) error) erro
 
 // take makes the stored state the state of the collection.
 func (c *Collection) take(s *stored) {
-	c.stored, c.learned = s, s.learner.Changes()
+	c.stored, c.learned, c.behind = s, s.learner.Changes(), nil
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
 		s.meta.Schema = found
 		c.learned-- // the next step writes it
@@ -167,13 +179,16 @@ func (c *Collection) refused(err error) error {
 	case err == nil:
 		return nil
 	case c.refusing() != nil:
-		return fmt.Errorf("live: %w: %w", ErrRefused, err)
+		return refuse(err)
 	case errors.Is(err, cellstore.ErrTableNotFound):
 		// It is being dropped. Should that be refused, writes are taken again.
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return wrap(err)
 }
+
+// refuse says that nothing is written, and why.
+func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrRefused, err) }
 
 // disturbed has the table looked at.
 func (c *Collection) disturbed() {
@@ -194,7 +209,7 @@ const (
 // and then until the table takes writes. It returns false when the collection is closed.
 func (c *Collection) mend() bool {
 	defer c.answer()
-	c.report(c.refusing())
+	c.report(cmp.Or(c.refusing(), c.behind))
 	for {
 		err := c.reopen()
 		select {
@@ -221,7 +236,7 @@ func (c *Collection) mend() bool {
 	}
 }
 
-// answer answers requests that the disk refused.
+// answer answers requests that waited.
 func (c *Collection) answer() {
 	for _, r := range c.unanswered {
 		close(r.done)
@@ -240,7 +255,7 @@ func (c *Collection) report(err error) {
 		return
 	}
 	if !errors.Is(err, ErrDamaged) {
-		t.Err = fmt.Errorf("live: %w: %w", ErrRefused, err)
+		t.Err = refuse(err)
 	}
 	old := c.trouble.Swap(&t)
 	for _, kind := range [...]error{ErrDamaged, cellstore.ErrNoSpace} {
@@ -277,9 +292,7 @@ func (c *Collection) reopen() error {
 		was.leaving.Store(false)
 		return refused
 	}
-	if was.index != nil {
-		_ = was.index.Close() // the store has closed its table
-	}
+	_ = was.close() // the store has closed its table
 	if err != nil {
 		told := &DamagedError{c.Meta().Name, c.Meta().Private, err}
 		c.show(nil, told)
@@ -307,6 +320,7 @@ func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
 	if err != nil {
 		return err
 	}
+	_ = c.now.Load().close() // before it is opened a second time
 	s, err := c.load(ctx, table, m)
 	if err != nil {
 		return err

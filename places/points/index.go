@@ -81,10 +81,9 @@ func openIndex(ctx context.Context, o *live.Opening) (live.Index, error) {
 		p.add(&counted{r.position, known.add(r.properties)})
 		o.Learn(r.properties)
 	}
-	end, err := live.NewTableLog(o.Table, false).End(ctx)
-	x := &Index{summary: known, at: end.Seq}
+	x := &Index{summary: known, at: o.End.Seq}
 	x.serve(o.Table, p.tree, o.Clock, func() (*live.Meta, *summary) { return o.Meta(), known })
-	return x, err
+	return x, nil
 }
 
 // serve answers questions from a table that holds the points of a tree.

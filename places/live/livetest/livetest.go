@@ -164,6 +164,9 @@ func (r *rig) write(writes ...live.Write) error {
 // is returns what is there: by lists, and by ids.
 func (r *rig) is() map[string]place {
 	r.Helper()
+	if r.c == nil {
+		r.Fatalf("it cannot be opened: %v", r.all.Troubles())
+	}
 	found := map[string]place{}
 	for f := range must.All(r, r.c.Features(r.Context(), &feature.Query{})) {
 		p := place{f.Lat, f.Lon, string(f.Properties.AppendMembers([]byte{'{'})) + "}"}
@@ -260,15 +263,30 @@ func (r *rig) fails(at int) (failed bool) {
 	return failed
 }
 
-// indexFails has an index fail after its log has a step. By itself it gets that of the log.
+// indexFails has an index fail after its log has a step. The write is made, since the log is the truth,
+// and by itself the index gets it.
 func indexFails(r *rig) {
 	if _, is := r.c.Index().(live.Tabled); is {
 		r.Skip("it is written together with its log")
 	}
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
 	r.cut.index = true
-	if err := r.write(live.Write{ID: "a", Lat: 2}); !errors.Is(err, cellstore.ErrUnknownOutcome) {
-		r.Fatal(err)
+	writes := make([]live.Write, 4097) // one more than a step has
+	for i := range writes {
+		writes[i] = live.Write{ID: "a", Lat: 2}
+	}
+	outcomes := make([]live.Outcome, len(writes))
+	must.Do(r, r.c.Write(r.Context(), writes, outcomes))
+	for i, o := range outcomes {
+		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrRefused) || errors.Is(o.Err, cellstore.ErrUnknownOutcome) {
+			r.Fatalf("write %d: %v", i, o.Err)
+		}
+	}
+	if r.c.Index() != nil {
+		r.Errorf("the write was answered before the index has it: %v", r.is())
+	}
+	if err := r.write(live.Write{ID: "b"}); !errors.Is(err, live.ErrRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
+		r.Error(err)
 	}
 	r.cut.mend()
 	of := map[string]place{"a": {2, 0, "{}"}}
@@ -343,9 +361,12 @@ func tornEvent(r *rig) {
 	for row := range must.All(r, table.Scan(r.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{"event"}}})) {
 		r.spoil(row.Key, "event", row.Cells[0].Timestamp)
 	}
-	if r.reopen(); r.kind.Whole {
+	if r.reopen(); r.c == nil {
 		r.damaged("tileserver live verify")
 		return
+	}
+	if at := r.c.Index().At(); at != last {
+		r.Errorf("the index has change %d, and the log ends with %d", at, last)
 	}
 	if err := r.c.CheckEvents(r.Context(), last-1); !errors.Is(err, cellstore.ErrCorrupt) {
 		r.Fatal(err)

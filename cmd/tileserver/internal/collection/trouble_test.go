@@ -15,6 +15,9 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/internal/must"
+	"quadrille/places/live"
+	"quadrille/places/points"
 )
 
 // newFullDisk is the machine's disk, which takes no writes while full is set.
@@ -72,6 +75,29 @@ func TestFullDisk(t *testing.T) {
 	}
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 204, "")
 	s.want(s.send(rootKey, "GET", "/points/shops", ""), 404, "collection-not-found")
+}
+
+// A write that another program forestalls is 503, has written nothing, and is taken when it is sent again.
+func TestTwoWriters(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", `{}`)
+	point := pointFeature("a", 8, 47, "{}")
+	s.want(s.send(rootKey, "PUT", "/points/shops/a", point), 201, "")
+	other := points.Live.OpenLog(must.Get(s.store.Table(t.Context(), points.Live.Table("shops"))).In(t))
+	end := must.Get(other.End(t.Context())).In(t)
+	end.Step++
+	must.Do(t, other.Append(t.Context(), &live.Step{End: end}))
+	w := s.send(rootKey, "DELETE", "/points/shops/a", "")
+	s.want(w, 503, "dataset-unavailable")
+	if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "Nothing was written, as another program") {
+		t.Errorf("%v %s", w.Header(), w.Body)
+	}
+	for n := 0; s.send(rootKey, "DELETE", "/points/shops/a", "").Code != 204; n++ {
+		if n > 2000 {
+			t.Fatal("no writes are taken")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // A damaged collection is 503 to everybody, and the others are served, whether it is found

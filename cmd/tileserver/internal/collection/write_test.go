@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/tileserver/internal/layers"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -36,6 +37,7 @@ const (
 // service is the room of collections over a live store.
 type service struct {
 	t       testing.TB
+	store   cellstore.Store
 	live    *live.Store
 	room    *Room
 	handler http.Handler
@@ -93,7 +95,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	cfg.Views = ask.NewViews(sets)
 	k := web.New(&cfg)
 	room.MayRead = k.ReadsCollection
-	s := &service{t: t, live: live, room: New(k, room)}
+	s := &service{t: t, store: store, live: live, room: New(k, room)}
 	lists := layers.New(k, layers.Config{
 		Lists: []listing.Set{List}, MayRead: room.MayRead,
 	})
