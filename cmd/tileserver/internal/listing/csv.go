@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -16,9 +17,9 @@ import (
 // schema, so that the first feature can be written before the last one is read.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
-// Lists and objects are JSON. A text that a spreadsheet would take for a formula has an apostrophe
-// before it: points that anybody may write must not run on the computer of whoever opens the
-// table.
+// Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
+// it, at the start of a text and within: points that anybody may write must not run on the computer
+// of whoever opens the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
@@ -105,7 +106,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		case feature.Text:
 			dst = closeText(dst, from)
 		case feature.Any:
-			dst = quoted(dst, from)
+			dst = quoted(guarded(dst, from), from)
 		}
 	}
 	if dst = append(dst, ','); !t.position {
@@ -142,28 +143,52 @@ func appendTextCell(dst []byte, text string) []byte { return closeText(append(ds
 
 // closeText makes a cell of the text from an index on.
 func closeText(dst []byte, from int) []byte {
-	if isFormula(dst[from:]) {
-		dst = append(dst, 0)
-		copy(dst[from+1:], dst[from:])
-		dst[from] = '\''
-	}
-	if len(dst) == from {
+	if dst = guarded(dst, from); len(dst) == from {
 		return append(dst, `""`...)
 	}
 	return quoted(dst, from)
 }
 
-// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
-// numbers are none, although they begin with a sign.
-func isFormula(text []byte) bool {
-	if len(text) == 0 {
-		return false
+// Where a cell may begin. Not every program separates cells by commas, and one that takes another
+// character does not see the quotation marks of a cell in the middle of its own.
+const separators = ";|\t\r\n"
+
+// guarded sets an apostrophe before everything in the text from an index on that a spreadsheet may
+// take for a formula, whatever it takes for a separator.
+func guarded(dst []byte, from int) []byte {
+	text := dst[from:]
+	var safe []byte
+	done := 0
+	for at := 0; ; {
+		end := bytes.IndexAny(text[at:], separators)
+		// A tab or the end of a line at the start is left out by some.
+		if isFormula(text[at:]) || at == 0 && end == 0 && text[0] != ';' && text[0] != '|' {
+			safe = append(append(safe, text[done:at]...), '\'')
+			done = at
+		}
+		if end < 0 {
+			break
+		}
+		at += end + 1
 	}
-	switch text[0] {
-	case '=', '@', '\t', '\r', '\n':
+	if safe == nil {
+		return dst
+	}
+	safe = append(safe, text[done:]...)
+	return append(dst[:from], safe...)
+}
+
+// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
+// numbers are none, although they begin with a sign. Signs of full width count where they are
+// usual. Marks and blanks before a sign may be lost.
+func isFormula(text []byte) bool {
+	text = bytes.TrimLeft(text, `" `)
+	sign, n := utf8.DecodeRune(text)
+	switch sign {
+	case '=', '@', '\uff1d', '\uff20':
 		return true
-	case '+', '-':
-		return len(bytes.Trim(text[1:], "0123456789 ./()-")) > 0
+	case '+', '-', '\uff0b', '\uff0d':
+		return len(bytes.TrimLeft(text[n:], "0123456789 ./()-")) > 0
 	}
 	return false
 }
