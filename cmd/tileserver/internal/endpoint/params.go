@@ -131,9 +131,9 @@ func (p *Params) Sees(take func() ask.View) { p.take = take }
 
 // View is what the question sees, from the first call on until the handler has returned: whoever asks
 // no data set holds none. It belongs to the goroutine of the handler; Line hands it on. Streams of
-// events, which last, have none.
+// events, which last, have none, and neither have parameters that no request gave, such as a hook's.
 func (p *Params) View() ask.View {
-	if p.view.Moment == nil {
+	if p.view.Moment == nil && p.take != nil {
 		p.view = p.take()
 	}
 	return p.view
