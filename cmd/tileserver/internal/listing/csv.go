@@ -12,9 +12,10 @@ import (
 	"quadrille/feature"
 )
 
-// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature, all with the
-// same columns in every page. They are what a list knows of a feature and the properties of the
-// schema, so that the first feature can be written before the last one is read.
+// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature. The columns are
+// what a list knows of a feature and the properties of the schema, so that the first feature can be
+// written before the last one is read. Features of which the schema may not have all properties,
+// List.More, have the others as an object in the column more.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
 // Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
@@ -32,12 +33,13 @@ func init() {
 type table struct {
 	columns  *feature.Columns // of the properties
 	position bool             // there are columns of a position
+	more     bool             // there is a column of the properties that have none
 	shape    []byte           // memory for a geometry as GeoJSON
 }
 
 // beginTable writes the names of the columns.
 func beginTable(dst []byte, l *List) []byte {
-	t := &table{position: !l.Writer.SkipGeometry}
+	t := &table{position: !l.Writer.SkipGeometry, more: l.More && l.Writer.Fields == nil}
 	l.memory = t
 	before, behind := []string{"id"}, []string{}
 	if l.Several {
@@ -58,6 +60,9 @@ func beginTable(dst []byte, l *List) []byte {
 	}
 	if l.Writer.Versions {
 		behind = append(behind, "version", "expires")
+	}
+	if t.more {
+		behind = append(behind, "more")
 	}
 	own := slices.Concat(before, behind)
 	var properties, names []string
@@ -89,12 +94,14 @@ func beginTable(dst []byte, l *List) []byte {
 
 // ownColumns are the names of all columns that are no properties. A property that somebody else
 // has called so has feature.PropertyPrefix before it, as in filters, in every table.
-var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires"}
+var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires", "more"}
 
 // appendRow writes a feature.
 func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, err error) {
 	t := l.memory.(*table)
-	dst = appendTextCell(dst, f.ID)
+	if f.ID != "" {
+		dst = appendTextCell(dst, f.ID)
+	}
 	if l.Several {
 		dst = appendTextCell(append(dst, ','), of)
 	}
@@ -135,6 +142,12 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		if !f.Expires.IsZero() {
 			dst = f.Expires.UTC().AppendFormat(dst, time.RFC3339Nano)
 		}
+	}
+	if t.more {
+		dst = append(dst, ',')
+		from := len(dst)
+		dst = t.columns.AppendRest(dst, f.Properties)
+		dst = quoted(guarded(dst, from), from)
 	}
 	return append(dst, "\r\n"...), nil
 }
