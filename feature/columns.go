@@ -1,6 +1,10 @@
 package feature
 
-import "bytes"
+import (
+	"bytes"
+
+	"quadrille/internal/jsontext"
+)
 
 // Columns finds the values of some properties of one feature after the other, each in one pass.
 // One goroutine uses it.
@@ -33,6 +37,24 @@ func (c *Columns) Of(p Properties) []Value {
 		}
 	}
 	return c.values
+}
+
+// AppendRest appends the properties that have none of the names as a JSON object, and nothing if
+// there are none.
+func (c *Columns) AppendRest(dst []byte, p Properties) []byte {
+	from := len(dst)
+	for name, value := range p.All() {
+		if _, ok := c.at[name]; ok || value.kind == Null {
+			continue
+		}
+		dst = append(jsontext.AppendString(append(dst, ','), name), ':')
+		dst = value.AppendJSON(dst)
+	}
+	if len(dst) > from {
+		dst[from] = '{'
+		dst = append(dst, '}')
+	}
+	return dst
 }
 
 // AppendText appends the text of a Text, nothing for null, and the JSON of any other value.

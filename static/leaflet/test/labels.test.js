@@ -57,6 +57,16 @@ test('the important place wins, and the neighbour steps aside', () => {
   assert.deepEqual([second.place.id, second.side], ['town', 'left'])
 })
 
+test('a name that is pointed at stays, whatever else there is room for now', () => {
+  const town = { id: 'town', name: 'Smallville', x: 100, y: 100, population: 9_000 }
+  const country = { id: 'land', name: 'Land', x: 100, y: 100, rank: 1, across: 200, down: 20, type: types[0] }
+  const near = { id: 'near', name: 'Nearer', x: 103, y: 100, population: 90_000 }
+  const shown = first => arrange([town, near], [country], measure, { zoom: 7, first }).map(({ id }) => id)
+  assert.ok(!shown().includes('town'), 'it has no room otherwise')
+  assert.ok(shown('town').includes('town'))
+  assert.deepEqual(shown('elsewhere'), shown())
+})
+
 test('a country\'s name goes first, steps aside for a city, and leaves towns out', () => {
   const country = { id: 'c', name: 'Country', x: 200, y: 100, across: 300, down: 80, rank: 3, type: types[0] }
   const city = { id: 'city', name: 'City', x: 200, y: 100, population: 400_000 }

@@ -259,6 +259,30 @@ func TestMapPage(t *testing.T) {
 		}
 		w.key("\r")
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
+
+		// A name that an open card covers keeps the aim, although names that were arranged about the card come after the key.
+		w.key("\x1b")
+		w.waitFor(namesShown + `.length > 6`)
+		evaluate[chromedp.Void](w, `{
+			const post = Worker.prototype.postMessage
+			Worker.prototype.postMessage = function (...args) {
+				if (args[0].method === 'arrange' && !document.querySelector('#card').hidden) window.late = () => post.apply(this, args)
+				else post.apply(this, args)
+			}
+		}`)
+		w.key("\r")
+		w.waitFor(`window.late && ` + listedPlaces)
+		w.settled()
+		evaluate[chromedp.Void](w, `{
+			const press = key => document.querySelector('#map').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+			const covered = document.querySelector('#card').getBoundingClientRect().right
+			press('Escape')
+			do press('n'); while (document.querySelector('.aimed:not([hidden])').getBoundingClientRect().left > covered)
+			window.late()
+			window.before = `+lastNames+`
+		}`)
+		w.waitFor(lastNames + ` !== window.before && document.querySelectorAll('.names canvas').length === 1`)
+		w.waitFor(ringed + ` && ` + namesShown + `.length > 6`)
 	})
 }
 

@@ -134,7 +134,7 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 		p.body = p.list.Begin(p.body)
 		next, err := fill(ctx, &p)
 		if next != "" && !q.form.Object {
-			q.room.LinkNext(q.context, next)
+			q.room.LinkNext(q.context, next, q.form.Name)
 		}
 		if p.body = p.list.End(p.body, next); err == nil && more != nil {
 			p.body, err = more(ctx, p.body)
@@ -144,9 +144,11 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 }
 
 func (q *question) newList(head string) listing.List {
-	l := listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head, Schema: q.layer().About.Schema, Several: len(q.asked) > 1}
-	for i := range q.asked[1:] {
-		l.Schema = l.Schema.With(q.asked[i+1].About.Schema)
+	l := listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head, Several: len(q.asked) > 1}
+	for i := range q.asked {
+		of := q.asked[i].Layer
+		l.Schema = l.Schema.With(of.About.Schema)
+		l.More = l.More || listing.Incomplete(of.About.Schema, of.Written)
 	}
 	return l
 }

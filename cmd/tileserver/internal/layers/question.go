@@ -170,6 +170,14 @@ func (q *question) read(p *endpoint.Params) error {
 	if q.Open {
 		return q.readOpen(p)
 	}
+	if w := &q.writer; w.SkipGeometry {
+		if w.Fields == nil {
+			for _, f := range q.layer().About.Schema {
+				w.Fields = append(w.Fields, f.Name)
+			}
+		}
+		w.Fields = slices.DeleteFunc(w.Fields, func(name string) bool { return name == "lat" || name == "lon" }) // positions are properties here
+	}
 	q.layer().filter = q.filtered
 	return nil
 }

@@ -6,19 +6,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 )
 
-// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature, all with the
-// same columns in every page. They are what a list knows of a feature and the properties of the
-// schema, so that the first feature can be written before the last one is read.
+// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature. The columns are
+// what a list knows of a feature and the properties of the schema, so that the first feature can be
+// written before the last one is read. Features of which the schema may not have all properties,
+// List.More, have the others as an object in the column more.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
-// Lists and objects are JSON. A text that a spreadsheet would take for a formula has an apostrophe
-// before it: points that anybody may write must not run on the computer of whoever opens the
-// table.
+// Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
+// it, at the start of a text and within: points that anybody may write must not run on the computer
+// of whoever opens the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
@@ -31,12 +33,13 @@ func init() {
 type table struct {
 	columns  *feature.Columns // of the properties
 	position bool             // there are columns of a position
+	more     bool             // there is a column of the properties that have none
 	shape    []byte           // memory for a geometry as GeoJSON
 }
 
 // beginTable writes the names of the columns.
 func beginTable(dst []byte, l *List) []byte {
-	t := &table{position: !l.Writer.SkipGeometry}
+	t := &table{position: !l.Writer.SkipGeometry, more: l.More && l.Writer.Fields == nil}
 	l.memory = t
 	before, behind := []string{"id"}, []string{}
 	if l.Several {
@@ -57,6 +60,9 @@ func beginTable(dst []byte, l *List) []byte {
 	}
 	if l.Writer.Versions {
 		behind = append(behind, "version", "expires")
+	}
+	if t.more {
+		behind = append(behind, "more")
 	}
 	own := slices.Concat(before, behind)
 	var properties, names []string
@@ -88,12 +94,14 @@ func beginTable(dst []byte, l *List) []byte {
 
 // ownColumns are the names of all columns that are no properties. A property that somebody else
 // has called so has feature.PropertyPrefix before it, as in filters, in every table.
-var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires"}
+var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires", "more"}
 
 // appendRow writes a feature.
 func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, err error) {
 	t := l.memory.(*table)
-	dst = appendTextCell(dst, f.ID)
+	if f.ID != "" {
+		dst = appendTextCell(dst, f.ID)
+	}
 	if l.Several {
 		dst = appendTextCell(append(dst, ','), of)
 	}
@@ -105,7 +113,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		case feature.Text:
 			dst = closeText(dst, from)
 		case feature.Any:
-			dst = quoted(dst, from)
+			dst = quoted(guarded(dst, from), from)
 		}
 	}
 	if dst = append(dst, ','); !t.position {
@@ -135,6 +143,12 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 			dst = f.Expires.UTC().AppendFormat(dst, time.RFC3339Nano)
 		}
 	}
+	if t.more {
+		dst = append(dst, ',')
+		from := len(dst)
+		dst = t.columns.AppendRest(dst, f.Properties)
+		dst = quoted(guarded(dst, from), from)
+	}
 	return append(dst, "\r\n"...), nil
 }
 
@@ -142,28 +156,52 @@ func appendTextCell(dst []byte, text string) []byte { return closeText(append(ds
 
 // closeText makes a cell of the text from an index on.
 func closeText(dst []byte, from int) []byte {
-	if isFormula(dst[from:]) {
-		dst = append(dst, 0)
-		copy(dst[from+1:], dst[from:])
-		dst[from] = '\''
-	}
-	if len(dst) == from {
+	if dst = guarded(dst, from); len(dst) == from {
 		return append(dst, `""`...)
 	}
 	return quoted(dst, from)
 }
 
-// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
-// numbers are none, although they begin with a sign.
-func isFormula(text []byte) bool {
-	if len(text) == 0 {
-		return false
+// Where a cell may begin. Not every program separates cells by commas, and one that takes another
+// character does not see the quotation marks of a cell in the middle of its own.
+const separators = ";|\t\r\n"
+
+// guarded sets an apostrophe before everything in the text from an index on that a spreadsheet may
+// take for a formula, whatever it takes for a separator.
+func guarded(dst []byte, from int) []byte {
+	text := dst[from:]
+	var safe []byte
+	done := 0
+	for at := 0; ; {
+		end := bytes.IndexAny(text[at:], separators)
+		// A tab or the end of a line at the start is left out by some.
+		if isFormula(text[at:]) || at == 0 && end == 0 && text[0] != ';' && text[0] != '|' {
+			safe = append(append(safe, text[done:at]...), '\'')
+			done = at
+		}
+		if end < 0 {
+			break
+		}
+		at += end + 1
 	}
-	switch text[0] {
-	case '=', '@', '\t', '\r', '\n':
+	if safe == nil {
+		return dst
+	}
+	safe = append(safe, text[done:]...)
+	return append(dst[:from], safe...)
+}
+
+// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
+// numbers are none, although they begin with a sign. Signs of full width count where they are
+// usual. Marks and blanks before a sign may be lost.
+func isFormula(text []byte) bool {
+	text = bytes.TrimLeft(text, `" `)
+	sign, n := utf8.DecodeRune(text)
+	switch sign {
+	case '=', '@', '\uff1d', '\uff20':
 		return true
-	case '+', '-':
-		return len(bytes.Trim(text[1:], "0123456789 ./()-")) > 0
+	case '+', '-', '\uff0b', '\uff0d':
+		return len(bytes.TrimLeft(text[n:], "0123456789 ./()-")) > 0
 	}
 	return false
 }

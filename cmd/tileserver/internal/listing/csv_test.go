@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,11 @@ func TestTables(t *testing.T) {
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
+		{"more than the schema", List{Set: &Set{Open: true}, Schema: schema[:1], More: true},
+			[]feature.Feature{of("1", `{"a":2,"more":"x;=1","b":[1,"c"],"none":null}`), of("2", `{"a":3}`)},
+			"id,a,lat,lon,more\r\n1,2,47.5,-8.25,\"{\"\"more\"\":\"\"x;'=1\"\",\"\"b\"\":[1,\"\"c\"\"]}\"\r\n2,3,47.5,-8.25,\r\n"},
+		{"fields, of more than the schema", List{Set: &Set{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"b":1,"a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
+		{"no id", List{Schema: schema[2:3]}, []feature.Feature{of("", `{"name":"N"}`)}, "id,name,lat,lon\r\n,N,47.5,-8.25\r\n"},
 		{"layer that knows ids", List{Schema: schema}, []feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)}, "id,name,a,p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n"},
 		{"some fields", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"name":"N","a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
 		{"several collections", List{Schema: schema[2:3], Several: true}, []feature.Feature{of("1", `{}`)}, "id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n"},
@@ -123,16 +129,26 @@ func TestWKT(t *testing.T) {
 	}
 }
 
-// No text begins as a formula does, and those that do not are as they are.
+// No text begins as a formula does, nor what a program makes a cell of that takes another character
+// for the separator. Other texts are as they are.
 func TestFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "\tx": "'\tx",
 		"+41 44 668 18 00": "+41 44 668 18 00", "-5.5": "-5.5", "+1 (555) 123-4567": "+1 (555) 123-4567", "-": "-", "a=b": "a=b", "'=x": "'=x",
-		"=HYPERLINK(\"x\",\"y\")": `"'=HYPERLINK(""x"",""y"")"`, "\r=1": "\"'\r=1\"", "\n=1": "\"'\n=1\"",
+		"=HYPERLINK(\"x\",\"y\")": `"'=HYPERLINK(""x"",""y"")"`, "\r=1": "\"'\r'=1\"", "\n=1": "\"'\n'=1\"",
+		"\uff1d1": "'\uff1d1", "\uff20x": "'\uff20x", "\uff0bcmd": "'\uff0bcmd", "\uff0dcmd": "'\uff0dcmd", "\uff0b41 44": "\uff0b41 44", "ü\uff1d": "ü\uff1d",
+		"x;=cmd|' /C calc'!A0": "x;'=cmd|' /C calc'!A0", "x\t=1": "x\t'=1", "x|@y": "x|'@y", "x\n-y": "\"x\n'-y\"", "x\r\n+y": "\"x\r\n'+y\"",
+		"x;\"=1\"": `"x;'""=1"""`, "x; =1": "x;' =1", " =1": "' =1", `"=1`: `"'""=1"`, "=1;=2": "'=1;'=2", "x;\uff1d1": "x;'\uff1d1",
+		"x;-5": "x;-5", "x;+41 1;-5": "x;'+41 1;-5", "+5|cmd": "'+5|cmd", "x;y|z\tw": "x;y|z\tw", "a,=b": `"a,=b"`, ";x": ";x", "x;": "x;", "x\r\ny": "\"x\r\ny\"",
 	} {
 		if got := string(appendTextCell(nil, text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	nested := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "a", Kind: feature.Any}}}
+	f := feature.Feature{ID: "1", Properties: compact(t, `{"a":["x;=1","|\"@y"]}`)}
+	if got, want := written(t, "csv", nested, "", f), `1,"[""x;'=1"",""|\""@y""]",0,0`; !strings.Contains(got, want) {
+		t.Errorf("in a list: %q, want %q", got, want)
 	}
 	list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
 	if got := written(t, "csv", list, "", feature.Feature{ID: "=2"}); got != "id,'=1+1,lat,lon\r\n'=2,,0,0\r\n" {
@@ -145,6 +161,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("plain", "a,b", `"`)
 	f.Add("", " ", "\r\n")
 	f.Add("=1", "'", "é\u2028")
+	f.Add(";=1|@2", "\uff1d\n\"+x", "a;=b")
 	f.Fuzz(func(t *testing.T, id, name, nested string) {
 		object, err := json.Marshal(map[string]any{"name": name, "list": []string{nested}})
 		if err != nil {
@@ -154,11 +171,19 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
-		text := written(t, "csv", list, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
+		table := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
+		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)
+		}
+		// Nor does anything begin as a formula where a program takes another character for the separator.
+		for _, separator := range ";|\t" {
+			for cell := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == separator || r == '\r' || r == '\n' }) {
+				if cell, _, _ = strings.Cut(strings.TrimLeft(cell, `" `), ","); isFormula([]byte(strings.TrimRight(cell, `"`))) {
+					t.Errorf("%q: %q is a formula", text, cell)
+				}
+			}
 		}
 		var known struct {
 			Name string
@@ -168,17 +193,19 @@ func FuzzTable(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i, want := range []string{id, known.Name} {
-			if isFormula([]byte(want)) {
-				want = "'" + want
-			}
+			want = string(guarded([]byte(want), 0))
 			want = strings.ReplaceAll(want, "\r\n", "\n") // as the reader has all ends of lines
 			if rows[1][i] != want {
 				t.Errorf("%q: %q, want %q", text, rows[1][i], want)
 			}
 		}
-		var got []string
-		if err := json.Unmarshal([]byte(rows[1][2]), &got); err != nil || !slices.Equal(got, known.List) {
-			t.Errorf("%q: %v %q, want %q", text, err, got, known.List)
+		var got, want []string
+		list, err := json.Marshal(known.List)
+		if err == nil {
+			err = json.Unmarshal(guarded(list, 0), &want)
+		}
+		if err := errors.Join(err, json.Unmarshal([]byte(rows[1][2]), &got)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v %q, want %q", text, err, got, want)
 		}
 	})
 }

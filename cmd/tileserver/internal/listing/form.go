@@ -120,9 +120,9 @@ type List struct {
 	// Writer writes its features.
 	Writer feature.Writer
 	// Schema has their properties. Shapes says that they are not points, and Several that each
-	// is of one of several collections.
-	Schema          feature.Schema
-	Shapes, Several bool
+	// is of one of several collections. More says that they may have properties that Schema lacks.
+	Schema                feature.Schema
+	Shapes, Several, More bool
 	// Axes are those of Writer.Position, in its order.
 	Axes [2]string
 	// First are the first members of a JSON object, with a comma behind them.
@@ -151,6 +151,11 @@ func (l *List) End(dst []byte, next string) []byte {
 	}
 	return l.Form.Tail(dst, l, next)
 }
+
+// Incomplete reports whether features of a layer may have properties that its schema lacks. written
+// says that it takes writes: its schema may have changed since it was asked for, and what was there
+// in the past may not be in it.
+func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
 
 // JSON is an object with a member that has the features.
 var JSON = &Form{

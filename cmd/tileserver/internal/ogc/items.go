@@ -331,6 +331,7 @@ func (s *Room) withKey(c echo.Context, pairs ...string) []string {
 // listIn is a list of features of a collection in a form.
 func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) listing.List {
 	l := listing.List{Set: set, Form: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
+	l.More = listing.Incomplete(l.Schema, of.Written)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l
 }

@@ -63,7 +63,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {
-				s.LinkNext(c, next)
+				s.LinkNext(c, next, form.Name)
 			}
 			return err
 		}

@@ -7,8 +7,9 @@ import (
 )
 
 // LinkNext sets the header Link to the address of the next page of a list: that of the request
-// with another cursor. It is for forms that have no place for it.
-func (s *Kit) LinkNext(c echo.Context, cursor string) {
+// with another cursor. It is for forms that have no place for it. form is what the parameter format
+// calls the form: who follows the link need not send the same Accept header.
+func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	r := c.Request()
 	base, err := s.BaseURL(r)
 	if err != nil {
@@ -16,6 +17,7 @@ func (s *Kit) LinkNext(c echo.Context, cursor string) {
 	}
 	values := r.URL.Query()
 	values.Set("cursor", cursor)
+	values.Set("format", form)
 	if key := KeyOfQuery(c); key != "" {
 		values.Set(endpoint.KeyParameter, key)
 	}

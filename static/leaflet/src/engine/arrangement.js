@@ -5,12 +5,12 @@ import { isNamed, writingOf } from './regionnames.js'
 import { project, TILE_SIZE, tileZoomOf } from './tilegrid.js'
 
 /**
- * Arranges the names of a view { zoom, box }, box being as within (inview.js) has it, in pixels of the world: names keep clear of
- * what covers it; dots may lie under a pin. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
+ * Arranges the names of a view { zoom, box, first }, box being as within (inview.js) has it, in pixels of the world: names keep clear
+ * of what covers it; dots may lie under a pin. first is as arrange has it. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
  * paint has them and names, decode's Map; of places with a list of placeOf's. The answer is arrange's (labels.js), in pixels of
  * the world at the view's zoom. inside(path, x, y) says whether a point lies in a Path2D.
  */
-export function arrangeView({ zoom, box }, tiles, measure, inside) {
+export function arrangeView({ zoom, box, first }, tiles, measure, inside) {
   const all = new Map(tiles.flatMap(tile => regionsOf(tile, zoom)))
   const regions = new Map([...all].filter(([, { type, rank }]) => isNamed(writingOf(type), rank, tileZoomOf(zoom))))
   for (const region of box ? spotsInView(tiles, zoom, box, inside) : []) {
@@ -22,7 +22,7 @@ export function arrangeView({ zoom, box }, tiles, measure, inside) {
     else regions.set(region.id, { ...region, rank: known.rank })
   }
   const obstacles = (box?.covered ?? []).map(({ minX: left, minY: top, maxX: right, maxY: bottom, pin }) => ({ left, top, right, bottom, pin }))
-  return arrange(tiles.flatMap(tile => placesOf(tile, zoom)), [...regions.values()], measure, { zoom: tileZoomOf(zoom), obstacles })
+  return arrange(tiles.flatMap(tile => placesOf(tile, zoom)), [...regions.values()], measure, { zoom: tileZoomOf(zoom), obstacles, first })
 }
 
 // Whether two are parts of one region that ±180° has cut, which lie in two copies of the world.

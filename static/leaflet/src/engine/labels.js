@@ -55,9 +55,11 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
  * it. A region's name is written the way that covers the least important cities, best none; it is left out where all ways are
  * taken. A country's that would cover a capital, or as many people, comes after the capitals; close up one without room is written
  * small at its point, where it covers no city. measure(line, look) is the { width, height }
- * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same. The input's order does not matter.
+ * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same. first is the
+ * id of one that comes before all others: a name that somebody points at stays while others come and go. The input's order does not
+ * matter.
  */
-export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } = {}) {
+export function arrange(places, regions, measure, { zoom = 18, obstacles = [], first } = {}) {
   const taken = [...obstacles]
   const free = box => !taken.some(other => overlap(box, other))
   const cities = []
@@ -114,7 +116,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
     for (const item of waiting) addRegion(item, true)
     waiting = []
   }
-  for (const item of [...sorted, ...named].sort((a, b) => a.turn - b.turn || byWeight(a, b))) {
+  for (const item of [...sorted, ...named].sort((a, b) => (b.id === first) - (a.id === first) || a.turn - b.turn || byWeight(a, b))) {
     if (item.turn > turns.capital) addWaiting()
     if (item.place) addPlace(item)
     else if (!addRegion(item)) waiting.push(item)

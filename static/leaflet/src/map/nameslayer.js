@@ -94,7 +94,7 @@ export const NamesLayer = Layer.extend({
     const loaded = wanted.flatMap((tile, i) => results[i].status === 'fulfilled' ? [plain(tile, results[i].value)] : [])
     const box = this._readable()
     const frame = { minX: Math.floor(box.minX - BEYOND), minY: Math.floor(box.minY - BEYOND), maxX: Math.ceil(box.maxX + BEYOND), maxY: Math.ceil(box.maxY + BEYOND) }
-    const written = await this.options.studio.call('arrange', { view: { zoom, box }, frame, density: devicePixelRatio, tiles: loaded })
+    const written = await this.options.studio.call('arrange', { view: { zoom, box, first: this.aimed?.id }, frame, density: devicePixelRatio, tiles: loaded })
     if (latest !== this._turn || !this._map) written.bitmap.close()
     else this._show(written, point(frame.minX, frame.minY), zoom)
     if (latest !== this._turn) return
@@ -161,7 +161,8 @@ export const NamesLayer = Layer.extend({
     this._place(this._map.getCenter(), this._map.getZoom())
     this.getPane().append(root)
     canvas.names = names // for whoever inspects the page
-    this.aim(names.find(({ id }) => id === this.aimed?.id) ?? null)
+    const aimed = names.find(({ id }) => id === this.aimed?.id)
+    if (aimed || !this._due) this.aim(aimed ?? null) // else what lies over the map has changed since: the names to come decide
     setTimeout(() => this._drop(old), fades ? FADE : 0)
   },
 
