@@ -69,10 +69,11 @@ type Pinned[T any] struct {
 
 	value    T
 	manifest *dataset.Manifest
+	held     interface{ Release() }
 }
 
 func pinned[T any](h *dataset.Handle[T]) Pinned[T] {
-	return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf), value: h.Value(), manifest: h.Manifest()}
+	return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf), value: h.Value(), manifest: h.Manifest(), held: h}
 }
 
 // Pin takes the live generation of one data set, for work that holds it from question to question.
@@ -113,8 +114,8 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 
 // Release gives the generation back. It is called once.
 func (p *Pinned[T]) Release() {
-	if p.Handle != nil {
-		p.Handle.Release()
+	if p.held != nil {
+		p.held.Release()
 	}
 }
 

@@ -52,7 +52,7 @@ type Regions struct {
 	// Pinned reads all of them as one. Its manifest is that of Boundaries, if it is published.
 	Pinned[*tiles.Reader]
 
-	main Pinned[*tiles.Reader] // Boundaries
+	main Pinned[*tiles.Reader] // Boundaries, alone
 	sets []regionSet           // in the order of their names
 }
 
@@ -63,12 +63,8 @@ type regionSet struct {
 	live *dataset.Live[*RegionSet]
 }
 
-// Main is the generation of Boundaries, without the data sets that users keep by themselves.
-func (r *Regions) Main() *Pinned[*tiles.Reader] { return &r.main }
-
-// With returns all regions as Regions does, but with another generation of Boundaries, which the caller
-// keeps pinned.
-func (r *Regions) With(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
+// join makes one of all, with a generation of Boundaries.
+func (r *Regions) join(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
 	if len(r.sets) == 0 || main.Err != nil && !errors.Is(main.Err, ErrMissing) {
 		return main
 	}
@@ -80,15 +76,14 @@ func (r *Regions) With(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
 	id := identityStart.with(main.ID)
 	for i := range r.sets {
 		s := &r.sets[i]
-		id = id.with(s.ID)
 		switch {
 		case s.Err == nil:
-			readers = append(readers, s.value.Reader)
+			readers, id = append(readers, s.value.Reader), id.with(s.ID)
 		case !errors.Is(s.Err, ErrMissing):
-			failed = errors.Join(failed, s.Err)
+			failed, id = errors.Join(failed, s.Err), id.with(IDFailed)
 		}
 	}
-	joined := Pinned[*tiles.Reader]{Handle: main.Handle, ID: id.odd(), manifest: main.manifest}
+	joined := Pinned[*tiles.Reader]{ID: id.odd(), manifest: main.manifest}
 	switch {
 	case len(readers) > 0:
 		joined.value = tiles.Join(failed, readers...)
@@ -143,17 +138,49 @@ func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	return list
 }
 
-// Set is the identity of one of the data sets, or why it cannot be read.
-func (r *Regions) Set(dataset string) (id uint64, err error) {
+// Part is what is read of one of the data sets, as Boundaries alone. The view holds it.
+func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 	if dataset == BoundariesName {
-		return r.main.ID, r.main.Err
+		return r.main
 	}
 	for i := range r.sets {
 		if s := &r.sets[i]; RegionSetPrefix+s.name == dataset {
-			return s.ID, s.Err
+			return s.part()
 		}
 	}
-	return IDMissing, ErrMissing
+	return Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}
+}
+
+// part is the regions without their names.
+func (s *regionSet) part() Pinned[*tiles.Reader] {
+	p := Pinned[*tiles.Reader]{Err: s.Err, ID: s.ID, manifest: s.manifest, held: s.held}
+	if s.Err == nil {
+		p.value = s.value.Reader
+	}
+	return p
+}
+
+// Parts are the generations that are read, by the names of the data sets. The error says that one cannot be.
+func (r *Regions) Parts() (generations map[string]uint64, err error) {
+	generations = map[string]uint64{}
+	for _, name := range r.Sets() {
+		p := r.Part(name)
+		if p.Err != nil && !errors.Is(p.Err, ErrMissing) {
+			return nil, p.Err
+		}
+		if p.Err == nil {
+			generations[name] = p.manifest.Generation
+		}
+	}
+	return generations, nil
+}
+
+// Release gives back what HoldRegions and RegionsOf hold.
+func (r *Regions) Release() {
+	r.main.Release()
+	for i := range r.sets {
+		r.sets[i].Release()
+	}
 }
 
 // Sets are the names of the data sets that are followed, Boundaries first.
@@ -192,10 +219,46 @@ func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta) {
 	return types
 }
 
-// pinRegions pins the data sets of regions that users keep by themselves, and makes one of all.
-func (m *Moment) pinRegions(numbers map[string]uint64) {
-	r := &m.Boundaries
-	all := m.views.RegionSets.all()
+// HoldRegions pins all regions that are in service, for work that holds them from question to question. The
+// caller releases them.
+func (v *Views) HoldRegions() *Regions {
+	r := &Regions{main: Pin(v.Boundaries)}
+	v.pinSets(r, nil)
+	return r
+}
+
+// RegionsOf pins given generations of data sets of regions, by their names, and none of others. Those that held
+// has too are open there, even if nobody follows them any more; held may be nil. The caller releases what it gets
+// before it releases held.
+func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions {
+	r := new(Regions)
+	for name, number := range generations {
+		p := Pinned[*RegionSet]{}
+		for i := 0; held != nil && i < len(held.sets) && p.value == nil; i++ {
+			if s := &held.sets[i]; RegionSetPrefix+s.name == name && s.Err == nil && s.manifest.Generation == number {
+				p = s.Pinned
+				p.held = nil // the caller holds it
+			}
+		}
+		if set, own := strings.CutPrefix(name, RegionSetPrefix); own {
+			if p.value == nil {
+				p = PinGeneration(v.RegionSets.Published(set), number)
+			}
+			r.sets = append(r.sets, regionSet{name: set, Pinned: p})
+		}
+	}
+	slices.SortFunc(r.sets, func(a, b regionSet) int { return strings.Compare(a.name, b.name) })
+	if r.main = PinGeneration(v.Boundaries, generations[BoundariesName]); generations[BoundariesName] == 0 {
+		r.main = Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}
+	}
+	r.Pinned = r.join(r.main)
+	return r
+}
+
+// pinSets adds the data sets of regions that users keep by themselves, and makes one of all. numbers are as in
+// Views.moment.
+func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
+	all := v.RegionSets.all()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := regionSet{name: name, live: all[name]}
 		if numbers == nil {
@@ -206,10 +269,18 @@ func (m *Moment) pinRegions(numbers map[string]uint64) {
 		if s.Err != nil && !errors.Is(s.Err, ErrMissing) {
 			s.Err = fmt.Errorf("%s%s: %w", RegionSetPrefix, name, s.Err)
 		}
-		m.hold(s.Handle != nil, s.Handle)
 		r.sets = append(r.sets, s)
 	}
-	r.Pinned = r.With(r.main)
+	r.Pinned = r.join(r.main)
+}
+
+// pinRegions adds them to a moment, with their names.
+func (m *Moment) pinRegions(numbers map[string]uint64) {
+	m.views.pinSets(&m.Boundaries, numbers)
+	for i := range m.Boundaries.sets {
+		s := &m.Boundaries.sets[i]
+		m.hold(s.Handle != nil, s.Handle)
+	}
 	m.joinNames()
 }
 

@@ -119,7 +119,7 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 // appendEvents appends the events of a move that come after Last.
 func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *live.Event) ([]Event, error) {
 	if r.set.All() {
-		if r.Last = (ID{Seq: v.Seq}); v.Was != 0 {
+		if r.Last = (ID{Seq: v.Seq}); v.Redrawn() {
 			return dst, nil // it has not moved
 		}
 		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil

@@ -5,7 +5,6 @@
 package fence
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,10 +148,14 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	if len(f.types) > 0 {
 		var err error
 		if e.From != nil {
-			from, err = by.regions(ctx, cmp.Or(e.Was, e.By), e.From, f.types)
+			before := live.Edition{Number: e.By, More: e.More}
+			if e.Redrawn() {
+				before = live.Edition{Number: e.Was, More: e.WasMore}
+			}
+			from, err = by.regions(ctx, before, e.From, f.types)
 		}
 		if err == nil && e.To != nil {
-			to, err = by.regions(ctx, e.By, e.To, f.types)
+			to, err = by.regions(ctx, live.Edition{Number: e.By, More: e.More}, e.To, f.types)
 		}
 		if err != nil {
 			return dst, err

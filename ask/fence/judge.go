@@ -10,29 +10,57 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/places/live"
 	"quadrille/tiles"
 )
 
-// judge tells which regions hold positions, by several generations of boundaries. It belongs to one goroutine.
+// judge tells which regions hold positions, by several generations of the data sets that regions are in. It
+// belongs to one goroutine.
 type judge struct {
 	views *ask.Views
 	// instead has the generations that cannot be read, each with the one that stands for it.
-	instead map[uint64]uint64
+	instead map[generation]uint64
 }
 
-// regions returns the regions of types at a longitude and latitude, by a generation; 0 is the one in
-// service. Where a generation cannot be read any more, the next one that can be read stands for it: then a
-// point still leaves what it has entered.
-func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, types []string) ([]tiles.Region, error) {
-	for {
-		for n, is := j.instead[generation]; is; n, is = j.instead[generation] {
-			generation = n
+// generation is one of a data set.
+type generation struct {
+	dataset string
+	number  uint64
+}
+
+// regions returns the regions of types at a longitude and latitude, by an edition; the one without a name is the
+// one in service.
+func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
+	if e.Number == 0 && e.More == "" {
+		v := j.views.Take(time.Time{})
+		defer v.Release()
+		return regionsAt(ctx, &v.Boundaries.Pinned, at, types)
+	}
+	for dataset, number := range generationsOf(e) {
+		of, err := j.of(ctx, generation{dataset, number}, at, types)
+		if err != nil {
+			return nil, err
 		}
-		found, serving, err := j.look(ctx, generation, at, types)
-		if generation == 0 || generation == serving || !gone(err) {
+		found = append(found, of...)
+	}
+	return found, nil
+}
+
+// of returns the regions of a data set. Where a generation cannot be read any more, the next one that can be read
+// stands for it: then a point still leaves what it has entered. A data set beside Boundaries that is gone has none.
+func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []string) ([]tiles.Region, error) {
+	for {
+		for n, is := j.instead[g]; is; n, is = j.instead[g] {
+			g.number = n
+		}
+		found, serving, err := j.look(ctx, g, at, types)
+		if g.number == 0 && g.dataset != ask.BoundariesName && errors.Is(err, ask.ErrMissing) {
+			return nil, nil
+		}
+		if g.number == 0 || g.number == serving || !gone(err) {
 			return found, err
 		}
-		next := generation + 1
+		next := g.number + 1
 		switch {
 		case next > serving: // rolled back, or nothing is in service
 			next = 0
@@ -40,26 +68,28 @@ func (j *judge) regions(ctx context.Context, generation uint64, at *[2]float64, 
 			next = serving - keptAtMost
 		}
 		if j.instead == nil {
-			j.instead = map[uint64]uint64{}
+			j.instead = map[generation]uint64{}
 		}
-		j.instead[generation] = next
+		j.instead[g] = next
 	}
 }
 
-// look is regions for a generation that is not replaced. It also returns the number of the one in
-// service.
-func (j *judge) look(ctx context.Context, generation uint64, at *[2]float64, types []string) (found []tiles.Region, serving uint64, err error) {
+// look is of for a generation that is not replaced; 0 is the one in service. It also returns the number of that.
+func (j *judge) look(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, serving uint64, err error) {
 	v := j.views.Take(time.Time{})
 	defer v.Release()
-	serving = editionOf(v.Boundaries.Main()).Number
-	if generation == 0 || generation == serving {
-		found, err = regionsAt(ctx, &v.Boundaries.Pinned, at, types)
+	now := v.Boundaries.Part(g.dataset)
+	if m := now.Manifest(); m != nil {
+		serving = m.Generation
+	}
+	if g.number == 0 || g.number == serving {
+		found, err = regionsAt(ctx, &now, at, types)
 		return found, serving, err
 	}
-	p := ask.PinGeneration(j.views.Boundaries, generation)
-	defer p.Release()
-	all := v.Boundaries.With(p)
-	found, err = regionsAt(ctx, &all, at, types)
+	older := j.views.RegionsOf(map[string]uint64{g.dataset: g.number}, nil)
+	defer older.Release()
+	p := older.Part(g.dataset)
+	found, err = regionsAt(ctx, &p, at, types)
 	return found, serving, err
 }
 

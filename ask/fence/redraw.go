@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"quadrille/ask"
@@ -22,13 +25,17 @@ var ErrUntold = errors.New("borders that were redrawn could not be told")
 // reports whether they are. Points that have not moved, and that other regions hold than before, get
 // events: they leave and enter. Without boundaries in service there is nothing to do. An error that matches
 // ErrUntold says that the points are judged by the boundaries in service, without events. After any other
-// error the next call repeats the step. Redraw may be called beside any other calls.
-func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done bool, err error) {
+// error the next call repeats the step. Redraw may be called beside any other calls. Regions that were in service
+// before may be held, so that they are there even if they are not kept; held may be nil.
+func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask.Regions) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()
-	current := editionOf(v.Boundaries.Main())
 	if _, published, err := v.Boundaries.Have(); !published {
 		return err == nil, err
+	}
+	current, err := editionOf(&v.Boundaries)
+	if err != nil {
+		return false, err
 	}
 	now, next := c.Editions()
 	to := current
@@ -40,7 +47,7 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done boo
 	case next != live.Edition{}: // to the end first
 		to = next
 	}
-	r := redrawing{views: views, editions: [2]live.Edition{now, to}, serving: current}
+	r := redrawing{views: views, held: held, editions: [2]live.Edition{now, to}, serving: current}
 	defer r.release()
 	done, err = c.Redraw(ctx, now, to, r.differs)
 	if why := err; errors.Is(why, errGone) {
@@ -52,12 +59,38 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views) (done boo
 	return done && to == current, err
 }
 
-// editionOf returns the edition that a generation is, which is none for an error.
-func editionOf(p *ask.Pinned[*tiles.Reader]) (e live.Edition) {
-	if p.Handle != nil {
-		e = live.Edition{Number: p.Handle.Manifest().Generation, Identity: p.ID}
+// editionOf returns the edition that regions are. The error says that a data set of them cannot be read: its
+// regions are not gone.
+func editionOf(r *ask.Regions) (e live.Edition, err error) {
+	parts, err := r.Parts()
+	if err != nil {
+		return e, err
 	}
-	return e
+	e.Number, e.Identity = parts[ask.BoundariesName], r.ID
+	var more []string
+	for _, dataset := range slices.Sorted(maps.Keys(parts)) {
+		if set, own := strings.CutPrefix(dataset, ask.RegionSetPrefix); own {
+			more = append(more, set+"."+strconv.FormatUint(parts[dataset], 10))
+		}
+	}
+	e.More = strings.Join(more, " ")
+	return e, nil
+}
+
+// generationsOf are the generations that an edition names, by their data sets.
+func generationsOf(e live.Edition) map[string]uint64 {
+	parts := map[string]uint64{}
+	if e.Number != 0 {
+		parts[ask.BoundariesName] = e.Number
+	}
+	for part := range strings.FieldsSeq(e.More) {
+		set, text, _ := strings.Cut(part, ".")
+		number, err := strconv.ParseUint(text, 10, 64)
+		if err == nil { // what else was written cannot be read, and counts as not there
+			parts[ask.RegionSetPrefix+set] = number
+		}
+	}
+	return parts
 }
 
 // errGone is matched if a generation cannot be read, now or later.
@@ -67,20 +100,25 @@ var errGone = errors.New("generation cannot be read any more")
 // and the older generation may not be open.
 type redrawing struct {
 	views    *ask.Views
+	held     *ask.Regions
 	editions [2]live.Edition
 	serving  live.Edition
-	ends     [2]ask.Pinned[*tiles.Reader]
+	ends     [2]*ask.Regions
 }
 
 // differs reports whether other regions hold a position.
 func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error) {
 	var at [2][]tiles.Region
 	for i := range r.ends {
-		r.open(i)
+		if r.ends[i] == nil {
+			r.open(i)
+		}
 		var err error
-		if at[i], err = regionsAt(ctx, &r.ends[i], &[2]float64{lon, lat}, nil); err == nil {
+		if at[i], err = regionsAt(ctx, &r.ends[i].Pinned, &[2]float64{lon, lat}, nil); err == nil {
 			continue
 		}
+		r.ends[i].Release()
+		r.ends[i] = nil // it may be there the next time
 		if gone(err) && r.editions[i] != r.serving {
 			err = fmt.Errorf("%w: %w", errGone, err)
 		}
@@ -91,19 +129,21 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 
 // open pins an edition.
 func (r *redrawing) open(i int) {
-	p, e := &r.ends[i], r.editions[i]
-	if p.Handle != nil {
-		return
+	e := r.editions[i]
+	p := r.views.RegionsOf(generationsOf(e), r.held)
+	if _, err := p.Parts(); err != nil {
+		p.Err = err
+	} else if p.Err == nil && p.ID != e.Identity {
+		p.Err = dataset.ErrPruned // another one has the number now
 	}
-	if *p = ask.PinGeneration(r.views.Boundaries, e.Number); p.Handle != nil && editionOf(p) != e {
-		p.Release()
-		*p = ask.Pinned[*tiles.Reader]{Err: dataset.ErrPruned} // another one has the number now
-	}
+	r.ends[i] = p
 }
 
 func (r *redrawing) release() {
-	for i := range r.ends {
-		r.ends[i].Release()
+	for _, p := range r.ends {
+		if p != nil {
+			p.Release()
+		}
 	}
 }
 

@@ -159,7 +159,7 @@ func (r *rig) put(id string, lon float64) {
 func (r *rig) redraw() {
 	r.t.Helper()
 	for done := false; !done; {
-		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.views)).In(r.t)
+		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.views, nil)).In(r.t)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestRedrawTwice(t *testing.T) {
 		r.put(fmt.Sprint("p", i), 15)
 	}
 	r.publish(strip{East: 20})
-	if done := must.Get(fence.Redraw(t.Context(), r.live, r.views)).In(t); done {
+	if done := must.Get(fence.Redraw(t.Context(), r.live, r.views, nil)).In(t); done {
 		t.Fatal("all points fit into one step")
 	}
 	r.publish(strip{East: 12})
@@ -301,7 +301,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.catalog = nil
 	r.openBoundaries()
 	r.publish(strip{East: 11})
-	if _, err := fence.Redraw(t.Context(), r.live, r.views); !errors.Is(err, fence.ErrUntold) {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views, nil); !errors.Is(err, fence.ErrUntold) {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -314,7 +314,7 @@ func TestRedrawDamaged(t *testing.T) {
 	r.redraw()
 	r.put("a", 66)
 	r.publish(strip{East: 70})
-	_, err := fence.Redraw(t.Context(), r.live, r.views)
+	_, err := fence.Redraw(t.Context(), r.live, r.views, nil)
 	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestRedrawDamaged(t *testing.T) {
 	}
 	other := must.Get(r.boundaries.AcquireGeneration(3)).In(t) // beside 1, which the reader asked for
 	defer other.Release()
-	if _, err := fence.Redraw(t.Context(), r.live, r.views); !errors.Is(err, dataset.ErrOlderBusy) {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views, nil); !errors.Is(err, dataset.ErrOlderBusy) {
 		t.Fatal(err)
 	}
 	if now, next := r.live.Editions(); now.Number != 2 || next.Number != 0 {
@@ -344,7 +344,7 @@ func TestRedrawUntold(t *testing.T) {
 		r.publish(strip{East: 20})
 	}
 	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
-	_, err := fence.Redraw(t.Context(), r.live, r.views)
+	_, err := fence.Redraw(t.Context(), r.live, r.views, nil)
 	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestRedrawUntold(t *testing.T) {
 
 	r.publish(strip{East: 13, Broken: true})
 	r.put("b", 66)
-	if _, err := fence.Redraw(t.Context(), r.live, r.views); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views, nil); err == nil || !strings.Contains(err.Error(), "the bytes are wrong") {
 		t.Fatal(err)
 	}
 	r.put("b", 1)

@@ -22,11 +22,15 @@ type Change struct {
 	Seq, Before uint64
 	// By is the edition of the areas by which both ends are judged. Judged is set for a feature
 	// that has stayed while areas around it changed: the edition by which it was judged before.
-	By, Judged uint64
+	By, Judged       uint64
+	More, JudgedMore string // the rest of the names of these editions
 
 	date    int64  // of the event, in milliseconds
 	was, is []byte // the properties, as objects
 }
+
+// redrawn reports whether the feature has stayed while areas around it changed.
+func (c *Change) redrawn() bool { return c.Judged != 0 || c.JudgedMore != "" }
 
 // moved reports whether the place of the feature differs.
 func (c *Change) moved() bool {

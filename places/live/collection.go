@@ -175,7 +175,7 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 			if !e.follows(at) {
 				return fmt.Errorf("live: %w: the log lacks what is between changes %d and %d: restore it from a backup", cellstore.ErrCorrupt, at, e.Seq)
 			}
-			if at = e.Seq; e.Was != 0 {
+			if at = e.Seq; e.Redrawn() {
 				continue // nothing has changed
 			}
 			c, err := e.change()

@@ -136,7 +136,7 @@ func (k *step) apply() error {
 
 // make makes changes in the index, and has them written.
 func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation) error) error {
-	if len(changes) > 0 && changes[0].Judged != 0 {
+	if len(changes) > 0 && changes[0].redrawn() {
 		return write(nil) // nothing has changed but what is around
 	}
 	if index, is := c.index.(Tabled); is {

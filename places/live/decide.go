@@ -216,7 +216,8 @@ func (d *decision) change(c Change, was, is found) found {
 		c.Was, c.was = was.Feature, was.object
 	}
 	c.Is, c.is = is.Feature, is.object
-	if c.By = d.redraw.by(c.ID); c.moved() || d.whole {
+	by := d.redraw.by(c.ID)
+	if c.By, c.More = by.Number, by.More; c.moved() || d.whole {
 		d.number(&c)
 	}
 	d.bytes += len(c.was) + len(c.is)

@@ -31,6 +31,9 @@ type Event struct {
 	// before. Then From is To.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
+	// More and WasMore are the rest of the names of these editions.
+	More    string `json:"more,omitempty"`
+	WasMore string `json:"was_more,omitempty"`
 	// Is is the rest of what a log that is whole keeps.
 	Is *Image `json:"is,omitempty"`
 }
@@ -61,7 +64,7 @@ func (e *Event) parse(row *cellstore.Row) bool {
 // change returns the change that an event of a whole log is. The feature before is not in it. The
 // error says that the log is not whole.
 func (e *Event) change() (Change, error) {
-	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By}
+	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By, More: e.More}
 	switch {
 	case e.Is != nil:
 		c.is = e.Is.Properties
@@ -72,6 +75,9 @@ func (e *Event) change() (Change, error) {
 	}
 	return c, nil
 }
+
+// Redrawn reports whether the feature has stayed while areas around it changed.
+func (e *Event) Redrawn() bool { return e.Was != 0 || e.WasMore != "" }
 
 // announce wakes those who follow events.
 func (c *Collection) announce() {
@@ -178,7 +184,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 
 // still reports whether nothing has moved: a whole log keeps such changes too, and nobody is told.
 func (e *Event) still() bool {
-	return e.Is != nil && e.Was == 0 && e.From != nil && e.To != nil && *e.From == *e.To
+	return e.Is != nil && !e.Redrawn() && e.From != nil && e.To != nil && *e.From == *e.To
 }
 
 // follows reports whether there was no event between one and e.

@@ -142,7 +142,7 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 
 // eventOf returns the event that a change is, until the next one.
 func (l *TableLog) eventOf(c *Change) *Event {
-	l.event = Event{Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired, By: c.By, Was: c.Judged}
+	l.event = Event{Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired, By: c.By, More: c.More, Was: c.Judged, WasMore: c.JudgedMore}
 	if c.Was != nil {
 		l.ends[0] = [2]float64{c.Was.Lon, c.Was.Lat}
 		l.event.From = &l.ends[0]
@@ -151,7 +151,7 @@ func (l *TableLog) eventOf(c *Change) *Event {
 		l.ends[1] = [2]float64{c.Is.Lon, c.Is.Lat}
 		l.event.To = &l.ends[1]
 	}
-	if l.whole && c.Is != nil && c.Judged == 0 {
+	if l.whole && c.Is != nil && !c.redrawn() {
 		l.event.Is = &Image{Properties: c.is, Expires: Expiry(c.Is.Expires)}
 	}
 	return &l.event

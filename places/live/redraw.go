@@ -10,9 +10,11 @@ import (
 )
 
 // Edition is one edition of the areas that moves are judged by, such as a generation of boundaries.
-// The number names it, and the identity tells two of the same number apart. The zero Edition is none.
+// The number and the text name it: areas may be of several data sets. The identity tells two of the same names
+// apart. The zero Edition is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
+	More     string `json:"more,omitempty"`
 	Identity uint64 `json:"identity"`
 }
 
@@ -25,11 +27,11 @@ type redraw struct {
 }
 
 // by returns the edition by which a point is judged.
-func (r *redraw) by(id string) uint64 {
+func (r *redraw) by(id string) *Edition {
 	if id < r.From {
-		return r.Next.Number
+		return &r.Next
 	}
-	return r.Now.Number
+	return &r.Now
 }
 
 const (
@@ -171,7 +173,7 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		if first = false; is.differs {
 			here := k.feature()
 			here.Position = f.Position
-			c := Change{ID: id, Version: f.Version, Was: here, Is: here, By: to.Number, Judged: from.Number}
+			c := Change{ID: id, Version: f.Version, Was: here, Is: here, By: to.Number, More: to.More, Judged: from.Number, JudgedMore: from.More}
 			k.number(&c)
 			k.changes = append(k.changes, c)
 		}

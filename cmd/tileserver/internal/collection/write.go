@@ -250,7 +250,7 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	made, err := s.live().Create(ctx, m)
 	if err == nil {
 		// Else its first moves would be judged by borders that come later. What fails is tried again.
-		_, _ = fence.Redraw(ctx, made, s.Views)
+		_, _ = fence.Redraw(ctx, made, s.Views, nil)
 	}
 	if errors.Is(err, live.ErrExists) {
 		status, err = http.StatusOK, nil

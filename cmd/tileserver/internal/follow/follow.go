@@ -149,7 +149,7 @@ func AppendMembers(b []byte, e *fence.Event) []byte {
 	} else {
 		b = append(b, `,"gone":true`...)
 	}
-	if e.Was != 0 {
+	if e.Redrawn() {
 		b = append(b, `,"redrawn":true`...)
 	}
 	if e.Expired {

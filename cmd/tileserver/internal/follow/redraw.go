@@ -10,7 +10,6 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/fence"
 	"quadrille/places/live"
-	"quadrille/tiles"
 )
 
 const (
@@ -26,18 +25,18 @@ const (
 func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	// The generation by which all points are judged is held: when another one takes its place, it is needed for
-	// those that are not led over yet, and is open.
-	var held ask.Pinned[*tiles.Reader]
+	// The generations by which all points are judged are held: when others take their place, they are needed for
+	// those that are not led over yet, and are open.
+	held := new(ask.Regions)
 	defer func() { held.Release() }()
 	said := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
-		serving, failed := ask.Pin(views.Boundaries), false
+		serving, failed := views.HoldRegions(), false
 		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
 			todo = slices.DeleteFunc(todo, func(c *live.Collection) bool {
 				step, cancel := context.WithTimeout(ctx, redrawStep)
 				defer cancel()
-				done, err := fence.Redraw(step, c, views)
+				done, err := fence.Redraw(step, c, views, held)
 				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}
@@ -51,7 +50,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 		}
 		if !failed {
 			clear(said)
-			if serving.Handle != nil || errors.Is(serving.Err, ask.ErrMissing) { // what was dropped is not kept from pruning
+			if _, err := serving.Parts(); err == nil { // what was dropped is not kept from pruning
 				held, serving = serving, held
 			}
 		}

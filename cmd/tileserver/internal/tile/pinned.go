@@ -128,8 +128,7 @@ func (v *view) generations(set *layerSet) (g generations) {
 	}
 	if ids[0] != 0 {
 		for _, m := range v.Boundaries.Manifests(set.types) {
-			id, _ := v.Boundaries.Set(m.Dataset)
-			add(m.Dataset, m, id)
+			add(m.Dataset, m, v.Boundaries.Part(m.Dataset).ID)
 		}
 	}
 	for i, p := range v.points[:v.singles] {
@@ -167,7 +166,8 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	defer v.release()
 	var ids []uint64
 	for _, name := range g.names {
-		id, err := v.Boundaries.Set(name)
+		of := v.Boundaries.Part(name)
+		id, err := of.ID, of.Err
 		if p := v.single(name); p != nil {
 			id, err = p.ID(), p.Err
 		}
