@@ -60,7 +60,7 @@ func (s *Sets) states(private bool) (all []dataset.Status) {
 		all = append(all, l.Status())
 	}
 	slices.SortStableFunc(all, func(a, b dataset.Status) int { return cmp.Compare(placeOf(a.Dataset), placeOf(b.Dataset)) })
-	return s.Collections.appendStates(append(all, s.RegionSets.states()...), private)
+	return s.Collections.appendStates(append(all, s.RegionSets.published()...), private)
 }
 
 // shown is the order in which the data sets are told of. Others follow in the order of Datasets.

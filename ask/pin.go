@@ -102,7 +102,11 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	case live == nil:
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
 	}
-	h, err := live.AcquireGeneration(generation)
+	return asPinned(live.AcquireGeneration(generation))
+}
+
+// asPinned is a generation that was asked for by its number.
+func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	switch {
 	case err == nil:
 		return pinned(h)

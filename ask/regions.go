@@ -65,13 +65,10 @@ type regionSet struct {
 
 // join makes one of all, with a generation of Boundaries.
 func (r *Regions) join(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
-	if len(r.sets) == 0 || main.Err != nil && !errors.Is(main.Err, ErrMissing) {
+	if main.Err != nil && !errors.Is(main.Err, ErrMissing) {
 		return main
 	}
 	var readers []*tiles.Reader
-	if main.Err == nil {
-		readers = append(readers, main.value)
-	}
 	var failed error
 	id := identityStart.with(main.ID)
 	for i := range r.sets {
@@ -83,16 +80,16 @@ func (r *Regions) join(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
 			failed, id = errors.Join(failed, s.Err), id.with(IDFailed)
 		}
 	}
-	joined := Pinned[*tiles.Reader]{ID: id.odd(), manifest: main.manifest}
-	switch {
-	case len(readers) > 0:
-		joined.value = tiles.Join(failed, readers...)
-	case failed != nil:
-		joined.Err, joined.ID = failed, IDFailed
-	default:
-		return main
+	if len(readers) == 0 && failed == nil {
+		return main // alone
 	}
-	return joined
+	if main.Err == nil {
+		readers = slices.Insert(readers, 0, main.value)
+	}
+	if len(readers) == 0 {
+		return Pinned[*tiles.Reader]{Err: failed, ID: IDFailed}
+	}
+	return Pinned[*tiles.Reader]{ID: id.odd(), value: tiles.Join(failed, readers...), manifest: main.manifest}
 }
 
 // Of returns what a type of regions is read from: its manifest, and its identity. The type exists.
@@ -242,7 +239,7 @@ func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions
 		}
 		if set, own := strings.CutPrefix(name, RegionSetPrefix); own {
 			if p.value == nil {
-				p = PinGeneration(v.RegionSets.Published(set), number)
+				p = pinKept(v.RegionSets.Published(set), number)
 			}
 			r.sets = append(r.sets, regionSet{name: set, Pinned: p})
 		}
@@ -253,6 +250,14 @@ func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions
 	}
 	r.Pinned = r.join(r.main)
 	return r
+}
+
+// pinKept is PinGeneration also for a data set that has been dropped.
+func pinKept[T any](live *dataset.Live[T], number uint64) Pinned[T] {
+	if live == nil {
+		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
+	}
+	return asPinned(live.AcquireKept(number))
 }
 
 // pinSets adds the data sets of regions that users keep by themselves, and makes one of all. numbers are as in

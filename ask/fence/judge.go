@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,8 +37,9 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		defer v.Release()
 		return regionsAt(ctx, &v.Boundaries.Pinned, at, types)
 	}
-	for dataset, number := range generationsOf(e) {
-		of, err := j.of(ctx, generation{dataset, number}, at, types)
+	parts := generationsOf(e)
+	for _, dataset := range slices.Sorted(maps.Keys(parts)) { // events of a move have numbers in this order
+		of, err := j.of(ctx, generation{dataset, parts[dataset]}, at, types)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ import (
 // strip is boundaries with a region "inner" east of a longitude, and perhaps one of another type.
 type strip struct {
 	East   float64
+	Own    bool // of type beat, of a data set of its own
 	Wards  bool // another type, with a region that has the id of the zone
 	Broken bool // reading what is at 66 degrees east panics
 }
@@ -49,6 +51,9 @@ func (s strip) rows() (r rows, err error) {
 		return build.Layer{Type: typ, Features: []build.Feature{{ID: "inner", Name: "Inner", Geometry: tilestest.Square(east, 0.99, 90, 1.01)}}}
 	}
 	layers := []build.Layer{layer("zone", s.East)}
+	if s.Own {
+		layers = []build.Layer{layer("beat", s.East)}
+	}
 	if s.Wards {
 		layers = append(layers, layer("ward", -10))
 	}
@@ -75,6 +80,7 @@ type rig struct {
 	catalog    *dataset.Catalog
 	strips     map[string]strip // by the directory of a generation
 	boundaries *dataset.Live[*tiles.Reader]
+	sets       *ask.Family[*ask.RegionSet]
 	views      *ask.Views
 	live       *live.Collection
 	set        fence.Set
@@ -90,7 +96,7 @@ func newRig(t *testing.T) *rig {
 	must.Close(t, store)
 	r.live = must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	r.set = must.Get(fence.New(fence.Fences{
-		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}}, Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}},
+		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}, {Type: "beat"}}, Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}, {Type: "beat"}},
 	})).In(t)
 	return r
 }
@@ -106,7 +112,8 @@ func (r *rig) openBoundaries() {
 	}
 	r.boundaries = ask.Published(r.catalog.Generations).Boundaries
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
-	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries})
+	r.sets = new(ask.Family[*ask.RegionSet])
+	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: r.sets})
 }
 
 // open opens the store of a generation.
@@ -142,11 +149,16 @@ func generationOf(dir string) string { return strings.TrimSuffix(dir, ".unfinish
 // publish publishes boundaries, and takes them into service.
 func (r *rig) publish(of strip) {
 	r.t.Helper()
-	b := must.Get(r.catalog.Begin(r.t.Context(), ask.BoundariesName)).In(r.t)
+	r.publishAs(ask.BoundariesName, of)
+	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
+}
+
+func (r *rig) publishAs(name string, of strip) {
+	r.t.Helper()
+	b := must.Get(r.catalog.Begin(r.t.Context(), name)).In(r.t)
 	r.strips[generationOf(b.Dir())] = of
 	m := dataset.Manifest{SchemaVersion: tiles.SchemaVersion, Built: time.Now(), Meta: must.Get(of.rows()).In(r.t).meta}
 	must.Get(b.Publish(r.t.Context(), m)).In(r.t)
-	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 }
 
 func (r *rig) put(id string, lon float64) {
@@ -365,5 +377,88 @@ func TestRedrawUntold(t *testing.T) {
 	r.redraw() // nothing is published: wait
 	if now, _ := r.live.Editions(); now.Number != 6 {
 		t.Errorf("judged by %v", now)
+	}
+}
+
+// Regions of a data set of their own are told as those of boundaries are: when it comes, when it is renewed, beside
+// moves by all of them, when it is rolled back, to a follower that is behind, and when it goes.
+func TestRedrawOwnRegions(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	r.redraw()
+	r.put("a", 15)
+	r.put("b", 5)
+	r.want("first", "enter zone:inner a")
+
+	const name = "boundaries-beats"
+	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, beats)
+	renew := func(of strip) {
+		r.publishAs(name, of)
+		must.Do(t, beats.Poll(t.Context()))
+	}
+	r.publishAs(name, strip{Own: true, East: 10})
+	must.Do(t, beats.Poll(t.Context()))
+	r.sets.Follow("beats", beats)
+	r.redraw()
+	r.want("it comes", "enter beat:inner a")
+
+	before := r.last
+	renew(strip{Own: true, East: 0})
+	r.put("a", 12) // judged by the generation before, which it is in as well
+	r.redraw()
+	r.want("renewed", "enter beat:inner b")
+	r.put("b", 20)
+	r.want("a move", "enter zone:inner b")
+	r.publish(strip{East: 16})
+	r.redraw()
+	r.want("boundaries are renewed", "leave zone:inner a")
+	must.Get(r.catalog.Rollback(t.Context(), name)).In(t)
+	must.Do(t, beats.Poll(t.Context()))
+	r.put("b", 5)
+	r.redraw()
+	r.want("rolled back", "leave zone:inner b, leave beat:inner b")
+
+	after := r.last
+	r.last = before
+	r.want("behind", "enter beat:inner b, enter zone:inner b, leave zone:inner a, leave zone:inner b, leave beat:inner b")
+	if r.last != after {
+		t.Errorf("the last event is %v, want %v", r.last, after)
+	}
+
+	held := r.views.HoldRegions()
+	defer held.Release()
+	must.Get(r.catalog.Drop(t.Context(), name)).In(t)
+	must.Do(t, beats.Poll(t.Context()))
+	for done := false; !done; {
+		done = must.Get(fence.Redraw(t.Context(), r.live, r.views, held)).In(t)
+	}
+	r.want("it goes", "leave beat:inner a")
+	r.put("a", 30)
+	r.want("without it", "enter zone:inner a")
+}
+
+// A data set that cannot be read is not taken for one that is gone.
+func TestRedrawWithoutADataSet(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, beats)
+	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
+	must.Do(t, beats.Poll(t.Context()))
+	r.sets.Follow("beats", beats)
+	r.redraw()
+	r.put("a", 15)
+	r.want("before", "enter zone:inner a, enter beat:inner a")
+	broken := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, broken)
+	r.sets.Follow("beats", broken) // not polled yet: it may be anything
+	must.Do(t, os.WriteFile(filepath.Join(r.catalog.Dir(), "boundaries-beats", "g0000000001", "manifest.json"), []byte("{"), 0o600))
+	_ = broken.Poll(t.Context())
+	if done, err := fence.Redraw(t.Context(), r.live, r.views, nil); done || !errors.Is(err, ask.ErrFailed) {
+		t.Errorf("%v, %v", done, err)
+	}
+	if events := must.Get(r.set.Follow(r.live, r.last, r.views).Append(t.Context(), nil)).In(t); len(events) > 0 {
+		t.Errorf("told is %+v", events)
 	}
 }

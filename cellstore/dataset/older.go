@@ -57,6 +57,16 @@ type olderGeneration[T any] struct {
 // the number has not been used yet, ErrOlderBusy when other older generations
 // were used just now, and cellstore.ErrClosed after Close.
 func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
+	return l.acquireGeneration(generation, false)
+}
+
+// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files are there: for
+// whoever tells what has changed by the drop.
+func (l *Live[T]) AcquireKept(generation uint64) (*Handle[T], error) {
+	return l.acquireGeneration(generation, true)
+}
+
+func (l *Live[T]) acquireGeneration(generation uint64, dropped bool) (*Handle[T], error) {
 	h, err := l.Acquire()
 	if err == nil {
 		if h.gen.Manifest.Generation == generation {
@@ -90,7 +100,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	if o.lookErr != nil && now.Before(o.lookAt) {
 		return nil, o.lookErr
 	}
-	e, err := l.listed(generation)
+	e, err := l.listed(generation, dropped)
 	if o.lookErr = nil; errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		o.lookErr, o.lookAt = err, time.Now().Add(olderLook)
 	}
@@ -105,7 +115,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	if h, err = l.load(ctx, e, false); err != nil {
 		// It may have been removed while it was being opened.
 		if ctx.Err() == nil && !errors.Is(err, cellstore.ErrUnavailable) {
-			if _, lerr := l.listed(generation); errors.Is(lerr, ErrPruned) {
+			if _, lerr := l.listed(generation, dropped); errors.Is(lerr, ErrPruned) {
 				return nil, lerr
 			}
 		}
@@ -122,14 +132,14 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 }
 
 // listed finds a generation in the pointer.
-func (l *Live[T]) listed(generation uint64) (entry, error) {
+func (l *Live[T]) listed(generation uint64, dropped bool) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), olderLook)
 	defer cancel()
 	if l.from == nil {
 		return entry{}, l.unpublished()
 	}
 	p, err := l.from.pointer(ctx, l.dataset)
-	if err == nil && (p == nil || p.Current == 0) {
+	if err == nil && (p == nil || p.Current == 0 && !dropped) {
 		err = l.unpublished()
 	}
 	if err != nil {

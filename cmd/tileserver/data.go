@@ -177,7 +177,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 }
 
 // look calls begin with each published data set of a family that is not followed yet, and
-// forgets those that are not published any more.
+// forgets collections that are not published any more.
 func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
@@ -185,19 +185,22 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 		s.log.Debug("data sets that users name cannot be listed", "error", err)
 		return
 	}
+	s.forget(names)
 	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
+	// Layers that are dropped are followed all the same: those who follow moves are told by the generation
+	// that was in service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
 }
 
-// lookFor is look for one family.
-func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed)) {
+// forget ends collections that are not published any more.
+func (s *followed) forget(names []string) {
 	s.all = slices.DeleteFunc(s.all, func(l ask.Followed) bool {
 		st := l.Status()
-		name, ok := strings.CutPrefix(st.Dataset, prefix)
+		name, ok := strings.CutPrefix(st.Dataset, ask.CollectionPrefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
 			return false
 		}
-		family.Unfollow(name)
+		s.collections.Unfollow(name)
 		s.looking.Go(func() {
 			if err := l.Close(); err != nil {
 				s.log.Error("data set was not closed as it should be", "dataset", st.Dataset, "error", err)
@@ -205,6 +208,10 @@ func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(s
 		})
 		return true
 	})
+}
+
+// lookFor is look for new ones of one family.
+func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed)) {
 	for _, dataset := range names {
 		name, ok := strings.CutPrefix(dataset, prefix)
 		if !ok || live.CheckName(name) != nil || family.Published(name) != nil {
