@@ -86,7 +86,7 @@ const (
 // used, by its name, instead of replacing it by a default. The first refusal stays in Err.
 // Names that are unknown or repeated have been refused before; see [Query].
 type Params struct {
-	view   ask.View  // once it is taken
+	view   ask.View // once it is taken
 	take   func() ask.View
 	of     *Endpoint // whose declarations are asked for; nil is none
 	query  string    // not decoded yet, "" if it is
