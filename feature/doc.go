@@ -23,9 +23,10 @@
 // endless loop. What they return is part of the object, and is valid as long as that.
 //
 // A Schema lists properties with their kinds. A Learner finds it from values,
-// and Schema.Convert gives values the kinds of it. Filters are made of [Term]s in the
-// words of a query, and refuse with ErrFilter what the schema does not allow; an index
-// reads from their Terms what it may pass over.
+// and Schema.Convert gives values the kinds of it. A filter is an [Expression], a tree of [Test]s in
+// three-valued logic. ParseFilter makes one of [Term]s in the words of a query, and refuses with
+// ErrFilter what the schema does not allow; package cql2 of the server makes one of CQL2. An index
+// reads from Equalities and Terms what it may pass over.
 //
 // # Units, concurrency and memory
 //

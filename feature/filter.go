@@ -3,8 +3,6 @@ package feature
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,31 +12,6 @@ import (
 	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
 )
-
-// Conjunction is a Filter made of terms. A feature passes if all terms hold for its
-// properties. A nil Conjunction lets every feature pass.
-type Conjunction struct {
-	terms      []Term
-	conditions []condition
-	equal      []Equality
-}
-
-// Equality is a condition that an index may use: a feature that fulfils the filter has
-// one of the values in the property, alone or in a list, byte for byte.
-type Equality struct {
-	Name   string   // in compact form, with its quotation marks
-	Values [][]byte // in compact form
-}
-
-// Equalities returns the conditions that are an [Equality]. Only conditions on texts and
-// booleans are: a number or a time may equal a value that is written differently. The list
-// belongs to the filter.
-func (f *Conjunction) Equalities() []Equality {
-	if f == nil {
-		return nil
-	}
-	return f.equal
-}
 
 // condition is a term made ready for compact objects.
 type condition struct {
@@ -65,84 +38,81 @@ type operand struct {
 	compact []byte // distinguishes it from other operands of the condition
 }
 
-// ParseFilter makes a filter of terms that must all hold: a *Conjunction, or nil for no
+// ParseFilter makes a filter of terms that must all hold: an *Expression, or nil for no
 // terms.
 func ParseFilter(s Schema, terms []Term) (Filter, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	f, err := newConjunction(s, terms)
+	f, err := newExpression(s, terms)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func newConjunction(s Schema, terms []Term) (*Conjunction, error) {
+func newExpression(s Schema, terms []Term) (*Expression, error) {
 	if len(terms) > MaxTerms {
 		return nil, badFilter("%d terms: give at most %d", len(terms), MaxTerms)
 	}
-	f := &Conjunction{terms: terms}
+	var tests []Test
 	for _, t := range terms {
-		if err := f.add(s, t); err != nil {
+		some, err := s.tests(t)
+		if err != nil {
 			return nil, err
 		}
+		tests = append(tests, some...)
 	}
+	f := &Expression{root: And(tests...), terms: terms, all: true}
+	f.prepare()
 	return f, nil
 }
 
-func (f *Conjunction) add(s Schema, t Term) error {
+// tests are what must hold for a term to hold.
+func (s Schema) tests(t Term) (tests []Test, err error) {
 	if len(t.Values) > MaxTermValues {
-		return badFilter("%d values of %.40s: give at most %d", len(t.Values), t.Name, MaxTermValues)
+		return nil, badFilter("%d values of %.40s: give at most %d", len(t.Values), t.Name, MaxTermValues)
 	}
 	for _, v := range t.Values {
 		if len(v) > MaxTermBytes {
-			return badFilter("a value of %d bytes for %.40s: give at most %d", len(v), t.Name, MaxTermBytes)
+			return nil, badFilter("a value of %d bytes for %.40s: give at most %d", len(v), t.Name, MaxTermBytes)
 		}
 		if !utf8.ValidString(v) {
-			return badFilter("the value %.40q of %.40s is not UTF-8: write it in UTF-8", v, t.Name)
+			return nil, badFilter("the value %.40q of %.40s is not UTF-8: write it in UTF-8", v, t.Name)
 		}
 	}
 	if t.Op == OpHas || t.Op == OpLacks {
 		if len(t.Values) == 0 {
-			return badFilter("%s: name a property", t.Op)
+			return nil, badFilter("%s: name a property", t.Op)
 		}
 		for _, name := range t.Values {
 			field, err := s.known(name)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			f.conditions = append(f.conditions, conditionOf(name, t.Op, field.Kind))
+			tests = append(tests, Test{condition: conditionOf(name, t.Op, field.Kind)})
 		}
-		return nil
+		return tests, nil
 	}
 	field, err := s.known(t.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := conditionOf(t.Name, t.Op, field.Kind)
 	if err := c.checkOp(len(t.Values)); err != nil {
-		return err
+		return nil, err
 	}
 	c.values = make([]operand, 0, len(t.Values))
 	for _, v := range t.Values {
 		o, err := c.operand(v)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.values = append(c.values, o)
 	}
 	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
 	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
-	f.conditions = append(f.conditions, c)
-	if c.op == OpEquals && !c.region && (c.kind == Text || c.kind == Texts || c.kind == Boolean) {
-		e := Equality{Name: c.key[:len(c.key)-1]}
-		for i := range c.values {
-			e.Values = append(e.Values, c.values[i].text)
-		}
-		f.equal = append(f.equal, e)
-	}
-	return nil
+	return []Test{{condition: c}}, nil
 }
 
 // conditionOf is a condition without values. A name with dots is that of a property, or else of
@@ -276,73 +246,6 @@ func textOperand(v string) operand {
 func booleanOperand(v bool) operand {
 	text := strconv.AppendBool(nil, v)
 	return operand{is: kindBoolean, text: text, plain: string(text), compact: text}
-}
-
-// ForIndex returns what an index of features with a schema can use of a filter, nil if that is
-// nothing, and whether it is all of the filter. Only a Conjunction can be used as a whole. The
-// terms of any other filter may be used only for properties whose values are compared as they
-// are: if some values have not the kind of their property, such a filter may pass them, while a
-// Conjunction does not.
-func (s Schema) ForIndex(f Filter) (c *Conjunction, all bool) {
-	if f == nil {
-		return nil, true
-	}
-	if c, ok := f.(*Conjunction); ok {
-		return c, true
-	}
-	terms, all := f.Terms()
-	for _, t := range terms {
-		field, _ := s.Lookup(t.Name)
-		one := &Conjunction{}
-		if kind := field.Kind.ordinary(); kind != Text && kind != Texts && kind != Any || one.add(s, t) != nil {
-			all = false
-			continue
-		}
-		if c == nil {
-			c = &Conjunction{}
-		}
-		c.terms, c.conditions, c.equal = append(c.terms, t), append(c.conditions, one.conditions...), append(c.equal, one.equal...)
-	}
-	return c, all
-}
-
-// Match implements Filter.
-func (f *Conjunction) Match(_ context.Context, of *Feature) (bool, error) {
-	members := of.Properties.compact
-	if of.Properties.list != nil {
-		members = of.Properties.AppendMembers(nil)
-	}
-	return f.matchMembers(members), nil
-}
-
-// Terms implements Filter.
-func (f *Conjunction) Terms() (terms []Term, all bool) {
-	if f == nil {
-		return nil, true
-	}
-	return f.terms, true
-}
-
-// String implements Filter.
-func (f *Conjunction) String() string { return string(f.AppendTo(nil)) }
-
-// MatchCompact reports whether a feature with these properties, a compact object, fulfils
-// the filter.
-func (f *Conjunction) MatchCompact(object []byte) bool {
-	return f == nil || f.matchMembers(object[min(1, len(object)):])
-}
-
-func (f *Conjunction) matchMembers(members []byte) bool {
-	if f == nil {
-		return true
-	}
-	for i := range f.conditions {
-		c := &f.conditions[i]
-		if c.holds(c.find(members)) != Yes {
-			return false
-		}
-	}
-	return true
 }
 
 // holds is the one place where a condition is decided: it tells what is so of a value that is
@@ -489,30 +392,4 @@ func (c *condition) ordered(value []byte) Truth {
 	default:
 		return truthOf(order >= 0)
 	}
-}
-
-// AppendTo appends bytes that are equal only for filters with the same terms.
-// The order of terms and of values does not matter, nor does the spelling of a
-// number or a time.
-func (f *Conjunction) AppendTo(dst []byte) []byte {
-	if f == nil {
-		return dst
-	}
-	terms := make([]string, len(f.conditions))
-	for i := range f.conditions {
-		c := &f.conditions[i]
-		var b []byte
-		for _, part := range []string{c.op, c.kind.String(), c.name} {
-			b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
-		}
-		for j := range c.values {
-			b = append(binary.AppendUvarint(b, uint64(len(c.values[j].compact))), c.values[j].compact...)
-		}
-		terms[i] = string(b)
-	}
-	slices.Sort(terms)
-	for _, term := range slices.Compact(terms) {
-		dst = append(binary.AppendUvarint(dst, uint64(len(term))), term...)
-	}
-	return dst
 }

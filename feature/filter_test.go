@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/internal/must"
+	"quadrille/quadkey"
 )
 
 var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time}, {"price", Number}, {"tags", Texts}}
@@ -87,11 +88,11 @@ func TestBadFilters(t *testing.T) {
 		{Term{"category", "", []string{"\xff"}}, "UTF-8"},
 		{Term{"category", "", make([]string, 51)}, "at most 50"},
 	} {
-		if _, err := newConjunction(filterSchema, []Term{tc.term}); !errors.Is(err, ErrFilter) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := newExpression(filterSchema, []Term{tc.term}); !errors.Is(err, ErrFilter) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.term, err, tc.want)
 		}
 	}
-	if _, err := newConjunction(filterSchema, make([]Term, 21)); !errors.Is(err, ErrFilter) {
+	if _, err := newExpression(filterSchema, make([]Term, 21)); !errors.Is(err, ErrFilter) {
 		t.Error(err)
 	}
 	if f, err := ParseFilter(filterSchema, nil); f != nil || err != nil {
@@ -114,7 +115,7 @@ func TestMatch(t *testing.T) {
 	} {
 		key, values, _ := strings.Cut(query, "=")
 		term := must.Get(filterSchema.ParseTerm(key, values)).In(t)
-		f := must.Get(newConjunction(filterSchema, []Term{term})).In(t)
+		f := must.Get(newExpression(filterSchema, []Term{term})).In(t)
 		if got := f.MatchCompact(compact(t, object)); got != want {
 			t.Errorf("%s: %v", query, got)
 		}
@@ -243,7 +244,7 @@ func drawTerms(t *rapid.T) []Term {
 func checkEqualities(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, f *Conjunction, object []byte) {
+}, f *Expression, object []byte) {
 	t.Helper()
 	for _, e := range f.Equalities() {
 		var name string
@@ -267,7 +268,7 @@ func TestMatchAsTheReference(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, terms := schemas(t), drawTerms(t)
-		f, err := newConjunction(s, terms)
+		f, err := newExpression(s, terms)
 		if err != nil {
 			if !errors.Is(err, ErrFilter) {
 				t.Fatal(err)
@@ -292,7 +293,7 @@ func TestMatchAsTheReference(t *testing.T) {
 
 func TestFiltersAreTold(t *testing.T) {
 	tag := func(terms ...Term) string {
-		f := must.Get(newConjunction(filterSchema, terms)).In(t)
+		f := must.Get(newExpression(filterSchema, terms)).In(t)
 		return string(f.AppendTo([]byte("x")))
 	}
 	a, b := Term{"category", "", []string{"x", "y"}}, Term{"price", OpLess, []string{"1"}}
@@ -319,7 +320,7 @@ func FuzzFilter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		filter, err := newConjunction(filterSchema, []Term{term})
+		filter, err := newExpression(filterSchema, []Term{term})
 		if err != nil {
 			if !errors.Is(err, ErrFilter) {
 				t.Fatal(err)
@@ -357,7 +358,7 @@ func TestNestedMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := newConjunction(s, []Term{term})
+		f, err := newExpression(s, []Term{term})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -371,7 +372,39 @@ func TestNestedMembers(t *testing.T) {
 			t.Errorf("%s: an index knows nothing of members", text)
 		}
 	}
-	if _, err := newConjunction(s, []Term{{Name: "name.first", Values: []string{"x"}}}); !errors.Is(err, ErrFilter) {
+	// Of a member an index knows nothing, also where some features have a property of the whole name.
+	zip := must.Get(newExpression(s, []Term{{Name: "at.zip", Values: []string{"nested"}}})).In(t)
+	if nested := []byte(`{"at":{"zip":"nested"}}`); !zip.MatchCompact(nested) || len(zip.Equalities()) > 0 {
+		t.Errorf("equalities of a member: %v", zip.Equalities())
+	}
+	if _, err := newExpression(s, []Term{{Name: "name.first", Values: []string{"x"}}}); !errors.Is(err, ErrFilter) {
 		t.Errorf("a member of a text: %v", err)
 	}
 }
+
+// An index has what concerns properties alone: all of a filter without boxes, and else what must hold.
+func TestForIndex(t *testing.T) {
+	s := Schema{{"a", Text}, {"n", Number}}
+	a, n := NewTest("a", OpEquals, false, TextLiteral("x")), NewTest("n", OpGreater, false, NumberLiteral("1"))
+	box := NewBoxTest(quadkey.Box{West: 0, South: 0, East: 1, North: 1})
+	for name, tc := range map[string]struct {
+		of   Test
+		want *Test
+		all  bool
+	}{
+		"properties": {Or(a, Not(n)), ptr(Or(a, Not(n))), true}, "a box": {And(a, box, Or(n, a)), ptr(And(a, Or(n, a))), false},
+		"a box below OR": {And(Or(box, a), n), &n, false}, "a box alone": {box, nil, false}, "a box or": {Or(box, a), nil, false},
+	} {
+		f := tc.of.Expression(s, nil, nil)
+		rows, all := s.ForIndex(f)
+		if all != tc.all || (rows == nil) != (tc.want == nil) || rows != nil && rows.String() != tc.want.Expression(s, nil, nil).String() {
+			t.Errorf("%s: %v, %v", name, rows, all)
+		}
+		terms, all := f.Terms()
+		if all || (len(terms) == 1) != (name == "a box") || len(terms) != len(f.Equalities()) {
+			t.Errorf("%s: terms %v, equalities %v", name, terms, f.Equalities())
+		}
+	}
+}
+
+func ptr(t Test) *Test { return &t }

@@ -248,7 +248,7 @@ func FuzzBrokenObject(f *testing.F) {
 		for _, kind := range []Kind{Text, Number, Boolean, Time, Texts, Any} {
 			s[0].Kind = kind
 			for _, v := range []string{"x", "1", "true", "2026-01-01"} {
-				if f, err := newConjunction(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
+				if f, err := newExpression(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
 					f.MatchCompact(object)
 				}
 			}
@@ -356,7 +356,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object := compact(t, cafe)
 	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any}, {"wheelchair", Boolean}}
-	filter := must.Get(newConjunction(s, []Term{
+	filter := must.Get(newExpression(s, []Term{
 		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name", Op: OpPrefix, Values: []string{"Caf"}},
 		{Name: "open", Op: OpGreater, Values: []string{"2020-01-01"}}, {Name: "open", Values: []string{"2021-03-01"}}, {Name: "price", Op: OpLess, Values: []string{"20"}},
 		{Name: "wheelchair", Values: []string{"true"}}, {Name: "website", Op: OpDiffers, Values: []string{"1"}}, {Op: OpHas, Values: []string{"name"}},
@@ -385,7 +385,7 @@ func BenchmarkProperties(b *testing.B) {
 	l := NewLearner(nil)
 	l.Learn(object)
 	s := l.Schema()
-	filter, err := newConjunction(s, []Term{{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "price", Op: OpLess, Values: []string{"20"}}})
+	filter, err := newExpression(s, []Term{{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "price", Op: OpLess, Values: []string{"20"}}})
 	if err != nil {
 		b.Fatal(err)
 	}

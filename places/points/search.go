@@ -55,7 +55,7 @@ type search struct {
 	c      *Collection
 	from   reading
 	step   func() error // of the query; nil for none
-	filter *feature.Conjunction
+	filter *feature.Expression
 	// foreign is a filter that does not read rows; nil for none.
 	foreign func(*feature.Feature) (bool, error)
 	masks   []uint64

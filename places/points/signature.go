@@ -34,7 +34,7 @@ func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
 // masks appends sets of bits. The signature of a point that fulfils the filter has at least
 // one bit of each set. few reports whether signatures have all values of a property.
-func masks(dst []uint64, f *feature.Conjunction, few func(name string) bool) []uint64 {
+func masks(dst []uint64, f *feature.Expression, few func(name string) bool) []uint64 {
 	for _, e := range f.Equalities() {
 		if !few(e.Name) {
 			continue

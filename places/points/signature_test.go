@@ -31,6 +31,7 @@ func TestMasksOfWhatMatches(t *testing.T) {
 		texts := rapid.SampledFrom([]string{"cafe", "bar", "", "a\"b", strings.Repeat("long ", 20)})
 		object := must.Get(json.Marshal(map[string]any{
 			"category": texts.Draw(t, "category"), "closed": rapid.Bool().Draw(t, "closed"), "tags": rapid.SliceOfN(texts, 0, 3).Draw(t, "tags"),
+			"any": rapid.SampledFrom([]any{nil, true, "cafe", []any{true}, []any{"cafe", true, 1}, []any{[]any{"cafe"}}}).Draw(t, "any"),
 		})).In(t)
 		object = must.Get(feature.AppendProperties(nil, object)).In(t)
 		var terms []feature.Term
@@ -43,16 +44,21 @@ func TestMasksOfWhatMatches(t *testing.T) {
 			terms = append(terms, feature.Term{Name: "closed", Values: []string{"true"}})
 		}
 		f := must.Get(feature.ParseFilter(signedSchema, terms)).In(t)
-		conjunction, _ := f.(*feature.Conjunction)
-		if !conjunction.MatchCompact(object) {
-			return
-		}
-		matched++
-		few := newSummary()
-		signature := few.add(object)
-		for _, mask := range masks(nil, conjunction, few.few) {
-			if signature&mask == 0 {
-				t.Fatalf("%s: of %+v the signature lacks the mask %x", object, terms, mask)
+		byTerms, _ := f.(*feature.Expression)
+		literals := []feature.Literal{feature.TextLiteral("cafe"), feature.BooleanLiteral(true), feature.TextLiteral("bar")}
+		from, op := rapid.IntRange(0, 2).Draw(t, "from"), rapid.SampledFrom([]string{feature.OpEquals, feature.OpEach, feature.OpOnly}).Draw(t, "op")
+		test := feature.NewTest(rapid.SampledFrom([]string{"any", "tags", "closed"}).Draw(t, "name"), op, false, literals[from:rapid.IntRange(from+1, 3).Draw(t, "to")]...)
+		for _, filter := range []*feature.Expression{byTerms, feature.And(test, feature.And()).Expression(signedSchema, nil, nil)} {
+			if !filter.MatchCompact(object) {
+				continue
+			}
+			matched++
+			few := newSummary()
+			signature := few.add(object)
+			for _, mask := range masks(nil, filter, few.few) {
+				if signature&mask == 0 {
+					t.Fatalf("%s: of %+v or %+v the signature lacks the mask %x", object, terms, test, mask)
+				}
 			}
 		}
 	})
@@ -63,13 +69,13 @@ func TestMasksOfWhatMatches(t *testing.T) {
 
 func TestMasks(t *testing.T) {
 	for query, want := range map[string]int{
-		"category=cafe": 1, "category=cafe,bar": 1, "closed=true": 1, "tags=a": 1, "category.ne=cafe": 0, "price=1": 0, "any=x": 0, "-closed=": 0,
+		"category=cafe": 1, "category=cafe,bar": 1, "closed=true": 1, "tags=a": 1, "category.ne=cafe": 0, "price=1": 0, "any=x": 1, "any=5": 0, "any=true": 0, "-closed=": 0,
 		"category=cafe," + strings.Repeat("x", 41): 0, "category=" + strings.Repeat("x", 40): 1,
 	} {
 		key, values, _ := strings.Cut(query, "=")
 		term := must.Get(signedSchema.ParseTerm(key, values)).In(t)
 		f := must.Get(feature.ParseFilter(signedSchema, []feature.Term{term})).In(t)
-		if got := masks(nil, f.(*feature.Conjunction), newSummary().few); len(got) != want {
+		if got := masks(nil, f.(*feature.Expression), newSummary().few); len(got) != want {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
@@ -88,7 +94,7 @@ func TestSigningAllocatesNothing(t *testing.T) {
 	sum := newSummary()
 	for name, run := range map[string]func(){
 		"add":   func() { sum.add(object) },
-		"masks": func() { masks(set, f.(*feature.Conjunction), sum.few) },
+		"masks": func() { masks(set, f.(*feature.Expression), sum.few) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)

@@ -33,25 +33,26 @@ func (p *parser) arrayOf() (arrayFunction, bool) {
 }
 
 // arrayComparison reads a function of lists, at its name.
-func (p *parser) arrayComparison(f arrayFunction) (node, error) {
-	n := node{op: opArray, array: f}
+func (p *parser) arrayComparison(f arrayFunction) (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return n, err
+		return test, err
 	}
 	if err := p.advance(); err != nil { // the parenthesis
-		return n, err
+		return test, err
 	}
-	lists := 0
+	var of operand
+	var values []feature.Literal
+	lists, does := 0, f
 	for i := range 2 {
 		var err error
 		switch {
 		case p.is("("):
 			if lists++; i == 0 { // what contains the property is what the property is contained by
-				n.array = [...]arrayFunction{contains: containedBy, containedBy: contains, equals: equals, overlaps: overlaps}[f]
+				does = [...]arrayFunction{contains: containedBy, containedBy: contains, equals: equals, overlaps: overlaps}[f]
 			}
-			err = p.valueList(&n, true)
+			values, err = p.valueList(of, true)
 		case p.kind == tokenQuoted, p.kind == tokenName && !p.opens() && !slices.ContainsFunc(reserved, p.is):
-			n.name = p.text
+			of.property = p.text
 			err = p.advance()
 		default:
 			err = refuse(p.offset, "%s is not expected here; %s", p.token, arrayAdvice)
@@ -60,11 +61,15 @@ func (p *parser) arrayComparison(f arrayFunction) (node, error) {
 			err = p.expect(",", "write a comma after the first argument of "+arrayFunctions[f])
 		}
 		if err != nil {
-			return n, err
+			return test, err
 		}
 	}
 	if lists != 1 {
-		return n, refuse(p.offset, "%s compares one property with one list; %s", arrayFunctions[f], arrayAdvice)
+		return test, refuse(p.offset, "%s compares one property with one list; %s", arrayFunctions[f], arrayAdvice)
 	}
-	return n, p.expect(")", "close "+arrayFunctions[f]+" with )")
+	var tests []feature.Test
+	for _, op := range arrayTests[does] {
+		tests = append(tests, feature.NewTest(of.property, op, false, values...))
+	}
+	return feature.And(tests...), p.expect(")", "close "+arrayFunctions[f]+" with )")
 }

@@ -38,8 +38,8 @@
 // A comparison is true, false or unknown. It is unknown where the property is absent or
 // null, and where property and value have different types: text is neither less than a
 // number nor different from it. NOT leaves the unknown unknown, AND and OR follow SQL, and
-// a feature passes if the whole is true. IS NULL alone is never unknown. Comparisons are
-// decided by package feature, as those of all other filters.
+// a feature passes if the whole is true. IS NULL alone is never unknown. What is read here is
+// decided by package feature, as all other filters.
 //
 // # Types
 //
@@ -50,12 +50,10 @@
 package cql2
 
 import (
-	"context"
 	"slices"
 	"strconv"
 
 	"quadrille/feature"
-	"quadrille/quadkey"
 )
 
 // Bounds of a filter. They keep the cost of one request small.
@@ -66,193 +64,37 @@ const (
 	MaxPattern = 1000   // characters of all the patterns of LIKE together
 )
 
-// Filter is a parsed filter. It is safe for concurrent use.
+// Filter is a parsed filter: a test of features, and what it calls their geometry.
 type Filter struct {
-	root       node
-	properties []string
+	feature.Test
 	geometries []string
-	boxes      []quadkey.Box
-	cost       int
-	given      *quadkey.Box
-	meets      Meets
-}
-
-// Meets reports whether the geometry of a feature and a box have a point in common.
-type Meets func(ctx context.Context, f *feature.Feature, b quadkey.Box) (bool, error)
-
-// Of returns the filter for a search of features that meet a box, nil for no box. They have
-// the properties of a schema, by which ids of regions are compared as such. meets tells which
-// other boxes a feature meets; nil is for points.
-func (f *Filter) Of(s feature.Schema, box *quadkey.Box, meets Meets) *Filter {
-	of := *f
-	of.root, of.given, of.meets = f.root.of(s), box, meets
-	return &of
-}
-
-func (n node) of(s feature.Schema) node {
-	n.kids, n.tests = slices.Clone(n.kids), slices.Clone(n.tests)
-	for i := range n.kids {
-		n.kids[i] = n.kids[i].of(s)
-	}
-	for i := range n.tests {
-		n.tests[i] = n.tests[i].In(s)
-	}
-	return n
 }
 
 // Parse reads a filter. Its error is a [*SyntaxError].
 func Parse(text string) (*Filter, error) {
-	root, err := parse(text)
+	p, test, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return newFilter(root), nil
+	slices.Sort(p.geometries)
+	return &Filter{test, slices.Compact(p.geometries)}, nil
 }
-
-// And returns a filter that passes features which pass all of the given filters. Nil
-// filters are left out; without any filter every feature passes.
-func And(all ...*Filter) *Filter {
-	var kids []node
-	for _, f := range all {
-		if f != nil {
-			kids = append(kids, f.root)
-		}
-	}
-	if len(kids) == 0 {
-		return newFilter(node{op: opTrue})
-	}
-	return newFilter(join(opAnd, kids))
-}
-
-// Equal returns the filter name = text for a parameter of a query, which has no types. A
-// number passes if the text is a number of the same value, and a boolean if the text is
-// true or false accordingly.
-func Equal(name, text string) *Filter {
-	n := node{op: opIn, name: name, values: []value{textValue(text)}}
-	switch {
-	case text == "true" || text == "false":
-		n.values = append(n.values, booleanValue(text == "true"))
-	case isNumber(text):
-		if _, err := strconv.ParseFloat(text, 64); err == nil {
-			n.values = append(n.values, numberValue(text))
-		}
-	}
-	return newFilter(n)
-}
-
-func newFilter(root node) *Filter {
-	f := &Filter{root: root}
-	f.collect(&f.root)
-	slices.Sort(f.properties)
-	slices.Sort(f.geometries)
-	f.properties = slices.Compact(f.properties)
-	f.geometries = slices.Compact(f.geometries)
-	return f
-}
-
-func (f *Filter) collect(n *node) {
-	n.prepare()
-	f.cost += 1 + len(n.values) + len(n.pattern)
-	switch {
-	case n.op == opIntersects:
-		f.geometries = append(f.geometries, n.name)
-		if !slices.Contains(f.boxes, n.box) {
-			f.boxes = append(f.boxes, n.box)
-		}
-	case n.name != "":
-		f.properties = append(f.properties, n.name)
-	}
-	for i := range n.kids {
-		f.collect(&n.kids[i])
-	}
-}
-
-// Properties lists the names of the properties that the filter asks about, each once,
-// sorted. The geometries of spatial operators are not among them.
-func (f *Filter) Properties() []string { return slices.Clone(f.properties) }
 
 // Geometries lists the names of the geometries of spatial operators, each once, sorted.
 func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
 
-// Boxes lists the boxes of spatial operators, each once.
-func (f *Filter) Boxes() []quadkey.Box { return slices.Clone(f.boxes) }
-
-// Cost bounds the comparisons that Match makes, in comparisons of two short texts. A pattern
-// counts each of its characters.
-func (f *Filter) Cost() int { return f.cost }
-
-// Box returns a box that every feature which passes meets, for a search by an index. Of
-// several it is the smallest. It is not their intersection, because a long feature can
-// meet two boxes and pass by what they share. There is none, and ok is false, if boxes
-// stand below OR or NOT only.
-func (f *Filter) Box() (b quadkey.Box, ok bool) {
-	if f.root.op == opIntersects {
-		return f.root.box, true
-	}
-	if f.root.op != opAnd {
-		return b, false
-	}
-	for _, kid := range f.root.kids {
-		if kid.op == opIntersects && (!ok || area(kid.box) < area(b)) {
-			b, ok = kid.box, true
+// Equal returns the test name = text for a parameter of a query, which has no types. A
+// number passes if the text is a number of the same value, and a boolean if the text is
+// true or false accordingly.
+func Equal(name, text string) feature.Test {
+	values := []feature.Literal{feature.TextLiteral(text)}
+	switch {
+	case text == "true" || text == "false":
+		values = append(values, feature.BooleanLiteral(text == "true"))
+	case isNumber(text):
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			values = append(values, feature.NumberLiteral(text))
 		}
 	}
-	return b, ok
-}
-
-// area is in square degrees.
-func area(b quadkey.Box) float64 {
-	width := b.East - b.West
-	if width < 0 {
-		width += 360
-	}
-	return width * (b.North - b.South)
-}
-
-type op uint8
-
-const (
-	opTrue op = iota
-	opFalse
-	opAnd
-	opOr
-	opNot
-	opCompare
-	opIn
-	opBetween
-	opArray
-	opLike
-	opNull
-	opIntersects
-)
-
-// node is a node of the tree of a filter. An AND has no child that is an AND, and an OR
-// none that is an OR, so that one tree has one text.
-type node struct {
-	op      op
-	kids    []node
-	name    string // of the property
-	fold    bool   // the property stands in CASEI
-	compare comparison
-	array   arrayFunction
-	values  []value
-	pattern feature.Pattern
-	box     quadkey.Box
-	tests   []feature.Test // all of which must hold, made of what is above
-}
-
-// join makes one node of several. It dissolves nodes of the same operator.
-func join(o op, kids []node) node {
-	if len(kids) == 1 {
-		return kids[0]
-	}
-	var flat []node
-	for _, kid := range kids {
-		if kid.op == o {
-			flat = append(flat, kid.kids...)
-		} else {
-			flat = append(flat, kid)
-		}
-	}
-	return node{op: o, kids: flat}
+	return feature.NewTest(name, feature.OpEquals, false, values...)
 }

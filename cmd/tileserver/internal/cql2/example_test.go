@@ -17,7 +17,7 @@ func Example() {
 	}
 	box, _ := f.Box()
 	fmt.Println("search", box, "for", f.Properties())
-	fmt.Println(f.Match(context.Background(), &feature.Feature{
+	fmt.Println(f.Expression(nil, nil, nil).Match(context.Background(), &feature.Feature{
 		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
 		Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))}),
 	}))

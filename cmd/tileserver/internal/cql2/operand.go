@@ -70,24 +70,21 @@ func (p *parser) function() (o operand, err error) {
 	switch {
 	case isCasei && argument.kind == tokenText:
 		o.value = textValue(feature.Fold(argument.text))
-		o.value.fold = true
 	case isCasei && (argument.kind == tokenQuoted || argument.kind == tokenName && !p.opens() && !slices.ContainsFunc(reserved, argument.is)):
 		o.property, o.fold = argument.text, true
 	case isCasei:
 		return o, refuse(argument.offset, "%s is not expected here; write a property or text in single quotes within CASEI", argument)
 	case argument.kind != tokenText:
 		return o, refuse(argument.offset, "%s is not expected here; write an instant in single quotes, such as DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument)
-	case name.is("DATE"):
-		o.value = value{kind: kindDate, text: argument.text}
-		advice = "close the date with )"
 	default:
-		o.value = value{kind: kindTimestamp, text: argument.text}
-		advice = "close the time with )"
-	}
-	if o.value.instant() {
+		if name.is("DATE") {
+			advice = "close the date with )"
+		} else {
+			advice = "close the time with )"
+		}
 		when, ok := instant.Parse(argument.text)
-		o.value.literal = feature.TimeLiteral(when)
-		if !ok || o.value.kind == kindDate && !instant.IsDate(argument.text) {
+		o.value = value{kind: kindInstant, literal: feature.TimeLiteral(when)}
+		if !ok || name.is("DATE") && !instant.IsDate(argument.text) {
 			return o, refuse(argument.offset, "%s is none of %s; write DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument, strings.ToUpper(name.text))
 		}
 	}
@@ -125,40 +122,40 @@ var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", 
 const boxAdvice = "write BBOX(west, south, east, north) in degrees"
 
 // intersects reads S_INTERSECTS, at its name.
-func (p *parser) intersects() (node, error) {
-	n := node{op: opIntersects}
+func (p *parser) intersects() (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return n, err
+		return test, err
 	}
 	if err := p.advance(); err != nil { // the parenthesis
-		return n, err
+		return test, err
 	}
+	var box quadkey.Box
 	boxes := 0
 	for i := range 2 {
 		var err error
 		switch {
 		case p.kind == tokenName && p.opens():
 			boxes++
-			n.box, err = p.geometry()
+			box, err = p.geometry()
 		case p.kind == tokenQuoted, p.kind == tokenName && !slices.ContainsFunc(reserved, p.is):
-			n.name = p.text
+			p.geometries = append(p.geometries, p.text)
 			err = p.advance()
 		default:
-			return n, refuse(p.offset, "%s is not expected here; write the property of the geometry and a box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))", p.token)
+			return test, refuse(p.offset, "%s is not expected here; write the property of the geometry and a box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))", p.token)
 		}
 		if err != nil {
-			return n, err
+			return test, err
 		}
 		if i == 0 {
 			if err := p.expect(",", "write a comma after the first argument of S_INTERSECTS"); err != nil {
-				return n, err
+				return test, err
 			}
 		}
 	}
 	if boxes != 1 {
-		return n, refuse(p.offset, "S_INTERSECTS takes the property of the geometry and one box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))")
+		return test, refuse(p.offset, "S_INTERSECTS takes the property of the geometry and one box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))")
 	}
-	return n, p.expect(")", "close S_INTERSECTS with )")
+	return feature.NewBoxTest(box), p.expect(")", "close S_INTERSECTS with )")
 }
 
 // geometry reads a geometry that is a box, at its name.

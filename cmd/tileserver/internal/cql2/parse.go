@@ -1,29 +1,21 @@
 package cql2
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
 	"quadrille/feature"
 )
 
-// comparison is an operator between a property, on its left, and a value.
-type comparison uint8
+// comparisons are the operators between a property, on its left, and a value, as those of tests. What
+// differs does not equal.
+var comparisons = map[string]string{
+	"=": feature.OpEquals, "<>": feature.OpEquals, "<": feature.OpLess, "<=": feature.OpLessOrEqual, ">": feature.OpGreater, ">=": feature.OpGreaterOrEqual,
+}
 
-const (
-	equal comparison = iota
-	different
-	less
-	lessOrEqual
-	greater
-	greaterOrEqual
-)
-
-var comparisons = [...]string{equal: "=", different: "<>", less: "<", lessOrEqual: "<=", greater: ">", greaterOrEqual: ">="}
-
-// mirrored has, for each operator, the one that means the same with the sides exchanged.
-var mirrored = [...]comparison{equal: equal, different: different, less: greater, lessOrEqual: greaterOrEqual, greater: less, greaterOrEqual: lessOrEqual}
+// mirrored has the operators that mean the same with the sides exchanged, where these are others.
+var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // reserved are the words that name a property in double quotes only.
 var reserved = []string{"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "TRUE", "FALSE"}
@@ -32,31 +24,32 @@ type parser struct {
 	lexer
 	token                 // the one that is looked at
 	depth, nodes, pattern int
+	geometries            []string
 }
 
-func parse(text string) (node, error) {
+func parse(text string) (p *parser, test feature.Test, err error) {
 	if len(text) > MaxBytes {
-		return node{}, refuse(MaxBytes, "the filter has %d bytes; give at most %d", len(text), MaxBytes)
+		return nil, test, refuse(MaxBytes, "the filter has %d bytes; give at most %d", len(text), MaxBytes)
 	}
 	if !utf8.ValidString(text) {
 		valid := 0
 		for r, size := utf8.DecodeRuneInString(text); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRuneInString(text[valid:]) {
 			valid += size
 		}
-		return node{}, refuse(valid, "the filter is not UTF-8 here; encode it so, and then for a URL")
+		return nil, test, refuse(valid, "the filter is not UTF-8 here; encode it so, and then for a URL")
 	}
-	p := &parser{lexer: lexer{input: text}}
+	p = &parser{lexer: lexer{input: text}}
 	if err := p.advance(); err != nil {
-		return node{}, err
+		return nil, test, err
 	}
 	if p.kind == tokenEnd {
-		return node{}, refuse(p.offset, "the filter is empty; write a comparison such as name = 'Oak', or leave the filter out")
+		return nil, test, refuse(p.offset, "the filter is empty; write a comparison such as name = 'Oak', or leave the filter out")
 	}
-	n, err := p.or()
+	test, err = p.or()
 	if err == nil && p.kind != tokenEnd {
 		err = refuse(p.offset, "%s is not expected here; write AND or OR between comparisons", p.token)
 	}
-	return n, err
+	return p, test, err
 }
 
 func (p *parser) advance() (err error) {
@@ -93,59 +86,57 @@ func (p *parser) deeper() error {
 	return nil
 }
 
-func (p *parser) or() (node, error) { return p.list("OR", opOr, p.and) }
+func (p *parser) or() (feature.Test, error) { return p.list("OR", feature.Or, p.and) }
 
-func (p *parser) and() (node, error) { return p.list("AND", opAnd, p.not) }
+func (p *parser) and() (feature.Test, error) { return p.list("AND", feature.And, p.not) }
 
-func (p *parser) list(word string, o op, item func() (node, error)) (node, error) {
+func (p *parser) list(word string, join func(...feature.Test) feature.Test, item func() (feature.Test, error)) (feature.Test, error) {
 	first, err := item()
 	if err != nil || !p.is(word) {
 		return first, err
 	}
 	if err := p.count(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
-	kids := []node{first}
+	kids := []feature.Test{first}
 	for p.is(word) {
 		if err := p.advance(); err != nil {
-			return node{}, err
+			return feature.Test{}, err
 		}
 		kid, err := item()
 		if err != nil {
-			return node{}, err
+			return feature.Test{}, err
 		}
 		kids = append(kids, kid)
 	}
-	return join(o, kids), nil
+	return join(kids...), nil
 }
 
-func (p *parser) not() (node, error) {
+func (p *parser) not() (feature.Test, error) {
 	if !p.is("NOT") {
 		return p.primary()
 	}
 	if err := p.deeper(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	if err := p.count(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	if err := p.advance(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	kid, err := p.not()
 	p.depth--
-	return negate(kid), err
+	return feature.Not(kid), err
 }
 
-func negate(n node) node { return node{op: opNot, kids: []node{n}} }
-
-func (p *parser) primary() (node, error) {
+func (p *parser) primary() (feature.Test, error) {
 	if p.is("(") {
 		if err := p.deeper(); err != nil {
-			return node{}, err
+			return feature.Test{}, err
 		}
 		if err := p.advance(); err != nil {
-			return node{}, err
+			return feature.Test{}, err
 		}
 		n, err := p.or()
 		if err != nil {
@@ -155,7 +146,7 @@ func (p *parser) primary() (node, error) {
 		return n, p.expect(")", "close the parenthesis with ), or write AND or OR between comparisons")
 	}
 	if err := p.count(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	if p.is("S_INTERSECTS") && p.opens() {
 		return p.intersects()
@@ -165,48 +156,46 @@ func (p *parser) primary() (node, error) {
 	}
 	left, err := p.operand()
 	if err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
-	if c := slices.Index(comparisons[:], p.text); c >= 0 && p.kind == tokenSign {
-		return p.comparison(left, comparison(c))
+	if _, is := comparisons[p.text]; is && p.kind == tokenSign {
+		return p.comparison(left, p.text)
 	}
 	if left.property == "" {
 		if left.value.kind == kindBoolean {
 			if left.value.truth {
-				return node{op: opTrue}, nil
+				return feature.And(), nil
 			}
-			return node{op: opFalse}, nil
+			return feature.Or(), nil
 		}
-		return node{}, refuse(left.offset, "%s is no comparison; write a property and an operator before it, such as name = 'Oak'", short(left.source))
+		return feature.Test{}, refuse(left.offset, "%s is no comparison; write a property and an operator before it, such as name = 'Oak'", short(left.source))
 	}
 	return p.predicate(left)
 }
 
 // predicate reads what stands after a property, except a sign.
-func (p *parser) predicate(left operand) (node, error) {
-	n := node{name: left.property, fold: left.fold}
+func (p *parser) predicate(left operand) (test feature.Test, err error) {
 	not := p.is("NOT")
 	if not {
 		if err := p.count(); err != nil {
-			return node{}, err
+			return test, err
 		}
 		if err := p.advance(); err != nil {
-			return node{}, err
+			return test, err
 		}
 	}
-	var err error
 	switch {
 	case p.is("IN"):
-		err = p.in(&n)
+		test, err = p.in(left)
 	case p.is("BETWEEN"):
-		err = p.between(&n)
+		test, err = p.between(left)
 	case p.is("LIKE"):
-		err = p.like(&n)
+		test, err = p.like(left)
 	case p.is("IS") && !not:
-		if n.fold {
-			return n, refuse(left.offset, "CASEI changes nothing before IS NULL; leave it out")
+		if left.fold {
+			return test, refuse(left.offset, "CASEI changes nothing before IS NULL; leave it out")
 		}
-		n.op = opNull
+		test = feature.NewTest(left.property, feature.OpLacks, false)
 		if err = p.advance(); err == nil {
 			if not = p.is("NOT"); not {
 				if err = p.count(); err == nil {
@@ -223,127 +212,132 @@ func (p *parser) predicate(left operand) (node, error) {
 		err = refuse(p.offset, "%s is not expected after the property %s; write =, <>, <, <=, >, >=, IN, BETWEEN, LIKE or IS NULL, and = TRUE for a boolean", p.token, short(left.property))
 	}
 	if not {
-		n = negate(n)
+		test = feature.Not(test)
 	}
-	return n, err
+	return test, err
 }
 
-func (p *parser) comparison(left operand, c comparison) (node, error) {
+func (p *parser) comparison(left operand, sign string) (feature.Test, error) {
 	if err := p.advance(); err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	right, err := p.operand()
 	if err != nil {
-		return node{}, err
+		return feature.Test{}, err
 	}
 	property, literal := left, right
 	if left.property == "" {
-		property, literal, c = right, left, mirrored[c]
+		property, literal, sign = right, left, cmp.Or(mirrored[sign], sign)
 	}
 	switch {
 	case property.property == "":
-		return node{}, refuse(left.offset, "two values are compared; write a property on one side, without quotes or in double ones")
+		return feature.Test{}, refuse(left.offset, "two values are compared; write a property on one side, without quotes or in double ones")
 	case literal.property != "":
-		return node{}, refuse(right.offset, "two properties are compared; write a value on one side, and text in single quotes, such as '%s'", strings.ReplaceAll(short(right.property), "'", "''"))
+		return feature.Test{}, refuse(right.offset, "two properties are compared; write a value on one side, and text in single quotes, such as '%s'", strings.ReplaceAll(short(right.property), "'", "''"))
 	case property.fold && literal.value.kind != kindText:
-		return node{}, refuse(literal.offset, "CASEI is for text; leave it out, or write the value in single quotes")
-	case literal.value.kind == kindBoolean && c != equal && c != different:
-		return node{}, refuse(literal.offset, "TRUE and FALSE have no order; write = or <>")
+		return feature.Test{}, refuse(literal.offset, "CASEI is for text; leave it out, or write the value in single quotes")
+	case literal.value.kind == kindBoolean && comparisons[sign] != feature.OpEquals:
+		return feature.Test{}, refuse(literal.offset, "TRUE and FALSE have no order; write = or <>")
 	}
-	return node{op: opCompare, name: property.property, fold: property.fold, compare: c, values: []value{literal.value}}, nil
+	test := feature.NewTest(property.property, comparisons[sign], property.fold, literal.value.literal)
+	if sign == "<>" {
+		test = feature.Not(test)
+	}
+	return test, nil
 }
 
-func (p *parser) in(n *node) error {
-	n.op = opIn
+func (p *parser) in(left operand) (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return err
+		return test, err
 	}
-	return p.valueList(n, false)
+	values, err := p.valueList(left, false)
+	return feature.NewTest(left.property, feature.OpEquals, left.fold, values...), err
 }
 
-// valueList reads values in parentheses, perhaps none.
-func (p *parser) valueList(n *node, none bool) error {
+// valueList reads values in parentheses, perhaps none, that a property is compared with.
+func (p *parser) valueList(left operand, none bool) (values []feature.Literal, err error) {
 	if err := p.expect("(", "write values in parentheses, such as IN ('a', 'b')"); err != nil {
-		return err
+		return nil, err
 	}
 	if none && p.is(")") {
-		return p.advance()
+		return nil, p.advance()
 	}
 	for {
 		if err := p.count(); err != nil {
-			return err
+			return nil, err
 		}
-		if err := p.literal(n); err != nil {
-			return err
+		v, err := p.literal(left)
+		if err != nil {
+			return nil, err
 		}
-		if p.is(")") {
-			return p.advance()
+		if values = append(values, v.literal); p.is(")") {
+			return values, p.advance()
 		}
 		if err := p.expect(",", "write a comma between values and ) after the last"); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
 
-func (p *parser) between(n *node) error {
-	n.op = opBetween
+func (p *parser) between(left operand) (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return err
+		return test, err
 	}
-	if err := p.literal(n); err != nil {
-		return err
+	low, err := p.literal(left)
+	if err != nil {
+		return test, err
 	}
 	if err := p.expect("AND", "write two values with AND between them, such as BETWEEN 1 AND 10"); err != nil {
-		return err
+		return test, err
 	}
 	at := p.offset
-	if err := p.literal(n); err != nil {
-		return err
+	high, err := p.literal(left)
+	switch {
+	case err != nil:
+		return test, err
+	case low.kind == kindBoolean || high.kind == kindBoolean:
+		return test, refuse(at, "TRUE and FALSE have no order; write = or <>")
+	case low.kind != high.kind:
+		return test, refuse(at, "the values of BETWEEN have different types; give two numbers, two instants or two texts")
 	}
-	if n.values[0].kind == kindBoolean || n.values[1].kind == kindBoolean {
-		return refuse(at, "TRUE and FALSE have no order; write = or <>")
-	}
-	instants := n.values[0].instant() && n.values[1].instant()
-	if n.values[0].kind != n.values[1].kind && !instants {
-		return refuse(at, "the values of BETWEEN have different types; give two numbers, two instants or two texts")
-	}
-	return nil
+	return feature.And(
+		feature.NewTest(left.property, feature.OpGreaterOrEqual, left.fold, low.literal),
+		feature.NewTest(left.property, feature.OpLessOrEqual, left.fold, high.literal),
+	), nil
 }
 
-func (p *parser) like(n *node) error {
-	n.op = opLike
+func (p *parser) like(left operand) (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return err
+		return test, err
 	}
 	at := p.offset
-	if err := p.literal(n); err != nil {
-		return err
+	v, err := p.literal(left)
+	if err != nil {
+		return test, err
 	}
-	v := n.values[0]
 	if v.kind != kindText {
-		return refuse(at, "LIKE takes a pattern in single quotes, such as 'o%%'; compare other values with =")
+		return test, refuse(at, "LIKE takes a pattern in single quotes, such as 'o%%'; compare other values with =")
 	}
-	var ok bool
-	if n.pattern, ok = feature.ParsePattern(v.text); !ok {
-		return refuse(at, `the pattern ends with a backslash that escapes nothing; write \\ for a backslash`)
+	pattern, ok := feature.ParsePattern(v.text)
+	if !ok {
+		return test, refuse(at, `the pattern ends with a backslash that escapes nothing; write \\ for a backslash`)
 	}
-	if p.pattern += len(n.pattern); p.pattern > MaxPattern {
-		return refuse(at, "the patterns of LIKE have more than %d characters together; shorten them", MaxPattern)
+	if p.pattern += len(pattern); p.pattern > MaxPattern {
+		return test, refuse(at, "the patterns of LIKE have more than %d characters together; shorten them", MaxPattern)
 	}
-	return nil
+	return feature.NewLikeTest(left.property, pattern, left.fold), nil
 }
 
 // literal reads a value that a property is compared with.
-func (p *parser) literal(n *node) error {
+func (p *parser) literal(left operand) (value, error) {
 	v, err := p.operand()
 	switch {
 	case err != nil:
-		return err
+		return value{}, err
 	case v.property != "":
-		return refuse(v.offset, "a value must stand here and %s is a property; write text in single quotes", short(v.property))
-	case n.fold && v.value.kind != kindText:
-		return refuse(v.offset, "CASEI is for text; leave it out, or write the value in single quotes")
+		return value{}, refuse(v.offset, "a value must stand here and %s is a property; write text in single quotes", short(v.property))
+	case left.fold && v.value.kind != kindText:
+		return value{}, refuse(v.offset, "CASEI is for text; leave it out, or write the value in single quotes")
 	}
-	n.values = append(n.values, v.value)
-	return nil
+	return v.value, nil
 }

@@ -1,8 +1,6 @@
 package cql2
 
-import (
-	"quadrille/feature"
-)
+import "quadrille/feature"
 
 type kind uint8
 
@@ -10,15 +8,13 @@ const (
 	kindText kind = iota
 	kindNumber
 	kindBoolean
-	kindDate
-	kindTimestamp
+	kindInstant
 )
 
 // value is a literal of a filter.
 type value struct {
 	kind    kind
-	text    string // of text, folded if it stands in CASEI; of an instant, as it is written; of a number, its one spelling
-	fold    bool   // it stands in CASEI
+	text    string // of text, folded if it stands in CASEI
 	truth   bool
 	literal feature.Literal
 }
@@ -30,9 +26,5 @@ func booleanValue(truth bool) value {
 }
 
 func numberValue(digits string) value {
-	v := value{kind: kindNumber}
-	v.literal, v.text = feature.NumberLiteral(digits)
-	return v
+	return value{kind: kindNumber, literal: feature.NumberLiteral(digits)}
 }
-
-func (v *value) instant() bool { return v.kind == kindDate || v.kind == kindTimestamp }

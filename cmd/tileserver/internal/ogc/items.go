@@ -126,7 +126,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	}
 	a.Examine, a.Step = maxLooked, web.Step
 	if len(filters) > 0 {
-		filter := cql2.And(filters...)
+		filter := feature.And(filters...)
 		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
 		var given *quadkey.Box
 		if box, ok := filter.Box(); ok && !a.boxed {
@@ -135,7 +135,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
 			return nil, errManyBoxes
 		}
-		a.Filter = filter.Of(c.About.Schema, given, c.meets())
+		a.Filter = filter.Expression(c.About.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting
@@ -151,14 +151,14 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 
 // readFilters reads the parameter filter and the parameters that are named like properties. A
 // feature has to pass all filters. Errors are in q.Err.
-func readFilters(q *endpoint.Params, c *collection) (filters []*cql2.Filter) {
+func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 	if filterParam.Given(q) {
 		f, err := cql2.Parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
 		}
 		if q.Err == nil {
-			filters = append(filters, f)
+			filters = append(filters, f.Test)
 			for _, name := range f.Properties() {
 				if !c.has(name) {
 					q.Refuse("filter", "Use properties that "+c.About.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
@@ -201,7 +201,7 @@ const maxMet = 10_000
 
 // meets returns a function that tells which boxes a feature meets besides the box of the
 // search. It is nil for points, whose position tells that.
-func (c *collection) meets() cql2.Meets {
+func (c *collection) meets() feature.Meets {
 	if c.About.Points {
 		return nil
 	}

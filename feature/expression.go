@@ -1,0 +1,198 @@
+package feature
+
+import (
+	"context"
+	"slices"
+
+	"quadrille/quadkey"
+)
+
+// Expression is a Filter whose conditions are known: a Test that must be true. Terms of lists and
+// CQL2 are read as one. A nil Expression lets every feature pass.
+type Expression struct {
+	root  Test
+	terms []Term // that every feature which passes fulfils
+	all   bool   // of the filter, said by terms
+	equal []Equality
+	boxed bool         // it asks about boxes
+	given *quadkey.Box // that every feature meets
+	meets Meets
+}
+
+// Meets reports whether the geometry of a feature and a box have a point in common.
+type Meets func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
+
+// Expression is the filter of features of a layer with a schema that pass the test. given is
+// the box of the search, nil for none, which every feature meets. meets tells which other boxes a feature
+// meets; nil is for points.
+func (t Test) Expression(s Schema, given *quadkey.Box, meets Meets) *Expression {
+	e := &Expression{root: t.In(s), given: given, meets: meets}
+	e.prepare()
+	for _, r := range e.root.required() {
+		switch c := &r.condition; {
+		case r.op != testCondition || c.fold:
+		case c.op == OpEquals:
+			e.require(c.name, c.values)
+		case c.op == OpEach:
+			for i := range c.values {
+				e.require(c.name, c.values[i:i+1])
+			}
+		}
+	}
+	return e
+}
+
+// require adds a term for one of some values, if it can be one.
+func (e *Expression) require(name string, values []operand) {
+	if len(e.terms) == MaxTerms || len(values) == 0 || len(values) > MaxTermValues {
+		return
+	}
+	t := Term{Name: name}
+	for i := range values {
+		if values[i].is != kindText || len(values[i].plain) > MaxTermBytes {
+			return
+		}
+		t.Values = append(t.Values, values[i].plain)
+	}
+	e.terms = append(e.terms, t)
+}
+
+// Equality is a condition that an index may use: a feature that fulfils the filter has
+// one of the values in the property, alone or in a list, byte for byte.
+type Equality struct {
+	Name   string   // in compact form, with its quotation marks
+	Values [][]byte // in compact form
+}
+
+// Equalities returns the conditions that are an [Equality]. Only conditions on texts and
+// booleans are: a number or a time may equal a value that is written differently. The list
+// belongs to the filter.
+func (e *Expression) Equalities() []Equality {
+	if e == nil {
+		return nil
+	}
+	return e.equal
+}
+
+// prepare finds what an index can use.
+func (e *Expression) prepare() {
+	e.boxed = len(e.root.Boxes()) > 0
+	for _, r := range e.root.required() {
+		c := &r.condition
+		// A name with dots may be that of a member, of which an index knows nothing.
+		if r.op != testCondition || c.fold || c.region || c.path != nil {
+			continue
+		}
+		switch c.op {
+		case OpEquals:
+			e.equals(c, c.values)
+		case OpEach:
+			for i := range c.values {
+				e.equals(c, c.values[i:i+1])
+			}
+		}
+	}
+}
+
+// equals adds the equality of a condition with some values, if these are written in one way. A list
+// with a boolean is none: an index looks for texts alone in lists.
+func (e *Expression) equals(c *condition, values []operand) {
+	one := Equality{Name: c.key[:len(c.key)-1]}
+	for i := range values {
+		if values[i].is != kindText && c.kind != Boolean {
+			return
+		}
+		one.Values = append(one.Values, values[i].text)
+	}
+	e.equal = append(e.equal, one)
+}
+
+// ForIndex returns what an index of features with a schema can use of a filter, nil if that is
+// nothing, and whether it is all of the filter: what concerns properties alone. The terms of a filter
+// that is no Expression may be used only for properties whose values are compared as they
+// are: if some values have not the kind of their property, such a filter may pass them, while a
+// filter of terms does not.
+func (s Schema) ForIndex(f Filter) (e *Expression, all bool) {
+	if f == nil {
+		return nil, true
+	}
+	if e, ok := f.(*Expression); ok {
+		return e.withoutBoxes()
+	}
+	terms, all := f.Terms()
+	var tests []Test
+	for _, t := range terms {
+		field, _ := s.Lookup(t.Name)
+		some, err := s.tests(t)
+		if kind := field.Kind.ordinary(); kind != Text && kind != Texts && kind != Any || err != nil {
+			all = false
+			continue
+		}
+		tests = append(tests, some...)
+	}
+	return filterOf(tests), all
+}
+
+// filterOf is a filter of tests that must all hold, nil for none.
+func filterOf(tests []Test) *Expression {
+	if len(tests) == 0 {
+		return nil
+	}
+	e := &Expression{root: And(tests...)}
+	e.prepare()
+	return e
+}
+
+// withoutBoxes returns the tests without boxes that must hold, and whether these are all.
+func (e *Expression) withoutBoxes() (*Expression, bool) {
+	if e == nil || !e.boxed {
+		return e, true
+	}
+	if e.root.op != testAnd {
+		return nil, false
+	}
+	return filterOf(slices.DeleteFunc(slices.Clone(e.root.kids), func(t Test) bool { return len(t.Boxes()) > 0 })), false
+}
+
+// Match implements Filter.
+func (e *Expression) Match(ctx context.Context, of *Feature) (bool, error) {
+	if e == nil {
+		return true, nil
+	}
+	if !e.boxed && of.Properties.list == nil {
+		return e.matchMembers(of.Properties.compact), nil
+	}
+	s := subject{members: of.Properties.compact, list: of.Properties.list, spatial: spatial{e, ctx, of, nil}}
+	pass := e.root.passes(&s)
+	return pass && s.err == nil, s.err
+}
+
+// MatchCompact reports whether a feature with these properties, a compact object, fulfils
+// the filter, which has no boxes.
+func (e *Expression) MatchCompact(object []byte) bool {
+	return e == nil || e.matchMembers(object[min(1, len(object)):])
+}
+
+func (e *Expression) matchMembers(members []byte) bool {
+	return e.root.passes(&subject{members: members})
+}
+
+// Terms implements Filter. Of CQL2 they are the properties that must equal one of some texts.
+func (e *Expression) Terms() (terms []Term, all bool) {
+	if e == nil {
+		return nil, true
+	}
+	return e.terms, e.all
+}
+
+// String implements Filter.
+func (e *Expression) String() string { return string(e.AppendTo(nil)) }
+
+// AppendTo appends bytes that are equal only for filters with the same tests. The order of what AND
+// and OR join does not matter, nor does the spelling of a number or a time.
+func (e *Expression) AppendTo(dst []byte) []byte {
+	if e == nil {
+		return dst
+	}
+	return e.root.appendTo(dst)
+}

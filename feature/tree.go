@@ -1,0 +1,296 @@
+package feature
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"quadrille/quadkey"
+)
+
+// Test is a condition on one property or on a box, or such tests joined by And, Or and Not. It may
+// be used by many goroutines. A condition means what a Term means: null is absent, a list equals what
+// one of its elements equals, and a name with dots may be that of a member within objects.
+type Test struct {
+	op        testOp
+	kids      []Test
+	box       quadkey.Box
+	condition condition
+}
+
+type testOp uint8
+
+const (
+	testCondition testOp = iota
+	testBox
+	testAnd
+	testOr
+	testNot
+)
+
+// NewTest makes a test of OpEquals, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, which take
+// one value but the first, OpEach, OpOnly or OpLacks, which takes none. With fold, the Fold of
+// a text is compared; values should then be folded as well.
+func NewTest(name, op string, fold bool, values ...Literal) Test {
+	c := conditionOf(name, op, Any)
+	c.fold = fold
+	for _, v := range values {
+		c.values = append(c.values, v.operand)
+	}
+	return Test{condition: c}
+}
+
+// NewLikeTest makes a test whether a text is of a pattern. With fold, the pattern has to be of folded
+// text.
+func NewLikeTest(name string, p Pattern, fold bool) Test {
+	c := conditionOf(name, opLike, Any)
+	c.pattern, c.fold = p, fold
+	return Test{condition: c}
+}
+
+// NewBoxTest makes a test whether a feature meets a box. It is never unknown.
+func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
+
+// And is true if all tests are, also if there are none.
+func And(tests ...Test) Test { return join(testAnd, tests) }
+
+// Or is true if a test is.
+func Or(tests ...Test) Test { return join(testOr, tests) }
+
+// Not is true where a test is false, and unknown where it is.
+func Not(t Test) Test { return Test{op: testNot, kids: []Test{t}} }
+
+// join makes one test of several. It dissolves those of the same operator.
+func join(op testOp, tests []Test) Test {
+	if len(tests) == 1 {
+		return tests[0]
+	}
+	t := Test{op: op}
+	for _, kid := range tests {
+		if kid.op == op {
+			t.kids = append(t.kids, kid.kids...)
+		} else {
+			t.kids = append(t.kids, kid)
+		}
+	}
+	return t
+}
+
+// In is the test in a layer of a schema, where an id of a region is compared as one.
+func (t Test) In(s Schema) Test {
+	t.kids = slices.Clone(t.kids)
+	for i := range t.kids {
+		t.kids[i] = t.kids[i].In(s)
+	}
+	c := &t.condition
+	of, _ := s.Lookup(c.name)
+	if c.region = of.Kind == RegionID; c.region && c.op == opLike {
+		c.folded = c.pattern.foldedID()
+	}
+	return t
+}
+
+// Of tells what is so of some properties. A condition is Unknown where the property is absent, but for
+// OpLacks, and where its type is another than that of the values. Boxes are not for Of.
+func (t *Test) Of(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
+
+// each calls fn with a test and all tests within.
+func (t *Test) each(fn func(t *Test)) {
+	fn(t)
+	for i := range t.kids {
+		t.kids[i].each(fn)
+	}
+}
+
+// required are the conditions and boxes that must hold.
+func (t *Test) required() []Test {
+	if t.op == testAnd {
+		return t.kids
+	}
+	return []Test{*t}
+}
+
+// Properties lists the names of the properties that the test asks about, each once, sorted.
+func (t *Test) Properties() (names []string) {
+	t.each(func(t *Test) {
+		if t.op == testCondition {
+			names = append(names, t.condition.name)
+		}
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Boxes lists the boxes that the test asks about, each once.
+func (t *Test) Boxes() (boxes []quadkey.Box) {
+	t.each(func(t *Test) {
+		if t.op == testBox && !slices.Contains(boxes, t.box) {
+			boxes = append(boxes, t.box)
+		}
+	})
+	return boxes
+}
+
+// Box returns a box that every feature which passes meets, for a search by an index. Of
+// several it is the smallest. It is not their intersection, because a long feature can
+// meet two boxes and pass by what they share. There is none, and ok is false, if boxes
+// stand below OR or NOT only.
+func (t *Test) Box() (b quadkey.Box, ok bool) {
+	for _, r := range t.required() {
+		if r.op == testBox && (!ok || area(r.box) < area(b)) {
+			b, ok = r.box, true
+		}
+	}
+	return b, ok
+}
+
+// area is in square degrees.
+func area(b quadkey.Box) float64 {
+	width := b.East - b.West
+	if width < 0 {
+		width += 360
+	}
+	return width * (b.North - b.South)
+}
+
+// Cost bounds the comparisons that the test makes of a feature, in comparisons of two short texts. A
+// pattern counts each of its characters, as matching it takes time in proportion to the length of the
+// text times that of the pattern, at worst.
+func (t *Test) Cost() (cost int) {
+	t.each(func(t *Test) { cost += 1 + len(t.condition.values) + len(t.condition.pattern) })
+	return cost
+}
+
+// subject is what a filter is asked about.
+type subject struct {
+	members []byte
+	list    []Property // nil if the properties are members
+	spatial            // zero if no box is asked about
+}
+
+// spatial is what a filter with boxes is asked about.
+type spatial struct {
+	*Expression
+	ctx context.Context //nolint:containedctx // it is an argument
+	of  *Feature
+	err error
+}
+
+// holds decides a condition.
+func (s *subject) holds(c *condition) Truth {
+	if s.list == nil {
+		return c.holds(c.find(s.members))
+	}
+	if i := slices.IndexFunc(s.list, func(o Property) bool { return o.Name == c.name }); i >= 0 {
+		var buf [64]byte
+		value := s.list[i].Value.AppendJSON(buf[:0])
+		return c.holds(value, string(value) != "null")
+	}
+	if c.path == nil {
+		return c.holds(nil, false)
+	}
+	return c.holds(c.find(Properties{compact: s.members, list: s.list}.AppendMembers(nil)))
+}
+
+// inBox reports whether the feature meets a box.
+func (s *spatial) inBox(b quadkey.Box) (meets bool) {
+	switch {
+	case s.err != nil || s.given != nil && b == *s.given:
+		return true
+	case s.meets == nil:
+		return b.Contains(s.of.Lon, s.of.Lat)
+	}
+	meets, s.err = s.meets(s.ctx, s.of, b)
+	return meets
+}
+
+// passes reports whether a test is true. Unlike truth it stops where nothing can change that.
+func (t *Test) passes(s *subject) bool {
+	switch t.op {
+	case testCondition:
+		return s.holds(&t.condition) == Yes
+	case testAnd:
+		for i := range t.kids {
+			if kid := &t.kids[i]; kid.op == testCondition { // without a call, as most are
+				if s.holds(&kid.condition) != Yes {
+					return false
+				}
+			} else if !kid.passes(s) {
+				return false
+			}
+		}
+		return true
+	case testOr:
+		for i := range t.kids {
+			if t.kids[i].passes(s) {
+				return true
+			}
+		}
+		return false
+	}
+	return t.truth(s) == Yes
+}
+
+// truth is the one place where a test is decided.
+func (t *Test) truth(s *subject) (result Truth) {
+	switch t.op {
+	case testCondition:
+		return s.holds(&t.condition)
+	case testNot:
+		return Yes - t.kids[0].truth(s)
+	case testBox:
+		return truthOf(s.inBox(t.box))
+	case testAnd:
+		result = Yes
+		for i := 0; i < len(t.kids) && result > No; i++ {
+			result = min(result, t.kids[i].truth(s))
+		}
+	case testOr:
+		for i := 0; i < len(t.kids) && result < Yes; i++ {
+			result = max(result, t.kids[i].truth(s))
+		}
+	}
+	return result
+}
+
+// appendTo appends bytes that are equal only for the same tests.
+func (t *Test) appendTo(dst []byte) []byte {
+	part := func(b []byte) { dst = append(binary.AppendUvarint(dst, uint64(len(b))), b...) }
+	switch t.op {
+	case testBox:
+		dst = append(dst, byte(t.op))
+		for _, v := range [...]float64{t.box.West, t.box.South, t.box.East, t.box.North} {
+			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(v))
+		}
+		return dst
+	case testCondition:
+		c := &t.condition
+		dst = append(dst, byte(t.op))
+		part([]byte(c.op))
+		part([]byte(c.kind.String()))
+		part([]byte(c.name))
+		dst = binary.AppendUvarint(append(dst, byte(truthOf(c.fold))), uint64(len(c.pattern)))
+		for _, r := range c.pattern {
+			dst = binary.BigEndian.AppendUint32(dst, uint32(r)) //nolint:gosec // a wildcard is below 0
+		}
+		for i := range c.values {
+			dst = append(dst, byte(c.values[i].is))
+			part(c.values[i].compact)
+		}
+		return dst
+	}
+	kids := make([]string, len(t.kids))
+	for i := range t.kids {
+		kids[i] = string(t.kids[i].appendTo(nil))
+	}
+	slices.Sort(kids)
+	if kids = slices.Compact(kids); len(kids) == 1 && t.op != testNot {
+		return append(dst, kids[0]...)
+	}
+	dst = binary.AppendUvarint(append(dst, byte(t.op)), uint64(len(kids)))
+	for _, kid := range kids {
+		part([]byte(kid))
+	}
+	return dst
+}
