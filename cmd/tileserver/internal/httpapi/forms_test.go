@@ -60,6 +60,7 @@ func TestFormOfTheCallers(t *testing.T) {
 		"/airports/within/country/wl":                      `,"Westland \"Main\" <intl>"`,
 		"/stations/within?bbox=-180,-90,180,90":            `06670099999,47.48,8.536,"KLOTEN"`,
 		"/stations/nearby?lat=47&lon=8":                    `06670099999,47.48,8.536,"KLOTEN"`,
+		"/stations/nearest?lat=47.48&lon=8.5":              `06670099999,47.48,8.536,"KLOTEN"`,
 		"/points/shops/within?tile=0/0/0&price.lt=20":      "id,lat,lon,name\n",
 		"/points/shops/nearby?lat=47&lon=8":                "id,lat,lon,name\n",
 		"/regions/within?bbox=-180,-90,180,90":             `"Westland"`,
