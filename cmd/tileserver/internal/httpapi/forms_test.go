@@ -160,7 +160,8 @@ func TestTablesOfEveryList(t *testing.T) {
 			res := w.Get(next)
 			text := servertest.Body(t, res)
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-			if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != c.columns || res.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != c.columns ||
+				res.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Fatalf("%s: %v %v %.300s", next, err, res.Header, text)
 			}
 			for _, row := range rows[1:] {

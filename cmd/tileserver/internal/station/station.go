@@ -63,12 +63,15 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error) error {
+func (s *Room) answerFromStations(
+	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
+) error {
 	f, err := q.View().Stations.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}, func(ctx context.Context, out *web.Scratch) error {
+	answer, from := web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}
+	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
 }

@@ -104,7 +104,8 @@ func (f *File) lookInto() error {
 		names = append(names, m.Name)
 	}
 	for _, format := range f.giving() {
-		if format.Member != "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }) {
+		is := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }
+		if format.Member != "" && slices.ContainsFunc(names, is) {
 			f.Format, f.Modified = format, a.Modified
 			return nil
 		}
