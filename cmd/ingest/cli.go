@@ -234,7 +234,14 @@ func (c *boundariesCmd) Run(s *session) error {
 		if c.Attribution != "" {
 			credit.Attribution = string(c.Attribution)
 		}
-		inputs[i] = boundaries.Input{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, Encoding: c.Encoding, LongEdges: c.LongEdges}
+		inputs[i] = boundaries.Input{
+			Type:       l.typ,
+			Input:      job.Input{Path: l.file, Credit: credit},
+			IDProperty: l.id,
+			Worldview:  c.Worldview,
+			Encoding:   c.Encoding,
+			LongEdges:  c.LongEdges,
+		}
 	}
 	var err error
 	if err := live.CheckName(c.Set); err != nil && c.Set != "" {

@@ -411,7 +411,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/job/features"},
-		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/source", "cmd/ingest/internal/source/format"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/disk", "cmd/ingest/internal/job", "cmd/ingest/internal/source", "cmd/ingest/internal/source/format"},
 		why:  "several jobs read files of features by it, so it knows none of them, and no format but by the table",
 	},
 	{

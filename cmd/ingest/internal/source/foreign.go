@@ -165,5 +165,6 @@ func isBIN(head []byte) bool {
 		return false
 	}
 	date := head[2:5]
-	return 0 < head[0] && head[0] <= products && 1 < head[1] && head[1] <= columns && date[0] < 100 && 0 < date[1] && date[1] <= 12 && 0 < date[2] && date[2] <= 31 && bytes.IndexByte(head[5:64], 0) >= 0
+	dated := date[0] < 100 && 0 < date[1] && date[1] <= 12 && 0 < date[2] && date[2] <= 31
+	return dated && 0 < head[0] && head[0] <= products && 1 < head[1] && head[1] <= columns && bytes.IndexByte(head[5:64], 0) >= 0
 }

@@ -33,9 +33,9 @@ func (a *asked) dropped(s *Room) bool {
 	return a.pin.Live != nil && s.live().Collection(a.name) != a.pin.Live
 }
 
-// hold returns a collection. A private one does not exist for those who may not read it.
+// find returns a collection. A private one does not exist for those who may not read it.
 // from are the generations on which answers depend, nil if answers may not be kept.
-func (s *Room) hold(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
+func (s *Room) find(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
 	a = asked{name: name, pin: v.Collection(name)}
 	if a.from, err = a.pin.Get(); err != nil {
 		return a, nil, s.unread(c, name, err)

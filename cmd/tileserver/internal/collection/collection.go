@@ -109,7 +109,7 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	var all []asked
 	// A collection that cannot be read, or has been removed, must not hide the others.
 	for _, name := range q.View().CollectionNames() {
-		a, ids, err := s.hold(c, q.View(), name)
+		a, ids, err := s.find(c, q.View(), name)
 		if err != nil {
 			continue
 		}
@@ -164,7 +164,7 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	a, from, err := s.hold(c, q.View(), name)
+	a, from, err := s.find(c, q.View(), name)
 	if err != nil {
 		return err
 	}

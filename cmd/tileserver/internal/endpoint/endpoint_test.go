@@ -90,7 +90,8 @@ func TestValues(t *testing.T) {
 // BenchmarkParams reads the parameters of a search for places that are nearest.
 func BenchmarkParams(b *testing.B) {
 	limit := Integer("limit", 1, 1000, "Most.").Or(10)
-	e := Endpoint{Params: []Param{Lat, Lon, Radius, limit, Lang, Countries, Cursor, Format}}
+	form := Word("format", "", "json", "geojson")
+	e := Endpoint{Params: []Param{Lat, Lon, Radius, limit, Lang, Countries, Cursor, form}}
 	query := e.Query()
 	const raw = "lat=48.8566&lon=2.3522&limit=10&country=FR,DE&lang=de"
 	b.ReportAllocs()
@@ -105,7 +106,7 @@ func BenchmarkParams(b *testing.B) {
 		Lang.Of(&q)
 		Countries.Of(&q)
 		Cursor.Of(&q)
-		Format.Of(&q)
+		form.Of(&q)
 		if q.Err != nil {
 			b.Fatal(q.Err)
 		}

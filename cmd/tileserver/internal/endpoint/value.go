@@ -236,9 +236,6 @@ var (
 	Zoom   = Described(InPath, "z", "Zoom.", Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
 	Column = Described(InPath, "x", "Column, from the west.", Schema{"type": "integer", "minimum": 0}, 8)
 	Row    = Described(InPath, "y", "Row, from the north.", Schema{"type": "integer", "minimum": 0}, 5)
-
-	// Format is the form of lists, "" where the Accept header decides.
-	Format = Word("format", "Form of the answer; without it the Accept header decides.", "json", "geojson")
 )
 
 // moment is the schema of a day or a time.

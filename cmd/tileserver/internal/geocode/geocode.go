@@ -243,14 +243,7 @@ func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reve
 // appendResult writes the members of a result.
 func appendResult(dst []byte, r *geocoder.Result) []byte {
 	dst = jsontext.AppendString(append(dst, `"kind":`...), string(r.Kind))
-	for _, m := range [...]struct{ name, value string }{
-		{"type", r.Type}, {"id", r.ID}, {"name", r.Name}, {"label", r.Label}, {"country", r.Country}, {"code", r.Code},
-	} {
-		if m.value != "" {
-			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
-			dst = jsontext.AppendString(dst, m.value)
-		}
-	}
+	dst = listing.AppendTexts(dst, "type", r.Type, "id", r.ID, "name", r.Name, "label", r.Label, "country", r.Country, "code", r.Code)
 	if r.Population > 0 {
 		dst = strconv.AppendUint(append(dst, `,"population":`...), r.Population, 10)
 	}

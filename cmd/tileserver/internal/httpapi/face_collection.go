@@ -47,7 +47,14 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 			return
 		}
 		c.Views = ask.NewViews(c.Sets) // of the server, too
-		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Views: c.Views, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
+		s.sender = webhook.Start(ctx, webhook.Config{
+			Live:       c.Collections.Live,
+			Views:      c.Views,
+			Processors: c.Processors,
+			Private:    s.Private,
+			Grace:      in.Grace,
+			Log:        in.Log,
+		})
 		redraws, end := context.WithCancel(ctx)
 		var ended sync.WaitGroup
 		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Views, in.Log) })

@@ -60,6 +60,7 @@ func TestFormOfTheCallers(t *testing.T) {
 		"/airports/within/country/wl":                      `,"Westland \"Main\" <intl>"`,
 		"/stations/within?bbox=-180,-90,180,90":            `06670099999,47.48,8.536,"KLOTEN"`,
 		"/stations/nearby?lat=47&lon=8":                    `06670099999,47.48,8.536,"KLOTEN"`,
+		"/stations/nearest?lat=47.48&lon=8.5":              `06670099999,47.48,8.536,"KLOTEN"`,
 		"/points/shops/within?tile=0/0/0&price.lt=20":      "id,lat,lon,name\n",
 		"/points/shops/nearby?lat=47&lon=8":                "id,lat,lon,name\n",
 		"/regions/within?bbox=-180,-90,180,90":             `"Westland"`,
@@ -159,7 +160,8 @@ func TestTablesOfEveryList(t *testing.T) {
 			res := w.Get(next)
 			text := servertest.Body(t, res)
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-			if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != c.columns || res.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != c.columns ||
+				res.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Fatalf("%s: %v %v %.300s", next, err, res.Header, text)
 			}
 			for _, row := range rows[1:] {

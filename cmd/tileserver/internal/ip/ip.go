@@ -66,8 +66,7 @@ type addressQuery struct {
 	now    *ipdatabase.Database
 }
 
-// askAddresses reads the parameters and pins the generation, which the caller
-// releases.
+// askAddresses reads the parameters, and takes the generation of the request's view.
 func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	if q.part, err = readPart(p); err != nil {
 		return q, err

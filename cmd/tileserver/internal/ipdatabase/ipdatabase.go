@@ -39,8 +39,7 @@ type Database struct {
 // value is ready.
 type Newest struct{ atomic.Pointer[Database] }
 
-// Of returns what the answers from the pinned generation share. It is made once
-// per generation.
+// Of returns what the answers from a generation share. It is made once for each.
 func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {

@@ -272,7 +272,8 @@ func (q *question) stream(query feature.Query) error {
 		from = nil
 	}
 	of := q.layer()
-	return q.room.Stream(q.context, web.Answer{Form: q.form.Form, ByAccept: q.byAccept}, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+	answer := web.Answer{Form: q.form.Form, ByAccept: q.byAccept}
+	return q.room.Stream(q.context, answer, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)
 		for again := true; again; {

@@ -65,7 +65,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	if err := cmp.Or(p.Err, err); err != nil {
 		return nil, err
 	}
-	err = q.holdAll()
+	err = q.addAll()
 	if err == nil {
 		err = q.read(p)
 	}
@@ -95,9 +95,9 @@ func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
 	return w
 }
 
-func (q *question) holdAll() error {
+func (q *question) addAll() error {
 	if !q.named {
-		return q.hold(q.Layer, q.Layer)
+		return q.add(q.Layer, q.Layer)
 	}
 	values, err := endpoint.PathParams(q.context)
 	if err != nil {
@@ -114,15 +114,15 @@ func (q *question) holdAll() error {
 		if slices.Contains(names[:i], name) {
 			return endpoint.Refuse(endpoint.ErrParameter, "collection", "Name each collection once.")
 		}
-		if err := q.hold(q.Layer+name, name); err != nil {
+		if err := q.add(q.Layer+name, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hold adds a layer. A private one does not exist for those who may not read it.
-func (q *question) hold(layer, name string) error {
+// add adds a layer. A private one does not exist for those who may not read it.
+func (q *question) add(layer, name string) error {
 	l, err := q.view.Layer(layer)
 	if err != nil {
 		return q.unread(layer, name, err)

@@ -4,6 +4,7 @@
 package listing
 
 import (
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -22,6 +23,18 @@ func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)
 	if r.Name != "" {
 		dst = jsontext.AppendString(append(dst, `,"name":`...), r.Name)
+	}
+	return dst
+}
+
+// AppendTexts writes members whose values are texts, each with a comma before it. pairs are names and
+// values in turn; a value that is empty is left out.
+func AppendTexts(dst []byte, pairs ...string) []byte {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			dst = append(append(append(dst, ',', '"'), pair[0]...), '"', ':')
+			dst = jsontext.AppendString(dst, pair[1])
+		}
 	}
 	return dst
 }

@@ -64,7 +64,8 @@ func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
 		if _, ok := c.About.Schema.Lookup(name); !ok {
-			q.Refuse(listing.Properties.Name, "There is no property "+endpoint.Printable(name)+": use those that "+c.About.Name+"/queryables lists"+c.someProperties()+".")
+			q.Refuse(listing.Properties.Name, "There is no property "+endpoint.Printable(name)+
+				": use those that "+c.About.Name+"/queryables lists"+c.someProperties()+".")
 		}
 	}
 	return s
@@ -337,7 +338,9 @@ func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) lis
 }
 
 // appendList writes a page in a form of lists, and returns the cursor of the next page.
-func appendList(ctx context.Context, dst []byte, of *collection, a *question, form *listing.Form, set *listing.Set) (_ []byte, next string, err error) {
+func appendList(
+	ctx context.Context, dst []byte, of *collection, a *question, form *listing.Form, set *listing.Set,
+) (_ []byte, next string, err error) {
 	l := a.listIn(form, set, of)
 	dst = l.Begin(dst)
 	next, _, err = a.page(ctx, of, func(f *feature.Feature) (_ int, err error) {
@@ -499,7 +502,10 @@ func (k pageKey) Extra() int { return len(k.address) }
 
 // sendFeatures answers with what fill writes, and keeps it unless it holds for this moment
 // only. next is the address of the next page where the body has no place for it.
-func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool, fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error)) error {
+func (s *Room) sendFeatures(
+	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
+	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
+) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
 	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features

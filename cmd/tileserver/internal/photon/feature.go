@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"quadrille/ask/geocoder"
-	"quadrille/internal/jsontext"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/places/names"
 	"quadrille/quadkey"
 )
@@ -84,15 +84,9 @@ func (f *feature) doubles(o *feature) bool {
 func (f *feature) append(dst []byte) []byte {
 	dst = append(append(append(dst, `{"type":"Feature","properties":{"osm_type":"`...), f.osmType...), `","osm_id":`...)
 	dst = strconv.AppendUint(dst, f.osmID, 10)
-	for _, m := range [...]struct{ name, value string }{
-		{"osm_key", f.key}, {"osm_value", f.value}, {"type", f.layer}, {"name", f.name}, {"district", f.district}, {"city", f.city},
-		{"county", f.county}, {"state", f.state}, {"country", f.country}, {"countrycode", f.countryCode},
-	} {
-		if m.value != "" {
-			dst = append(append(append(dst, `,"`...), m.name...), `":`...)
-			dst = jsontext.AppendString(dst, m.value)
-		}
-	}
+	dst = listing.AppendTexts(dst,
+		"osm_key", f.key, "osm_value", f.value, "type", f.layer, "name", f.name, "district", f.district, "city", f.city,
+		"county", f.county, "state", f.state, "country", f.country, "countrycode", f.countryCode)
 	if b := f.bounds; b != [4]float64{} {
 		if b[0] > b[2] { // across 180°, which clients do not expect
 			b[0], b[2] = -180, 180

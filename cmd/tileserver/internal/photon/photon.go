@@ -70,7 +70,9 @@ func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 }
 
 // answer writes what find returns.
-func (s *Room) answer(c echo.Context, v ask.View, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error)) error {
+func (s *Room) answer(
+	c echo.Context, v ask.View, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error),
+) error {
 	session := &geocoder.Session{View: v, NoAddresses: true}
 	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
 	from := append(session.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))

@@ -29,8 +29,11 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID:   "searchPlaces", Tag: "places", Rank: 3,
 			Summary: "Places by name",
 			Doc:     "As it is typed: ask at every letter. Longer names are found with one letter wrong. There are no pages; who wants more narrows the search.",
-			Params:  []endpoint.Param{qParam, limitParam, endpoint.Lang, listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation, boxParam, latParam, lonParam, s.form},
-			Handle:  s.getSearch, Cost: endpoint.Heavy,
+			Params: []endpoint.Param{
+				qParam, limitParam, endpoint.Lang, listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation, boxParam, latParam,
+				lonParam, s.form,
+			},
+			Handle: s.getSearch, Cost: endpoint.Heavy,
 			Answers: found.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/search?q=zur&limit=2"},

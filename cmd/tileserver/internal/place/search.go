@@ -169,7 +169,9 @@ func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error
 var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
 
 // find appends the places that a search finds.
-func find(ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query, form *listing.Form) ([]byte, error) {
+func find(
+	ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query, form *listing.Form,
+) ([]byte, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
@@ -263,7 +265,10 @@ func (l *placeList) next(population int64) bool {
 
 func (l *placeList) addAirport() {
 	if l.room > 0 {
-		l.append(&feature.Feature{Position: quadkey.Position{Lat: l.airport.Lat, Lon: l.airport.Lon}, Properties: feature.Compact(l.airport.appendMembers(nil))})
+		l.append(&feature.Feature{
+			Position:   quadkey.Position{Lat: l.airport.Lat, Lon: l.airport.Lon},
+			Properties: feature.Compact(l.airport.appendMembers(nil)),
+		})
 		l.room--
 	}
 	l.airport = nil

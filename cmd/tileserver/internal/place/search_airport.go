@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/internal/jsontext"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -111,15 +112,9 @@ func airportPasses(d *airports.Airport, q *search.Query) bool {
 // of its own source is not a GeoNames id.
 func (d *foundAirport) appendMembers(dst []byte) []byte {
 	dst = jsontext.AppendString(append(dst, `"kind":"airport","name":`...), d.Name)
-	for _, m := range [...]struct{ name, value string }{
-		{"country", d.Country}, {"region", d.Region}, {"municipality", d.Municipality}, {"class", airportClass}, {"code", airportCode},
-		{"type", d.Type}, {"iata", d.IATA}, {"icao", d.ICAO}, {"local", d.Local}, {"timezone", d.TimeZone},
-	} {
-		if m.value != "" {
-			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
-			dst = jsontext.AppendString(dst, m.value)
-		}
-	}
+	dst = listing.AppendTexts(dst,
+		"country", d.Country, "region", d.Region, "municipality", d.Municipality, "class", airportClass, "code", airportCode,
+		"type", d.Type, "iata", d.IATA, "icao", d.ICAO, "local", d.Local, "timezone", d.TimeZone)
 	dst = strconv.AppendFloat(append(dst, `,"lat":`...), d.Lat, 'f', -1, 64)
 	dst = strconv.AppendFloat(append(dst, `,"lon":`...), d.Lon, 'f', -1, 64)
 	return search.AppendMatch(append(dst, ','), &search.Match{Name: d.code, End: len(d.code), Kind: search.Exact})

@@ -49,8 +49,9 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err := problems.CheckTypes(b, types); err != nil {
 		return err
 	}
+	from := []uint64{q.View().Boundaries.ID}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 			return err
 		})
@@ -59,7 +60,8 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if form == listing.JSON || l.Writer.SkipGeometry {
 		query.Detail, query.Step = feature.WithoutGeometry, nil
 	}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+	answer := web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}
+	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {
@@ -92,7 +94,9 @@ func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.E
 
 // appendWithin writes a page of the regions of types, each with the box around its part in the
 // box that is asked for.
-func appendWithin(ctx context.Context, dst []byte, b *tiles.Reader, l *listing.List, types []string, q feature.Query, limit int, cursor string) (_ []byte, next string, err error) {
+func appendWithin(
+	ctx context.Context, dst []byte, b *tiles.Reader, l *listing.List, types []string, q feature.Query, limit int, cursor string,
+) (_ []byte, next string, err error) {
 	of, err := layersOf(b, types)
 	if err != nil {
 		return dst, "", err

@@ -17,21 +17,25 @@ import (
 // Room answers with weather stations and what they observed.
 type Room struct {
 	*web.Kit
+	form *endpoint.Value[string]
 }
 
 // New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+func New(k *web.Kit) *Room { return &Room{k, listing.FormParam(false)} }
+
+// nearest describes the list of the one nearest station. JSON and GeoJSON have it alone.
+var nearest = listing.Set{List: NearestStation{}, Features: StationFeature{}, One: StationFeature{}}
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
 // stations, also of those that are closed. One read finds the station, a second
 // fetches its record.
 func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
-	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
+	form := listing.FormOf(c.Request(), s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, q, form, true, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
+	return s.answerFromStations(c, q, form.Form, true, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		near, err := f.Nearest(ctx, lat, lon)
 		if err != nil {
 			return err
@@ -41,25 +45,33 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 			return err
 		}
 		station.Distance = near.DistanceM
-		w := feature.Writer{GeoJSON: form == web.FormGeoJSON, Near: true}
-		if w.GeoJSON {
-			out.Body, err = w.Append(out.Body, &station, "")
+		l := listing.List{Set: &nearest, Form: form, Schema: f.Info().Schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Near: true}}
+		switch form {
+		case listing.GeoJSON:
+			out.Body, err = l.Writer.Append(out.Body, &station, "")
+			return err
+		case listing.JSON:
+			out.Body, err = l.Writer.Append(append(out.Body, `{"station":`...), &station, "")
+			out.Body = append(out.Body, '}')
 			return err
 		}
-		out.Body, err = w.Append(append(out.Body, `{"station":`...), &station, "")
-		out.Body = append(out.Body, '}')
+		out.Body, err = l.Append(l.Begin(out.Body), &station, "")
+		out.Body = l.End(out.Body, "")
 		return err
 	})
 }
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error) error {
+func (s *Room) answerFromStations(
+	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
+) error {
 	f, err := q.View().Stations.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}, func(ctx context.Context, out *web.Scratch) error {
+	answer, from := web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}
+	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
 }

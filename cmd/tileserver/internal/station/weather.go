@@ -42,7 +42,8 @@ func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Stations.ID, q.View().Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
+	from := []uint64{q.View().Stations.ID, q.View().Weather.ID}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		page, next, err := w.Observations(ctx, query, nil)
 		if err != nil {
 			return err

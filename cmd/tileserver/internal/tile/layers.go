@@ -31,7 +31,7 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 				return nil, err
 			}
 			pinned = true // lists of what is not there are refused, and not kept
-			return set, v.pinCollections(set.points)
+			return set, v.addCollections(set.points)
 		}); err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 	if pinned {
 		return set, nil
 	}
-	return set, v.pinCollections(set.points)
+	return set, v.addCollections(set.points)
 }
 
 // stateOf is all that layers of points depend on: published, absent or failed.

@@ -82,7 +82,7 @@ func (v *view) isTiled(collection string) (err error) {
 // the collections of points.
 func (v *view) whole() string {
 	if _, _, err := v.all(); errors.Is(err, ask.ErrMissing) {
-		if names := v.pinPublic(); names != nil {
+		if names := v.addPublic(); names != nil {
 			return strings.Join(names, ",")
 		}
 	}

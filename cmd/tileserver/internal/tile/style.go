@@ -63,7 +63,8 @@ type styling struct {
 }
 
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []under.Map) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names)).Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
+	h = h.Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
 	}

@@ -14,7 +14,7 @@ import (
 // of points that all may see.
 func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
-	collections := v.pinPublic()
+	collections := v.addPublic()
 	switch {
 	case collections == nil:
 		return set, err

@@ -83,9 +83,9 @@ func (v *view) all() (types, points []string, err error) {
 	return v.types(), points, err
 }
 
-// pinCollections takes the collections among the layers of points of a set. If one does not
+// addCollections adds the collections among the layers of points of a set. If one does not
 // exist, or is private, the error lists the layers.
-func (v *view) pinCollections(points []string) error {
+func (v *view) addCollections(points []string) error {
 	for _, name := range points {
 		name, ok := strings.CutPrefix(name, ask.PointsPrefix)
 		if !ok {
@@ -103,9 +103,9 @@ func (v *view) pinCollections(points []string) error {
 	return nil
 }
 
-// pinPublic takes the collections that all may see, at most as many as a list may name.
+// addPublic adds the collections that all may see, at most as many as a list may name.
 // A collection that cannot be read, or has been removed, must not hide the others.
-func (v *view) pinPublic() (names []string) {
+func (v *view) addPublic() (names []string) {
 	for _, name := range v.CollectionNames() {
 		if c, err := v.TiledCollection(name); err == nil {
 			v.points = append(v.points, c)
@@ -188,7 +188,7 @@ func (v *view) unknownLayer() error {
 	for _, p := range v.points[:v.singles] {
 		names = append(names, p.About.Name)
 	}
-	names = append(append(names, allLayers), v.pinPublic()...)
+	names = append(append(names, allLayers), v.addPublic()...)
 	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")
 }

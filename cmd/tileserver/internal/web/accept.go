@@ -58,37 +58,6 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	}
 }
 
-// FormOf returns the form of a list: the one that the parameter format names, or else
-// the one that the client prefers.
-func FormOf(r *http.Request, format string) Form {
-	switch format {
-	case "ndjson":
-		return FormNDJSON
-	case "json":
-		return FormJSON
-	case "geojson":
-		return FormGeoJSON
-	}
-	if PrefersGeoJSON(r) {
-		return FormGeoJSON
-	}
-	return FormJSON
-}
-
-// PrefersGeoJSON reports whether the Accept header gives GeoJSON more weight than plain JSON,
-// or the same weight and names it first: clients that generators make name every type that is
-// described, and read the first. Wildcards mean neither: a client that wants GeoJSON says so.
-func PrefersGeoJSON(r *http.Request) (geo bool) {
-	most := 0.0
-	for name, w := range AcceptedTypes(r) {
-		named := strings.EqualFold(name, "application/geo+json")
-		if w > most && (named || strings.EqualFold(name, "application/json")) {
-			geo, most = named, w
-		}
-	}
-	return geo
-}
-
 // Preferred returns the media type to which the Accept header gives the most weight, and
 // of several with the same weight the first. The most specific range that covers a type
 // counts: the type itself before image/* before */* (RFC 9110, section 12.5.1).

@@ -28,22 +28,3 @@ func TestPreferred(t *testing.T) {
 		}
 	}
 }
-
-func TestPrefersGeoJSON(t *testing.T) {
-	for accept, want := range map[string]bool{
-		"":                                       false,
-		"*/*":                                    false,
-		"application/geo+json":                   true,
-		"application/geo+json;q=0":               false,
-		"application/geo+json, application/json": true,
-		"application/json, application/geo+json, application/problem+json": false, // of a client that was generated
-		"application/json;q=0.5, Application/Geo+JSON;q=0.6, */*":          true,
-		"application/geo+json;q=0.5, application/json;q=0.6":               false,
-	} {
-		r := &http.Request{Header: http.Header{}}
-		r.Header.Set("Accept", accept)
-		if got := PrefersGeoJSON(r); got != want {
-			t.Errorf("%q: %v, want %v", accept, got, want)
-		}
-	}
-}

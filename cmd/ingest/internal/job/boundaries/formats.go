@@ -17,13 +17,21 @@ import (
 // readPolygons reads a file of polygons or lines in whatever format it has, and describes what was
 // read. each gets the features, or the errors of those that cannot be used. said gets what files
 // of GeoJSON say of themselves; its notes are passed on.
-func readPolygons(ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature, error) error) (_ []dataset.Source, err error) {
+func readPolygons(
+	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature, error) error,
+) (_ []dataset.Source, err error) {
 	files, err := features.New(ctx, rep, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = cmp.Or(err, files.Close()) }()
-	f, err := files.Open(in.Input, format.Options{Want: source.WantPolygons, Objects: objects, Encoding: in.Encoding, Said: said, Unroll: in.LongEdges.Unroll})
+	f, err := files.Open(in.Input, format.Options{
+		Want:     source.WantPolygons,
+		Objects:  objects,
+		Encoding: in.Encoding,
+		Said:     said,
+		Unroll:   in.LongEdges.Unroll,
+	})
 	if err != nil {
 		return nil, err
 	}

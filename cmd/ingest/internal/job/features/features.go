@@ -7,12 +7,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source/format"
 )
@@ -23,6 +25,7 @@ type Files struct {
 	rep   job.Reporter
 	dir   string
 	stdin io.Reader // nil once it has been read
+	once  bool      // it was there to be read
 	temp  []string  // files to remove
 }
 
@@ -32,7 +35,7 @@ const copies = "copy-*.tmp"
 // New begins to read files. Copies go to dir, "" for the usual place, where a killed run may have
 // left its own; no other run uses it now. stdin is read for the path "-"; it may be nil.
 func New(ctx context.Context, rep job.Reporter, dir string, stdin io.Reader) (*Files, error) {
-	s := &Files{ctx: ctx, rep: rep, dir: dir, stdin: stdin}
+	s := &Files{ctx: ctx, rep: rep, dir: dir, stdin: stdin, once: stdin != nil}
 	if dir == "" {
 		return s, nil
 	}
@@ -70,6 +73,9 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	o.Copy = s.copied
 	path, called := in.Path, ""
 	if path == "-" {
+		if !s.once {
+			return nil, errors.New("standard input is not read here: save it to a file, and name that")
+		}
 		if s.stdin == nil {
 			return nil, errors.New("standard input can be read once only: name - once, and files otherwise")
 		}
@@ -90,6 +96,13 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	return f, nil
 }
 
+// spare is the room that a copy leaves, and how often it looks. How large it will be, nothing tells
+// before.
+const spare = 64 << 20
+
+// free is disk.Free, but for tests.
+var free = disk.Free
+
 // copied copies what r has to a file.
 func (s *Files) copied(r io.Reader, name string) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
@@ -98,6 +111,7 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 	}
 	s.temp = append(s.temp, out.Name())
 	stage := "copying " + filepath.Base(name)
+	dir := filepath.Dir(out.Name())
 	var done int64
 	buf := make([]byte, 1<<20)
 	for err == nil {
@@ -106,7 +120,12 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 			if _, failed := out.Write(buf[:n]); failed != nil {
 				err = failed
 			}
-			done += int64(n)
+			before := done
+			if done += int64(n); before/spare != done/spare {
+				if room, known := free(dir); known && room < spare {
+					err = cmp.Or(err, fmt.Errorf("%s: its copy does not fit into %s: make room there, or name a file that is not packed", name, dir))
+				}
+			}
 			s.rep.Progress(job.Progress{Stage: stage, Done: done, Unit: "bytes"})
 		}
 		if err == nil {

@@ -518,7 +518,7 @@ func TestEncodings(t *testing.T) {
 		"header":        {text: "name;lat;lon;H\xf6he\n" + "x;46;7;B\xe4ck\n", want: "Bäck", note: "read as windows-1252"},
 		"gzip":          {text: testfile.Gzip("name;lat;lon\nB\xe4ck;46;7\n"), want: "Bäck", note: "read as windows-1252"},
 		"GeoJSON":       {text: feature + "B\xe4ck\"}}", want: "Bäck", note: "read as windows-1252"},
-		"one bad row":   {text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n", want: "", note: "--encoding NAME says what it is"},
+		"one bad row":   {text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n", want: "", note: "--encoding NAME of ingest boundaries and points says what it is"},
 		"UTF-8 by mark": {text: "\ufeffname;lat;lon\n" + rows + "B\xe4ck;46;7\n", want: "", note: ""},
 		"named UTF-8":   {text: "name;lat;lon\n" + rows + "B\xe4ck;46;7\n", encoding: "utf-8", want: "", note: ""},
 		"named":         {text: "name;lat;lon\nB\x84ck;46;7\n", encoding: "cp850", want: "Bäck", note: ""},

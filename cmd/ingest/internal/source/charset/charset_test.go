@@ -71,11 +71,11 @@ func TestGuess(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want, note string }{
 		"ASCII":              {plain, plain, ""},
 		"UTF-8":              {plain + "Bäckerei €\n", plain + "Bäckerei €\n", ""},
-		"late":               {latin(plain + "Bäckerei Müller\n" + plain), plain + "Bäckerei Müller\n" + plain, `f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME says otherwise`},
+		"late":               {latin(plain + "Bäckerei Müller\n" + plain), plain + "Bäckerei Müller\n" + plain, `f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME of ingest boundaries and points says otherwise`},
 		"at the end":         {latin("Café"), "Café", `read as windows-1252`},
 		"all umlauts":        {latin("ÄÖÜäöüß\n“€”"), "ÄÖÜäöüß\n“€”", "read as windows-1252"},
 		"one that looks so":  {latin(strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n"), strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n", "read as windows-1252"},
-		"one broken row":     {"Zürich\nGen\xe8ve\n", "Zürich\nGen\xe8ve\n", "other text of it is UTF-8; --encoding NAME says what it is"},
+		"one broken row":     {"Zürich\nGen\xe8ve\n", "Zürich\nGen\xe8ve\n", "other text of it is UTF-8; --encoding NAME of ingest boundaries and points says what it is"},
 		"cut off":            {"Zürich\nKöln\nGen\xc3", "Zürich\nKöln\nGen\xc3", "other text of it is UTF-8"},
 		"a byte it has not":  {"Gen\xe8ve\x81\n", "Gen\xe8ve\x81\n", "has no byte 0x81"},
 		"binary":             {"Gen\xe8ve\x00\n", "Gen\xe8ve\x00\n", "has no byte 0x00"},

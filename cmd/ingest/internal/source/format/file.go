@@ -104,13 +104,20 @@ func (f *File) lookInto() error {
 		names = append(names, m.Name)
 	}
 	for _, format := range f.giving() {
-		if format.Member != "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }) {
+		is := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }
+		if format.Member != "" && slices.ContainsFunc(names, is) {
 			f.Format, f.Modified = format, a.Modified
 			return nil
 		}
 	}
+	formats := f.giving()
+	// Of polygons a text goes before a GeoPackage beside it, which was not read when the first
+	// such archives were.
+	if f.Want == source.WantPolygons && slices.ContainsFunc(names, geoJSON.has) {
+		formats = []*Format{&geoJSON, &topoJSON}
+	}
 	f.match = func(name string) bool {
-		return len(names) == 1 || slices.ContainsFunc(f.giving(), func(format *Format) bool { return format.has(name) })
+		return len(names) == 1 || slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}
 	if !slices.ContainsFunc(names, f.match) {
 		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it and name the file inside", f.Path)
@@ -151,6 +158,11 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		switch {
 		case format.Is == nil || !format.Is(head):
 		case format.gives(f.Want):
+			// A topology whose type comes late passes for GeoJSON until it is read.
+			typ, _ := head.json()
+			if f.layer != "" && !format.Layered && !(format == &geoJSON && typ == "" && topoJSON.gives(f.Want)) {
+				return nil, f.noLayers(format)
+			}
 			return format, nil
 		default:
 			return nil, f.instead(format)
@@ -164,6 +176,8 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		return &geoJSON, nil // which says what should be there
 	case bytes.IndexByte(head.Text, 0) >= 0:
 		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path, listed(giving))
+	case f.layer != "":
+		return nil, f.noLayers(giving[rest])
 	}
 	return giving[rest], nil
 }
@@ -199,9 +213,14 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		f.Format = &topoJSON
 		return f.ReadLayer(ctx, read)
 	case err == nil && f.layer != "" && !f.Format.Layered:
-		return fmt.Errorf("%s: is %s, which has no layers such as %s; name the file alone", f.Path, f.Format.Name, source.Excerpt(f.layer))
+		return f.noLayers(f.Format)
 	}
 	return f.named(err)
+}
+
+// noLayers refuses a path that names a layer of a file of a format that has none.
+func (f *File) noLayers(format *Format) error {
+	return fmt.Errorf("%s: is %s, which has no layers such as %s; name the file alone", f.Path, format.Name, source.Excerpt(f.layer))
 }
 
 // begin opens the layer.

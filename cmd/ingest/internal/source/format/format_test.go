@@ -159,6 +159,8 @@ func TestSamples(t *testing.T) {
 
 // What only reading tells is found out, and what is not there is refused.
 func TestOpen(t *testing.T) {
+	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
+	beside := testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
 	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ", headBytes) + `","type":"Topology"}`
 	for name, tc := range map[string]struct {
 		path    string
@@ -167,11 +169,15 @@ func TestOpen(t *testing.T) {
 		err     string
 	}{
 		"late topology":            {testfile.Temp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"object of a late one":     {testfile.Temp(t, "a.json", late) + "#x", Options{Want: source.WantPolygons}, "TopoJSON", ""},
 		"late topology for points": {testfile.Temp(t, "a.json", late), Options{Want: source.WantPoints}, "", "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson"},
 		"property called type":     {testfile.Temp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`), Options{Want: source.WantPolygons}, "GeoJSON", ""},
-		"layer of none":            {"testdata/geojson.json#parks", Options{Want: source.WantPoints}, "GeoJSON", `is GeoJSON, which has no layers such as "parks"; name the file alone`},
+		"layer of none":            {"testdata/geojson.json#parks", Options{Want: source.WantPoints}, "", `is GeoJSON, which has no layers such as "parks"; name the file alone`},
 		"object":                   {"testdata/topojson.json#parks", Options{Want: source.WantPolygons}, "TopoJSON", ""},
 		"other object":             {"testdata/topojson.json#lakes", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"layer of a table":         {testfile.Temp(t, "a.csv", "id,lat,lon\n1,2,3\n") + "#parks", Options{Want: source.WantPoints}, "", `is a table, which has no layers such as "parks"`},
+		"beside a GeoPackage":      {beside, Options{Want: source.WantPolygons}, "GeoJSON", ""},
+		"points beside one":        {beside, Options{Want: source.WantPoints}, "", "holds both"},
 		"binary":                   {testfile.Temp(t, "a", "\x01\x00\x02"), Options{Want: source.WantPoints}, "", "is neither a table, GeoJSON, a GeoPackage nor a shapefile"},
 		"encoding":                 {testfile.Temp(t, "a", "x"), Options{Want: source.WantPoints, Encoding: "klingon"}, "", "--encoding \"klingon\" is not known"},
 		"UTF-16":                   {testfile.Temp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
@@ -181,6 +187,9 @@ func TestOpen(t *testing.T) {
 		_, f, err := open(t, tc.path, tc.options)
 		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.err)
+		}
+		if tc.err != "" && strings.Contains(tc.err, "layers such as") && f.Format != nil {
+			t.Errorf("%s is refused only once it is read", name)
 		}
 		if tc.format != "" && (f == nil || f.Format.Name != tc.format) {
 			t.Errorf("%s: %+v", name, f)
