@@ -51,7 +51,9 @@ type Views struct {
 	Sets
 
 	now    atomic.Pointer[Moment]
-	mu     sync.Mutex // held while a moment replaces another
+	asked  atomic.Uint64 // calls of renew
+	mu     sync.Mutex    // held while a moment replaces another
+	seen   uint64        // calls of renew that the moment is new enough for
 	memory sync.Map   // see Memory
 }
 
@@ -78,10 +80,16 @@ func NewViews(sets Sets) *Views {
 	return v
 }
 
-// renew makes a moment of what is in service now.
+// renew makes a moment of what is in service now. One moment does for all calls that wait meanwhile: many data
+// sets come into service at once when a server starts.
 func (v *Views) renew() {
+	call := v.asked.Add(1)
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.seen >= call {
+		return
+	}
+	v.seen = v.asked.Load()
 	m := v.moment(nil)
 	for !v.whole(m) {
 		m.release()

@@ -85,7 +85,8 @@ func sameTables(types []*readerType, from int) (to int) {
 // nextEach reads, for each type, the row of its family at or after a key, with one seek each. Types that are
 // known to have nothing in tile t get empty rows.
 func nextEach(ctx context.Context, t quadkey.Tile, types []*readerType, key []byte, families []string, rows []cellstore.Row) error {
-	for from, to := 0, 0; from < len(types); from = to {
+	var to int
+	for from := 0; from < len(types); from = to {
 		to = sameTables(types, from)
 		if types[from].apart(t) {
 			for i := from; i < to; i++ {

@@ -111,7 +111,8 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 		s.labels = append(s.labels, cellstore.Row{})
 	}
 	key := t.Key()
-	for from, to := 0, 0; from < len(s.types); from = to {
+	var to int
+	for from := 0; from < len(s.types); from = to {
 		to = sameTables(s.types, from)
 		if s.types[from].apart(t) {
 			s.labels[from].Reset()

@@ -212,15 +212,22 @@ func (s *followed) forget(names []string) {
 
 // lookFor is look for new ones of one family.
 func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed)) {
-	for _, dataset := range names {
-		name, ok := strings.CutPrefix(dataset, prefix)
+	found := map[string]*dataset.Live[R]{}
+	for _, set := range names {
+		name, ok := strings.CutPrefix(set, prefix)
 		if !ok || live.CheckName(name) != nil || family.Published(name) != nil {
 			continue
 		}
 		l := of(name).Live(s.from)
 		l.Notify = s.notify
+		found[name] = l
+	}
+	if len(found) == 0 {
+		return
+	}
+	family.FollowAll(found)
+	for _, l := range found {
 		s.all = append(s.all, l)
-		family.Follow(name, l)
 		begin(l)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/ipgeo"
-	"quadrille/tiles"
 )
 
 func TestLive(t *testing.T) {
@@ -28,8 +27,6 @@ func TestLive(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	// One method of many, as a handler asks for.
-	type typed interface{ Types() []tiles.TypeMeta }
 	boundaries := ask.Boundaries.Live(c.Generations)
 	index := ask.Addresses.Live(c.Generations)
 	table := ask.AddressTable.Live(c.Generations)
