@@ -249,7 +249,7 @@ type Following struct {
 	AddressTable bool
 }
 
-// Sets returns the data sets that are published, without collections of points: the newest
+// Sets returns the data sets that are published, without those that users name: the newest
 // generation of each, once Poll has run. The caller closes them.
 func (f Following) Sets(from *dataset.Generations) (s Sets) {
 	for _, d := range builtIn {
@@ -278,8 +278,8 @@ func (s *Sets) datasets() []described {
 	return all
 }
 
-// Followed are the data sets that there are, in the order of Datasets, without collections of points and
-// Sets.More.
+// Followed are the data sets that there are, in the order of Datasets, without the families of those that
+// users name and Sets.More.
 func (s *Sets) Followed() (list []Followed) {
 	for _, d := range builtIn {
 		if l := d.live(s); l != nil {
@@ -299,7 +299,7 @@ func (s *Sets) Poll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close takes all data sets except collections of points out of service, and waits until all
+// Close takes all data sets except those that users name out of service, and waits until all
 // that is held of them has been released.
 func (s *Sets) Close() error {
 	var errs []error

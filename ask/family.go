@@ -14,6 +14,7 @@ type Family[R any] struct {
 	mu       sync.RWMutex
 	sets     map[string]*dataset.Live[R]
 	watchers []func()
+	listed   bool // it has been looked up which there are
 }
 
 // Follow adds a data set.
@@ -21,7 +22,7 @@ func (f *Family[R]) Follow(name string, live *dataset.Live[R]) {
 	f.FollowAll(map[string]*dataset.Live[R]{name: live})
 }
 
-// FollowAll adds data sets at once, which costs less than one by one.
+// FollowAll adds data sets at once, which costs less than one by one. Of none it says that there are no others now.
 func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 	for _, live := range sets {
 		live.Watch(f.changed)
@@ -31,8 +32,12 @@ func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 		f.sets = map[string]*dataset.Live[R]{}
 	}
 	maps.Copy(f.sets, sets)
+	same := f.listed && len(sets) == 0
+	f.listed = true
 	f.mu.Unlock()
-	f.changed()
+	if !same {
+		f.changed()
+	}
 }
 
 // Unfollow forgets a data set. From then on it does not exist.
@@ -60,6 +65,16 @@ func (f *Family[R]) changed() {
 	for _, fn := range all {
 		fn()
 	}
+}
+
+// isListed reports whether it has been looked up which data sets there are.
+func (f *Family[R]) isListed() bool {
+	if f == nil {
+		return true
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.listed
 }
 
 // all returns a copy of the data sets.

@@ -54,7 +54,12 @@ type Regions struct {
 
 	main Pinned[*tiles.Reader] // Boundaries, alone
 	sets []regionSet           // in the order of their names
+	// unsure says that what is published of some data set has not been looked up yet.
+	unsure bool
 }
+
+// errUnsure is why regions are not all known.
+var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
 // regionSet is a RegionSet of a moment.
 type regionSet struct {
@@ -63,33 +68,38 @@ type regionSet struct {
 	live *dataset.Live[*RegionSet]
 }
 
-// join makes one of all, with a generation of Boundaries.
-func (r *Regions) join(main Pinned[*tiles.Reader]) Pinned[*tiles.Reader] {
-	if main.Err != nil && !errors.Is(main.Err, ErrMissing) {
-		return main
-	}
+// join makes one of all. What cannot be read does not keep the others from being read. before is what was joined
+// before, nil for nothing: it is returned if nothing has changed, with what it remembers.
+func (r *Regions) join(before *Pinned[*tiles.Reader]) {
 	var readers []*tiles.Reader
 	var failed error
-	id := identityStart.with(main.ID)
-	for i := range r.sets {
-		s := &r.sets[i]
+	id := identityStart
+	add := func(p Pinned[*tiles.Reader]) {
 		switch {
-		case s.Err == nil:
-			readers, id = append(readers, s.value.Reader), id.with(s.ID)
-		case !errors.Is(s.Err, ErrMissing):
-			failed, id = errors.Join(failed, s.Err), id.with(IDFailed)
+		case p.Err == nil:
+			readers, id = append(readers, p.value), id.with(p.ID)
+		case !errors.Is(p.Err, ErrMissing):
+			failed, id = errors.Join(failed, p.Err), id.with(IDFailed)
 		}
 	}
-	if len(readers) == 0 && failed == nil {
-		return main // alone
+	for i := range r.sets {
+		add(r.sets[i].part())
 	}
-	if main.Err == nil {
-		readers = slices.Insert(readers, 0, main.value)
+	if r.Pinned = r.main; len(readers) == 0 && failed == nil {
+		return // alone
 	}
-	if len(readers) == 0 {
-		return Pinned[*tiles.Reader]{Err: failed, ID: IDFailed}
+	sets := readers
+	readers, id = nil, identityStart.with(uint64(id))
+	add(r.main)
+	readers = append(readers, sets...)
+	switch {
+	case len(readers) == 0:
+		r.Pinned = Pinned[*tiles.Reader]{Err: failed, ID: IDFailed}
+	case before != nil && before.ID == id.odd() && failed == nil:
+		r.Pinned = Pinned[*tiles.Reader]{ID: before.ID, value: before.value, manifest: r.main.manifest}
+	default:
+		r.Pinned = Pinned[*tiles.Reader]{ID: id.odd(), value: tiles.Join(failed, readers...), manifest: r.main.manifest}
 	}
-	return Pinned[*tiles.Reader]{ID: id.odd(), value: tiles.Join(failed, readers...), manifest: main.manifest}
 }
 
 // Of returns what a type of regions is read from: its manifest, and its identity. The type exists.
@@ -106,9 +116,9 @@ func (r *Regions) Of(typ string) (m *dataset.Manifest, id uint64) {
 }
 
 // IDOf is the identity of the data sets that types of regions are read from, for keys and tags:
-// it stays the same when others change.
+// it stays the same when others change. No types are all.
 func (r *Regions) IDOf(types []string) uint64 {
-	if len(r.sets) == 0 || r.Err != nil {
+	if len(r.sets) == 0 || len(types) == 0 || r.Err != nil {
 		return r.ID
 	}
 	id, only, several := identityStart, uint64(0), false
@@ -135,6 +145,16 @@ func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	return list
 }
 
+// All are the manifests of all data sets of regions that are read.
+func (r *Regions) All() (list []*dataset.Manifest) {
+	for _, name := range r.Sets() {
+		if p := r.Part(name); p.Err == nil {
+			list = append(list, p.manifest)
+		}
+	}
+	return list
+}
+
 // Part is what is read of one of the data sets, as Boundaries alone. The view holds it.
 func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 	if dataset == BoundariesName {
@@ -157,8 +177,12 @@ func (s *regionSet) part() Pinned[*tiles.Reader] {
 	return p
 }
 
-// Parts are the generations that are read, by the names of the data sets. The error says that one cannot be.
+// Parts are the generations that are read, by the names of the data sets. The error says that one cannot be, or
+// that it is not known yet what is published.
 func (r *Regions) Parts() (generations map[string]uint64, err error) {
+	if r.unsure {
+		return nil, errUnsure
+	}
 	generations = map[string]uint64{}
 	for _, name := range r.Sets() {
 		p := r.Part(name)
@@ -221,6 +245,7 @@ func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta) {
 func (v *Views) HoldRegions() *Regions {
 	r := &Regions{main: Pin(v.Boundaries)}
 	v.pinSets(r, nil)
+	r.join(nil)
 	return r
 }
 
@@ -228,28 +253,40 @@ func (v *Views) HoldRegions() *Regions {
 // has too are open there, even if nobody follows them any more; held may be nil. The caller releases what it gets
 // before it releases held.
 func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions {
-	r := new(Regions)
+	r := &Regions{main: Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}}
 	for name, number := range generations {
-		p := Pinned[*RegionSet]{}
-		for i := 0; held != nil && i < len(held.sets) && p.value == nil; i++ {
-			if s := &held.sets[i]; RegionSetPrefix+s.name == name && s.Err == nil && s.manifest.Generation == number {
-				p = s.Pinned
-				p.held = nil // the caller holds it
-			}
+		p := v.PinRegions(name, number, held)
+		set, own := strings.CutPrefix(name, RegionSetPrefix)
+		if !own {
+			r.main = p
+			continue
 		}
-		if set, own := strings.CutPrefix(name, RegionSetPrefix); own {
-			if p.value == nil {
-				p = pinKept(v.RegionSets.Published(set), number)
-			}
-			r.sets = append(r.sets, regionSet{name: set, Pinned: p})
+		s := regionSet{name: set, Pinned: Pinned[*RegionSet]{Err: p.Err, ID: p.ID, manifest: p.manifest, held: p.held}}
+		if p.Err == nil {
+			s.value = &RegionSet{Reader: p.value}
 		}
+		r.sets = append(r.sets, s)
 	}
 	slices.SortFunc(r.sets, func(a, b regionSet) int { return strings.Compare(a.name, b.name) })
-	if r.main = PinGeneration(v.Boundaries, generations[BoundariesName]); generations[BoundariesName] == 0 {
-		r.main = Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}
-	}
-	r.Pinned = r.join(r.main)
+	r.join(nil)
 	return r
+}
+
+// PinRegions pins a generation of one data set of regions, without their names, also of one that has been
+// dropped as long as it is there. One that held has is borrowed from it; held may be nil. Whoever pins releases.
+func (v *Views) PinRegions(name string, number uint64, held *Regions) Pinned[*tiles.Reader] {
+	if held != nil {
+		if p := held.Part(name); p.Err == nil && p.manifest.Generation == number {
+			p.Handle, p.held = nil, nil // the caller holds it
+			return p
+		}
+	}
+	set, own := strings.CutPrefix(name, RegionSetPrefix)
+	if !own {
+		return pinKept(v.Boundaries, number)
+	}
+	s := regionSet{Pinned: pinKept(v.RegionSets.Published(set), number)}
+	return s.part()
 }
 
 // pinKept is PinGeneration also for a data set that has been dropped.
@@ -260,8 +297,7 @@ func pinKept[T any](live *dataset.Live[T], number uint64) Pinned[T] {
 	return asPinned(live.AcquireKept(number))
 }
 
-// pinSets adds the data sets of regions that users keep by themselves, and makes one of all. numbers are as in
-// Views.moment.
+// pinSets adds the data sets of regions that users keep by themselves. numbers are as in Views.moment.
 func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 	all := v.RegionSets.all()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -274,14 +310,20 @@ func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 		if s.Err != nil && !errors.Is(s.Err, ErrMissing) {
 			s.Err = fmt.Errorf("%s%s: %w", RegionSetPrefix, name, s.Err)
 		}
+		r.unsure = r.unsure || !s.live.Looked()
 		r.sets = append(r.sets, s)
 	}
-	r.Pinned = r.join(r.main)
+	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.Looked() || !v.RegionSets.isListed()
 }
 
 // pinRegions adds them to a moment, with their names.
 func (m *Moment) pinRegions(numbers map[string]uint64) {
 	m.views.pinSets(&m.Boundaries, numbers)
+	var before *Pinned[*tiles.Reader]
+	if now := m.views.now.Load(); now != nil && !m.fixed {
+		before = &now.Boundaries.Pinned
+	}
+	m.Boundaries.join(before)
 	for i := range m.Boundaries.sets {
 		s := &m.Boundaries.sets[i]
 		m.hold(s.Handle != nil, s.Handle)
@@ -294,7 +336,8 @@ func (m *Moment) joinNames() {
 	var readers []*names.Reader
 	id := identityStart.with(m.Names.ID)
 	for i := range m.Boundaries.sets {
-		if s := &m.Boundaries.sets[i]; s.Err == nil && s.value.Names != nil {
+		s := &m.Boundaries.sets[i]
+		if s.Err == nil && s.value.Names != nil && m.Boundaries.Hidden(s.manifest.Dataset) == nil { // what is hidden is not found
 			readers, id = append(readers, s.value.Names), id.with(s.ID)
 		}
 	}

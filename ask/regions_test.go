@@ -152,10 +152,11 @@ func TestRegionsOfADamagedDataSet(t *testing.T) {
 	v := views.Take(time.Time{})
 	defer v.Release()
 	b := must.Get(v.Boundaries.Get()).In(t)
-	if at := must.Get(b.At(t.Context(), 47.35, 8.55)).In(t); len(at) != 1 || at[0].ID != "Hill" {
+	if at := must.Get(b.At(t.Context(), 47.35, 8.55, "park")).In(t); len(at) != 1 || at[0].ID != "Hill" {
 		t.Error(at)
 	}
 	for _, err := range []error{
+		second(b.At(t.Context(), 0, 0)),
 		second(b.At(t.Context(), 0, 0, "district")), second(b.AppendMVT(t.Context(), nil, quadkey.Tile{}, []tiles.Selector{{Type: "district"}})), second(v.Layer("district")),
 	} {
 		if !errors.Is(err, ask.ErrFailed) || errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, ask.ErrNoLayer) {

@@ -54,7 +54,7 @@ type Views struct {
 	asked  atomic.Uint64 // calls of renew
 	mu     sync.Mutex    // held while a moment replaces another
 	seen   uint64        // calls of renew that the moment is new enough for
-	memory sync.Map   // see Memory
+	memory sync.Map      // see Memory
 }
 
 // NewViews returns the views of data sets, which are not changed any more. Whoever closes a data set

@@ -43,7 +43,7 @@ func (d *tables) apart(t quadkey.Tile) bool {
 // Join returns a reader of several data sets as if they were one: it has the types of each in turn. Of
 // types of one name the first is read. The reader remembers for itself what is the same all over a tile;
 // the readers given stay usable. If others could not be joined, without says why, and is the error for
-// types that no reader has; otherwise it is nil.
+// types that no reader has, and of questions about all types; otherwise it is nil.
 func Join(without error, readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}

@@ -141,7 +141,10 @@ func TestJoinWithoutOne(t *testing.T) {
 	if _, err := joined.At(t.Context(), 0, 0, "ward"); !errors.Is(err, broken) || errors.Is(err, tiles.ErrUnknownType) {
 		t.Errorf("a type that may be there: %v", err)
 	}
-	if _, err := joined.At(t.Context(), 0, 0); err != nil {
-		t.Error(err)
+	if _, err := joined.At(t.Context(), 0, 0); !errors.Is(err, broken) {
+		t.Errorf("all types: %v", err)
+	}
+	if _, err := joined.At(t.Context(), 0, 0, "land"); err != nil || joined.Check("land") != nil || !errors.Is(joined.Check("ward"), broken) {
+		t.Error(err, joined.Check("land"), joined.Check("ward"))
 	}
 }

@@ -114,6 +114,15 @@ func (r *Reader) Types() []TypeMeta { return slices.Clip(r.list) }
 // Has reports whether there is a type of a name.
 func (r *Reader) Has(typ string) bool { return r.types[typ] != nil }
 
+// Check is nil if there is a type of a name. Otherwise it matches ErrUnknownType, or says why the data set that
+// may have the type could not be joined.
+func (r *Reader) Check(typ string) error {
+	if r.Has(typ) {
+		return nil
+	}
+	return r.unknownType(typ)
+}
+
 // Selector chooses from a tile layer: all regions of a type, or one region.
 type Selector struct {
 	Type string

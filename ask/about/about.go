@@ -149,8 +149,8 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 		return nil, err
 	}
 	for _, typ := range q.Types {
-		if !b.Has(typ) {
-			return nil, fmt.Errorf("about: %w: %q", tiles.ErrUnknownType, typ)
+		if err := b.Check(typ); err != nil {
+			return nil, fmt.Errorf("about: %w", err)
 		}
 	}
 	found, err := b.At(ctx, q.Lat, q.Lon)

@@ -114,10 +114,8 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 			list = f.Leave
 		}
 		for _, r := range list {
-			err := error(nil)
-			if !b.Has(r.Type) {
-				err = tiles.ErrUnknownType
-			} else if r.ID != "" {
+			err := b.Check(r.Type)
+			if err == nil && r.ID != "" {
 				_, err = b.Region(ctx, r.Type, r.ID, false)
 			}
 			if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, tiles.ErrNotFound) {

@@ -39,28 +39,27 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 	}
 	parts := generationsOf(e)
 	for _, dataset := range slices.Sorted(maps.Keys(parts)) { // events of a move have numbers in this order
-		of, err := j.of(ctx, generation{dataset, parts[dataset]}, at, types)
+		of, own, err := j.of(ctx, generation{dataset, parts[dataset]}, at, types)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, of...)
+		// Of types of one name the first is read.
+		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return slices.Contains(own, t) })
 	}
 	return found, nil
 }
 
-// of returns the regions of a data set. Where a generation cannot be read any more, the next one that can be read
-// stands for it: then a point still leaves what it has entered. A data set beside Boundaries that is gone has none.
-func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []string) ([]tiles.Region, error) {
+// of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,
+// the next one that can be read stands for it: then a point still leaves what it has entered.
+func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, own []string, err error) {
 	for {
 		for n, is := j.instead[g]; is; n, is = j.instead[g] {
 			g.number = n
 		}
-		found, serving, err := j.look(ctx, g, at, types)
-		if g.number == 0 && g.dataset != ask.BoundariesName && errors.Is(err, ask.ErrMissing) {
-			return nil, nil
-		}
+		found, own, serving, err := j.look(ctx, g, at, types)
 		if g.number == 0 || g.number == serving || !gone(err) {
-			return found, err
+			return found, own, err
 		}
 		next := g.number + 1
 		switch {
@@ -76,23 +75,27 @@ func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []st
 	}
 }
 
-// look is of for a generation that is not replaced; 0 is the one in service. It also returns the number of that.
-func (j *judge) look(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, serving uint64, err error) {
+// look is of for a generation that is not replaced; 0 is the one in service. It also returns the number of that. A
+// data set that is gone has no regions, as long as there are others.
+func (j *judge) look(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, own []string, serving uint64, err error) {
 	v := j.views.Take(time.Time{})
 	defer v.Release()
-	now := v.Boundaries.Part(g.dataset)
-	if m := now.Manifest(); m != nil {
+	p := v.Boundaries.Part(g.dataset)
+	if m := p.Manifest(); m != nil {
 		serving = m.Generation
 	}
-	if g.number == 0 || g.number == serving {
-		found, err = regionsAt(ctx, &now, at, types)
-		return found, serving, err
+	switch {
+	case g.number != 0 && g.number != serving:
+		p = j.views.PinRegions(g.dataset, g.number, nil)
+		defer p.Release()
+	case errors.Is(p.Err, ask.ErrMissing) && (g.dataset != ask.BoundariesName || v.Boundaries.Err == nil):
+		return nil, nil, serving, nil
 	}
-	older := j.views.RegionsOf(map[string]uint64{g.dataset: g.number}, nil)
-	defer older.Release()
-	p := older.Part(g.dataset)
+	if b, err := p.Get(); err == nil {
+		own = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) })
+	}
 	found, err = regionsAt(ctx, &p, at, types)
-	return found, serving, err
+	return found, own, serving, err
 }
 
 // keptAtMost is how many generations before the one in service are looked for.
@@ -123,7 +126,7 @@ func regionsAt(ctx context.Context, p *ask.Pinned[*tiles.Reader], at *[2]float64
 	if !errors.Is(err, tiles.ErrUnknownType) {
 		return found, err
 	}
-	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) })
+	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return errors.Is(b.Check(t), tiles.ErrUnknownType) })
 	if len(types) == 0 {
 		return nil, nil
 	}

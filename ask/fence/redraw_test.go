@@ -113,6 +113,7 @@ func (r *rig) openBoundaries() {
 	r.boundaries = ask.Published(r.catalog.Generations).Boundaries
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 	r.sets = new(ask.Family[*ask.RegionSet])
+	r.sets.FollowAll(nil)
 	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: r.sets})
 }
 
@@ -436,6 +437,72 @@ func TestRedrawOwnRegions(t *testing.T) {
 	r.want("it goes", "leave beat:inner a")
 	r.put("a", 30)
 	r.want("without it", "enter zone:inner a")
+	must.Get(r.catalog.Prune(t.Context(), 1, 0, name)).In(t)
+	r.last = before
+	if got := r.told(); !strings.HasPrefix(got, "enter zone:inner b, leave zone:inner a, leave zone:inner b") {
+		t.Errorf("behind, and it is removed: %s", got)
+	}
+}
+
+// Boundaries that are dropped beside a data set of its own are left, and what is renewed afterwards is told.
+func TestRedrawWithoutBoundaries(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, beats)
+	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
+	must.Do(t, beats.Poll(t.Context()))
+	r.sets.Follow("beats", beats)
+	r.redraw()
+	r.put("a", 15)
+	r.want("first", "enter zone:inner a, enter beat:inner a")
+	held := r.views.HoldRegions()
+	must.Get(r.catalog.Drop(t.Context(), ask.BoundariesName)).In(t)
+	must.Do(t, r.boundaries.Poll(t.Context()))
+	for done := false; !done; {
+		done = must.Get(fence.Redraw(t.Context(), r.live, r.views, held)).In(t)
+	}
+	held.Release()
+	r.want("dropped", "leave zone:inner a")
+	r.publishAs("boundaries-beats", strip{Own: true, East: 20})
+	must.Do(t, beats.Poll(t.Context()))
+	r.redraw()
+	r.want("what is left is renewed", "leave beat:inner a")
+	must.Get(r.catalog.Rollback(t.Context(), ask.BoundariesName)).In(t)
+	must.Do(t, r.boundaries.Poll(t.Context()))
+	r.redraw()
+	r.want("they are back", "enter zone:inner a")
+}
+
+// As long as it is not known what is published, nothing is taken for gone.
+func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
+	r := newRig(t)
+	r.publish(strip{East: 10})
+	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, beats)
+	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
+	must.Do(t, beats.Poll(t.Context()))
+	r.sets.Follow("beats", beats)
+	r.redraw()
+	r.put("a", 15)
+	r.want("first", "enter zone:inner a, enter beat:inner a")
+
+	family := new(ask.Family[*ask.RegionSet])
+	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: family})
+	undecided := func(what string) {
+		t.Helper()
+		if done, err := fence.Redraw(t.Context(), r.live, r.views, nil); done || !errors.Is(err, ask.ErrFailed) {
+			t.Errorf("%s: %v, %v", what, done, err)
+		}
+	}
+	undecided("not listed")
+	again := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(t, again)
+	family.Follow("beats", again)
+	undecided("not polled")
+	must.Do(t, again.Poll(t.Context()))
+	r.redraw()
+	r.want("after all", "")
 }
 
 // A data set that cannot be read is not taken for one that is gone.

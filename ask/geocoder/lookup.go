@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -171,7 +170,8 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 // Built returns when the newest of the data sets was built, or the zero time if none is
 // published.
 func (s *Session) Built() (newest time.Time) {
-	for _, m := range []*dataset.Manifest{s.View.Places.Manifest(), s.View.Names.Manifest(), s.View.Boundaries.Manifest()} {
+	all := append(s.View.Boundaries.All(), s.View.Places.Manifest(), s.View.Names.Manifest())
+	for _, m := range all {
 		if m != nil && m.Built.After(newest) {
 			newest = m.Built
 		}

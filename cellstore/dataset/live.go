@@ -43,6 +43,7 @@ type Live[T any] struct {
 	bind    func(*Generation) (T, error)
 
 	cur      atomic.Pointer[Handle[T]]
+	looked   atomic.Bool // see Looked
 	status   atomic.Pointer[Status]
 	watchers watchers
 	closed   atomic.Bool
@@ -216,6 +217,10 @@ func (l *Live[T]) Status() Status {
 	s.ReadFailures = l.health.failures.Load()
 	return s
 }
+
+// Looked reports whether it has been found out what is published, once at least. Until then nothing is in service,
+// which says nothing.
+func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
@@ -419,11 +424,10 @@ func (l *Live[T]) report(published uint64, err error) {
 	l.status.Store(s)
 	same := old.Published == s.Published && old.Serving == s.Serving &&
 		sameError(old.Err, err) && sameError(old.Damage, s.Damage)
-	if same {
-		return
+	if first := !l.looked.Swap(true); first || !same {
+		l.watchers.changed()
 	}
-	l.watchers.changed()
-	if l.Notify != nil {
+	if !same && l.Notify != nil {
 		l.Notify(*s)
 	}
 }

@@ -145,6 +145,9 @@ func (l *Live[T]) listed(generation uint64, dropped bool) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
+	if p == nil { // it was dropped, and its files are removed
+		p = &pointer{Last: generation}
+	}
 	e, ok := p.find(generation)
 	switch {
 	case ok:

@@ -43,7 +43,7 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 		return &usageError{fmt.Errorf("--min-zoom %d and --max-zoom %d must be 0 to %d, the lower first", c.MinZoom, c.MaxZoom, tiles.MaxZoom)}
 	}
 	begin := time.Now()
-	reader, about, closeAll, err := openRegions(s, c.Generation)
+	reader, from, closeAll, err := openRegions(s, c.Generation)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	stats, err := export.Write(s.ctx, reader, about, c.File, export.Options{
+	stats, err := export.Write(s.ctx, reader, from.of(layers), c.File, export.Options{
 		Layers: layers, MinZoom: c.MinZoom, MaxZoom: c.MaxZoom,
 		Progress: job.StageOf(s.reporter, "exporting "+c.Layers, ""),
 	})
@@ -78,8 +78,8 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 }
 
 // openRegions opens the published layers of regions, of boundaries and of the data sets beside it, as one, or
-// those of a generation of boundaries if it is not 0. about has the sources of all.
-func openRegions(s *session, generation uint64) (r *tiles.Reader, about *dataset.Manifest, closeAll func() error, err error) {
+// those of a generation of boundaries if it is not 0.
+func openRegions(s *session, generation uint64) (r *tiles.Reader, from exported, closeAll func() error, err error) {
 	var opened []*dataset.Generation
 	closeAll = func() (err error) {
 		for _, g := range opened {
@@ -113,19 +113,43 @@ func openRegions(s *session, generation uint64) (r *tiles.Reader, about *dataset
 		if err != nil {
 			return nil, nil, closeAll, err
 		}
-		readers = append(readers, reader)
-		if about == nil {
-			m := gen.Manifest
-			m.Sources = slices.Clone(m.Sources)
-			about = &m
-			continue
-		}
-		about.Sources = append(about.Sources, gen.Manifest.Sources...)
+		readers, from = append(readers, reader), append(from, exportedFrom{reader, &gen.Manifest})
 	}
 	if len(readers) == 1 {
-		return readers[0], about, closeAll, nil
+		return readers[0], from, closeAll, nil
 	}
-	return tiles.Join(nil, readers...), about, closeAll, nil
+	return tiles.Join(nil, readers...), from, closeAll, nil
+}
+
+// exported are data sets of regions, in the order in which they are joined.
+type exported []exportedFrom
+
+type exportedFrom struct {
+	reader *tiles.Reader
+	about  *dataset.Manifest
+}
+
+// of describes the data sets that layers are read from: with the sources of all of them.
+func (e exported) of(layers []tiles.Selector) *dataset.Manifest {
+	var m dataset.Manifest
+	read := map[string]bool{}
+	for i, from := range e {
+		used := i == 0 && len(e) == 1
+		for _, l := range layers {
+			if !read[l.Type] && from.reader.Has(l.Type) {
+				read[l.Type], used = true, true
+			}
+		}
+		if !used {
+			continue
+		}
+		sources := append(slices.Clone(m.Sources), from.about.Sources...)
+		if m.Generation == 0 {
+			m = *from.about
+		}
+		m.Sources = sources
+	}
+	return &m
 }
 
 // openBoundaries opens a generation of a data set of regions; 0 stands for the

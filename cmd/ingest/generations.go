@@ -10,6 +10,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/internal/catalogue"
 )
 
@@ -230,6 +231,11 @@ func (c *rollbackCmd) Run(s *session) error {
 		Event string `json:"event"`
 		generation
 	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
+	if s.depot == nil && isRegions(c.Dataset) {
+		if err := boundaries.Elsewhere(s.ctx, s.catalog, &m); err != nil {
+			s.reporter.Note("warning: one of two layers of one name is not served: " + err.Error())
+		}
+	}
 	s.republished(c.Dataset)
 	return nil
 }

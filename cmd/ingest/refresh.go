@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -116,6 +117,14 @@ func (st *step) publishes() string {
 	return st.dataset()
 }
 
+// own is 1 for layers that are a data set of their own, which come after what they use, and 0 for all else.
+func (st *step) own() int {
+	if st.name == ask.BoundariesName && st.cli.Boundaries.Set != "" {
+		return 1
+	}
+	return 0
+}
+
 // refreshes are the commands of the file, ready to run.
 func refreshes(s *session) ([]step, error) {
 	var steps []step
@@ -140,6 +149,8 @@ func refreshes(s *session) ([]step, error) {
 		steps = append(steps, step{name, c, ctx})
 		publishes[steps[len(steps)-1].publishes()] = true
 	}
+	// A data set of its own uses what the others publish.
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.own(), b.own()) })
 	if publishes["world"] {
 		for _, st := range steps {
 			if st.name != "world" {

@@ -269,7 +269,7 @@ func (c *config) Validate() error {
 	}
 	for _, name := range c.Require {
 		if _, ok := ask.FindDataset(name); !ok {
-			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(ask.DatasetNames(ask.Datasets), ", "))
+			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, boundaries-NAME or points-NAME", name, strings.Join(ask.DatasetNames(ask.Datasets), ", "))
 		}
 	}
 	switch {

@@ -222,9 +222,6 @@ func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(s
 		l.Notify = s.notify
 		found[name] = l
 	}
-	if len(found) == 0 {
-		return
-	}
 	family.FollowAll(found)
 	for _, l := range found {
 		s.all = append(s.all, l)

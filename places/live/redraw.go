@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"quadrille/feature"
@@ -16,6 +18,11 @@ type Edition struct {
 	Number   uint64 `json:"number"`
 	More     string `json:"more,omitempty"`
 	Identity uint64 `json:"identity"`
+}
+
+// String names the edition.
+func (e Edition) String() string {
+	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.More)
 }
 
 // redraw says by which edition each point is judged: those with an id before From by Next, all
@@ -146,7 +153,7 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		k.next = &next
 		return nil
 	case at.Next != Edition{} && at.Next != to:
-		return fmt.Errorf("live: edition %d of the areas is being told: tell it to the end before edition %d", at.Next.Number, to.Number)
+		return fmt.Errorf("live: edition %v of the areas is being told: tell it to the end before edition %v", at.Next, to)
 	}
 	at.Next = to
 	first := len(known) > 0

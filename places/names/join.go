@@ -16,19 +16,32 @@ func Join(readers ...*Reader) *Reader {
 	return &r
 }
 
-// searchAll merges what the indexes find. Scores do not depend on the index.
+// searchAll merges what the indexes find. Scores do not depend on the index. As in one index, wrong letters are
+// forgiven only where no index has the name without them. Each gets its share of what is left of the budget.
 func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	page := q
 	q.Limit, q.Offset = cmp.Or(q.Limit, search.DefaultLimit)+q.Offset, 0
-	dst, err := r.search(ctx, q, dst[:0])
-	for _, other := range r.more {
+	dst = dst[:0]
+	indexes := append([]*Reader{r}, r.more...)
+	for i, index := range indexes {
+		kept := search.Budget{}
+		if q.Budget != nil { // the rest is for the others
+			share := len(indexes) - i
+			kept.Seeks, kept.Names = q.Budget.Seeks-q.Budget.Seeks/share, q.Budget.Names-q.Budget.Names/share
+			q.Budget.Seeks, q.Budget.Names = q.Budget.Seeks-kept.Seeks, q.Budget.Names-kept.Names
+		}
+		var err error
+		dst, err = index.search(ctx, q, dst)
+		if q.Budget != nil {
+			q.Budget.Seeks, q.Budget.Names = q.Budget.Seeks+kept.Seeks, q.Budget.Names+kept.Names
+		}
 		if err != nil {
 			return dst, err
 		}
-		dst, err = other.search(ctx, q, dst)
 	}
-	if err != nil {
-		return dst, err
+	misspelt := func(h Hit) bool { return h.Match.Kind == search.Typo }
+	if slices.ContainsFunc(dst, func(h Hit) bool { return !misspelt(h) }) {
+		dst = slices.DeleteFunc(dst, misspelt)
 	}
 	slices.SortStableFunc(dst, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	dst = dst[min(page.Offset, len(dst)):]

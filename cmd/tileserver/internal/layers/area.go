@@ -42,10 +42,10 @@ func inRegion(v ask.View, typ, id, parameter string) (area, error) {
 	if err != nil {
 		return area{}, err
 	}
-	if problems.CheckTypes(b, []string{typ}) != nil {
-		return area{}, problems.UnknownType(b, parameter)
+	if err := problems.CheckTypes(b, parameter, typ); err != nil {
+		return area{}, err
 	}
-	return area{inTurns{b.Area(typ, id)}, v.Boundaries.ID}, nil
+	return area{inTurns{b.Area(typ, id)}, v.Boundaries.IDOf([]string{typ})}, nil
 }
 
 // inBox is the area of a box.

@@ -99,7 +99,7 @@ func answer(ctx context.Context, v *localtime.View, q *about.Query, dst []byte) 
 	err := a.Ask(ctx, v, *q)
 	if errors.Is(err, tiles.ErrUnknownType) {
 		if b, ok, _ := v.Boundaries.Have(); ok {
-			err = cmp.Or(problems.CheckTypes(b, q.Types), err) // with words for the client
+			err = cmp.Or(problems.CheckTypes(b, "types", q.Types...), err) // with words for the client
 		}
 	}
 	if err != nil {

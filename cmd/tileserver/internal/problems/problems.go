@@ -3,6 +3,7 @@
 package problems
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -56,11 +57,13 @@ var Kinds = []web.Kind{
 			"for a live collection, tileserver live verify and tileserver live repair."},
 }
 
-// CheckTypes refuses region types that are not published.
-func CheckTypes(b *tiles.Reader, types []string) error {
+// CheckTypes refuses region types that are not published, in a parameter.
+func CheckTypes(b *tiles.Reader, parameter string, types ...string) error {
 	for _, t := range types {
-		if !b.Has(t) {
-			return UnknownType(b, "types")
+		if err := b.Check(t); errors.Is(err, tiles.ErrUnknownType) {
+			return UnknownType(b, parameter)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -41,10 +41,10 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if err := problems.CheckTypes(b, types); err != nil {
+	if err := problems.CheckTypes(b, "types", types...); err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -126,7 +126,7 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	}
 	// The geometry of the largest countries is a megabyte.
 	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.ID}, func(ctx context.Context, out *web.Scratch) error {
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf([]string{typ})}, func(ctx context.Context, out *web.Scratch) error {
 			record, err := b.Region(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(b, "type")

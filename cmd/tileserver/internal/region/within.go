@@ -46,10 +46,10 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if err := problems.CheckTypes(b, types); err != nil {
+	if err := problems.CheckTypes(b, "types", types...); err != nil {
 		return err
 	}
-	from := []uint64{q.View().Boundaries.ID}
+	from := []uint64{q.View().Boundaries.IDOf(types)}
 	if id != "" {
 		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)

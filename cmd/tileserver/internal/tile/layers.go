@@ -2,6 +2,7 @@ package tile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -100,8 +101,10 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		return err
 	}
 	typ, id, one := strings.Cut(name, ":")
-	if !b.Has(typ) {
+	if err := b.Check(typ); errors.Is(err, tiles.ErrUnknownType) {
 		return v.unknownLayer()
+	} else if err != nil {
+		return err
 	}
 	if !one {
 		n.types[typ] = true

@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"html"
@@ -16,6 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
@@ -69,10 +69,12 @@ func (v *view) isTiled(collection string) (err error) {
 		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
-	} else if b, berr := v.Boundaries.Get(); berr != nil || !b.Has(collection) {
-		err = cmp.Or(berr, ask.ErrNoLayer)
+	} else if b, berr := v.Boundaries.Get(); berr != nil {
+		err = berr
+	} else {
+		err = b.Check(collection)
 	}
-	if ask.IsAbsent(err) {
+	if ask.IsAbsent(err) || errors.Is(err, tiles.ErrUnknownType) {
 		return ogcapi.ErrNoCollection
 	}
 	return err

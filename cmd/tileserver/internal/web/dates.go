@@ -10,6 +10,9 @@ type dates struct {
 	known atomic.Pointer[map[uint64][]string]
 }
 
+// mostDates bounds the identities that are remembered.
+const mostDates = 1000
+
 // dated returns Last-Modified of an answer that is made from generations, 0 for one that is not
 // published. It is the time at which the generation was built, which its manifest has: equal for
 // all servers of the data, and another for every generation.
@@ -51,6 +54,13 @@ func (s *Kit) dated(a *Answer, from []uint64) []string {
 	}
 	if !serving {
 		all[one] = nil // of none in service: it is not looked for again
+		if known := s.dates.known.Load(); known != nil && len(*known) < mostDates {
+			for id, date := range *known { // nor are the others of which that was found out
+				if _, is := all[id]; !is && date == nil {
+					all[id] = nil
+				}
+			}
+		}
 	}
 	s.dates.known.Store(&all)
 	return all[one]

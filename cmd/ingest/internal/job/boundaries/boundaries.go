@@ -139,6 +139,9 @@ func ingest(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Inp
 		if err := stillPublished(ctx, c, d.Name, inputs[0].base); err != nil {
 			return nil, err
 		}
+		if err := checkElsewhere(ctx, c, d, inputs); err != nil { // somebody else may have published meanwhile
+			return nil, err
+		}
 		budget, err := tileBudget(ctx, c, d.Name, inputs[0].base, o)
 		if err != nil {
 			return nil, err

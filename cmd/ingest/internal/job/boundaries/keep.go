@@ -70,11 +70,9 @@ type layerProperty struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Keep adds the layers of the published generation of a data set, Boundaries or one of
-// its own, to those of a job that is
-// to replace some of them, or to add to them. Layers that are already published
-// come first, in the order they have there, whether kept or replaced: their
-// bytes in the store's keys stay.
+// Keep adds the layers of the published generation of a data set, Boundaries or one of its own, to those of a
+// job that is to replace some of them, or to add to them. Layers that are already published come first, in the
+// order they have there, whether kept or replaced: their bytes in the store's keys stay.
 func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
@@ -107,7 +105,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, d.Name, t.Name)
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: %[4]s --layer %[3]s=FILE", m.Generation, d.Name, t.Name, command(d.Name))
 		} else if err != nil {
 			return nil, err
 		}
@@ -197,8 +195,8 @@ func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Inp
 		}
 	}
 	if len(gone) > 0 {
-		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
-			strings.Join(gone, ", "), name, m.Generation))
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; %s carries them over, and ingest rollback %s brings generation %d back",
+			strings.Join(gone, ", "), command(name), name, m.Generation))
 	}
 }
 
@@ -430,6 +428,20 @@ func polygonsOf(g orb.Geometry) []orb.Polygon {
 		return g
 	}
 	return nil
+}
+
+// Elsewhere is why a generation that has been published again has layers that another data set has, nil if it
+// has none.
+func Elsewhere(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
+	var meta tiles.Meta
+	if err := json.Unmarshal(m.Meta, &meta); err != nil {
+		return nil //nolint:nilerr // it is served by nobody
+	}
+	var inputs []Input
+	for _, t := range meta.Types {
+		inputs = append(inputs, Input{Type: t.Name})
+	}
+	return checkElsewhere(ctx, c, ask.Dataset{Name: m.Dataset}, inputs)
 }
 
 // checkElsewhere refuses layers that another data set has: one of the two would be hidden.

@@ -452,6 +452,9 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: boundsOf(region), Level: level,
 			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
 		}
+		if n.only != nil && typ != countryType {
+			f.Level = max(level, 1) // boundaries may come later
+		}
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
