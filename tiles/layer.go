@@ -44,6 +44,11 @@ func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	return &layer{r, rt}, nil
 }
 
+var _ interface {
+	feature.Counter
+	feature.Tiler
+} = (*layer)(nil)
+
 // layer implements feature.Layer.
 type layer struct {
 	r  *Reader

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 
@@ -227,5 +228,55 @@ func TestLayerOrders(t *testing.T) {
 	}
 	if n, err := feature.Count(t.Context(), l, &feature.Query{}); n != 4 || err != nil {
 		t.Errorf("%d regions, %v", n, err)
+	}
+}
+
+// A tile has the parts of the regions in it, the largest first.
+func TestLayerTile(t *testing.T) {
+	toy := toyLayer()
+	toy.Type = "toy"
+	r, _, _ := buildReader(t, append(twoAndLines(), toy)...)
+	for _, c := range []struct {
+		typ  string
+		tile quadkey.Tile
+		want string
+	}{
+		{"land", quadkey.Tile{}, "d a B c"},
+		{"land", quadkey.Tile{Z: 1, X: 1}, "a B d"},
+		{"land", quadkey.Tile{Z: 14, X: 8282, Y: 8169}, "B"},
+		{"land", quadkey.Tile{Z: 3, X: 1, Y: 1}, ""},
+		{"road", quadkey.Tile{Z: 1, X: 1}, "r2 r1"},
+		{"toy", quadkey.Tile{Z: 5, X: 16, Y: 15}, "east west enclave"},
+	} {
+		l := layerOf(t, r, c.typ).(feature.Tiler)
+		var ids []string
+		for f, err := range l.Tile(t.Context(), c.tile) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, f.ID)
+			shape, err := f.Orb()
+			if err != nil || shape == nil {
+				t.Fatalf("%v: %s has no geometry, %v", c.tile, f.ID, err)
+			}
+			const round = 1e-3
+			b, in := shape.Bound(), c.tile.Bound()
+			if (quadkey.Box{West: b.Min[0], South: b.Min[1], East: b.Max[0], North: b.Max[1]}) != f.Bounds || f.Position.Check() != nil ||
+				b.Min[0] < in.West-round || b.Max[0] > in.East+round || b.Min[1] < in.South-round || b.Max[1] > in.North+round {
+				t.Errorf("%v: %s has bounds %v, %v", c.tile, f.ID, f.Bounds, b)
+			}
+			var whole feature.Feature
+			if err := layerOf(t, r, c.typ).Get(t.Context(), f.ID, time.Time{}, &whole); err != nil || whole.Name() != f.Name() || f.Properties.Text("type") != c.typ {
+				t.Errorf("%v: %s is called %q, %v", c.tile, f.ID, f.Name(), err)
+			}
+		}
+		if got := strings.Join(ids, " "); got != c.want {
+			t.Errorf("%s in %v: %s, want %s", c.typ, c.tile, got, c.want)
+		}
+	}
+	for _, err := range layerOf(t, r, "land").(feature.Tiler).Tile(t.Context(), quadkey.Tile{X: 1}) {
+		if !errors.Is(err, feature.ErrQuery) {
+			t.Errorf("no tile: %v", err)
+		}
 	}
 }
