@@ -64,7 +64,7 @@ type Match struct {
 
 // Nearest is [Reader.At] with a search around the point. For each type without
 // a region at the point it finds the nearest region whose border is at most
-// radius metres away, from 0 to [MaxSnap]. Every type gets at least one match,
+// radius metres away, from 0 to [MaxSnap]; lines are not regions to snap to. Every type gets at least one match,
 // in the data set's order. Of equally near regions, the one with the least id
 // is returned.
 //
@@ -114,9 +114,12 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // nearest searches the nearest region of a type and reads at most the given
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
+	m := Match{Region: Region{Type: rt.Name}}
+	if rt.Lines { // they hold no point, and none is taken to be of one beside it
+		return m, nil
+	}
 	n := newNearest(descend(ctx, s, rt, rows), quadkey.Position{Lat: lat, Lon: lon}, radius)
 	n.one = true
-	m := Match{Region: Region{Type: rt.Name}}
 	switch found, err := n.next(); {
 	case errors.Is(err, errTooManyRows):
 		m.Truncated = true
