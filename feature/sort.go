@@ -69,5 +69,17 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 	return 0, false
 }
 
+// Rank is the place of an object in the order: the least comes first, and what lacks the property last.
+func (s Sort) Rank(object []byte) uint64 {
+	key, ok := SortKey(object, s.Field)
+	switch {
+	case !ok:
+		return math.MaxUint64
+	case s.Down:
+		key = ^key
+	}
+	return min(key, math.MaxUint64-1)
+}
+
 // Sortable reports whether SortKey knows an order of the values of a type.
 func Sortable(t Kind) bool { return t.ordinary() == Number || t == Boolean || t == Time }

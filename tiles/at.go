@@ -134,9 +134,10 @@ func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
 	if errors.Is(err, ErrNotFound) {
 		return 0, fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, of.Type, of.ID)
 	}
-	b := rec.bounds
-	return spanOf(b[0], b[2]).width * (b[3] - b[1]), err
+	return squareDegrees(boxOf(rec.bounds)), err
 }
+
+func squareDegrees(b quadkey.Box) float64 { return spanOf(b.West, b.East).width * (b.North - b.South) }
 
 // regionsAt returns the regions at a point of the rows that were read.
 func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) {

@@ -1,7 +1,10 @@
 package tiles
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -19,9 +22,20 @@ import (
 // without the bounds. It lists them in the order of their ids. With a feature.Box it lists those
 // that have a point in common with it, even if only on their edges: both neighbours of a border
 // that runs along the edge of the box. A box is in degrees. It may cross ±180°, and be a line or
-// a point; an invalid one gives feature.ErrQuery. Other areas, other orders, the nearest and
+// a point; an invalid one gives feature.ErrQuery. Other areas, the nearest of a box, and
 // instants of the past are not supported. A mark stays valid for a newer data set. The error
 // matches ErrUnknownType.
+//
+// The nearest are those that hold a position, at 0 m, and then others by the distance to their
+// borders, or of lines to the lines. Distances are those of Reader.Nearest, without its bounds.
+// Regions at one distance come in the order of their ids. A region too small for the finest grid has
+// no border and is near nothing. The search reads the rows of the borders, the nearest first, for each
+// page anew. It ends with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
+//
+// The most important region is that with the largest bounds, in square degrees. That order, and the
+// order of a property, look at all regions of the box; see feature.Query.Ranked.
+//
+// The layer is a feature.Tiler, see Tile.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -29,6 +43,11 @@ func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	}
 	return &layer{r, rt}, nil
 }
+
+var _ interface {
+	feature.Counter
+	feature.Tiler
+} = (*layer)(nil)
 
 // layer implements feature.Layer.
 type layer struct {
@@ -40,6 +59,7 @@ func (t *TypeMeta) info() *feature.Info {
 	in := &feature.Info{
 		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
 		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
+		Can: feature.Can{Near: true, Importance: true, Sort: true},
 	}
 	if t.Bounds == [4]float64{} {
 		in.Bounds = quadkey.World
@@ -105,19 +125,121 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	if err := l.rt.about.Check(q); err != nil {
 		return feature.Fail(err)
 	}
-	if len(q.After) > 0 && !layout.IDPattern.Match(q.After) {
-		return feature.Fail(feature.BadCursor("it is not one of regions"))
-	}
 	if err := quadkey.Box(box).Check(); boxed && err != nil {
 		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	}
+	switch {
+	case q.Near != nil:
+		return l.nearest(ctx, q)
+	case q.Order != feature.Order{}:
+		return l.ranked(ctx, q)
+	case len(q.After) > 0 && !layout.IDPattern.Match(q.After):
+		return feature.Fail(errNoMark())
+	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
-		a := answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
-		if boxed {
-			return a.within(quadkey.Box(box))
-		}
-		return a.scan()
+		return l.answer(ctx, q, consider).run()
 	})
+}
+
+func errNoMark() error { return feature.BadCursor("it is not one of regions") }
+
+// Count implements feature.Counter. It counts all regions.
+func (l *layer) Count(_ context.Context, q *feature.Query) (int64, error) {
+	if q.In == nil && q.Near == nil && q.Filter == nil && q.At.IsZero() {
+		return l.rt.about.Count, nil
+	}
+	return 0, feature.Unsupported("count without a list")
+}
+
+// ranked yields the most important regions, or those first by a property.
+func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	r := feature.Ranking{
+		Compare: func(a, b feature.Mark) int { return feature.CompareIDs(a, b) },
+		Geometry: func(f *feature.Feature) (err error) {
+			f.Geometry, err = l.border(ctx, f.ID)
+			return err
+		},
+	}
+	if q.Order.Importance {
+		r.Rank = func(f *feature.Feature) uint64 { return ^math.Float64bits(squareDegrees(f.Bounds)) }
+	}
+	return q.Ranked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
+		if _, all := l.rt.about.Schema.ForIndex(own.Filter); all { // no filter asks for borders
+			own.Detail = feature.WithoutGeometry
+		}
+		return l.answer(ctx, own, consider).run()
+	})
+}
+
+// nearRows bounds the seeks of a search for the nearest regions.
+const nearRows = 65_536
+
+// nearest yields the nearest regions. A mark of one is its distance (8) and its id.
+func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	near := *q.Near
+	if near.MaxM == 0 {
+		near.MaxM = math.Inf(1)
+	}
+	after, behind := -1.0, ""
+	if len(q.After) > 0 {
+		if len(q.After) <= distanceSize || !layout.IDPattern.Match(q.After[distanceSize:]) {
+			return feature.Fail(errNoMark())
+		}
+		after, behind = math.Float64frombits(binary.BigEndian.Uint64(q.After)), string(q.After[distanceSize:])
+	}
+	// Written so that NaN fails.
+	switch err := near.Check(); {
+	case err != nil:
+		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+	case !(near.MinM >= 0 && near.MinM <= near.MaxM) || math.IsInf(q.Near.MaxM, 0):
+		return feature.Fail(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound", q.Near.MinM, q.Near.MaxM))
+	case len(q.After) > 0 && !(after >= 0):
+		return feature.Fail(errNoMark())
+	}
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
+		s := l.r.scratch.Get().(*scratch)
+		defer l.r.scratch.Put(s)
+		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.Examine, nearRows)), near.Position, near.MaxM)
+		n.step = q.Step
+		inside, err := l.r.At(ctx, near.Lat, near.Lon, l.rt.Name)
+		for i := range inside {
+			n.see([]byte(inside[i].ID), nil, 0)
+		}
+		for a := l.answer(ctx, q, consider); err == nil; {
+			var f *found
+			switch f, err = n.next(); {
+			case errors.Is(err, errTooManyRows):
+				return &feature.TooMuchWork{Examined: n.seeks}
+			case err != nil:
+				return err
+			case f == nil || f.metres > near.MaxM:
+				return nil
+			case f.metres < near.MinM || f.metres < after || f.metres == after && feature.CompareIDs(f.id, behind) <= 0:
+				continue
+			}
+			err = a.near(f)
+		}
+		return err
+	})
+}
+
+const distanceSize = 8 // of a mark of the nearest
+
+// near considers a region of the nearest.
+func (a *answer) near(f *found) error {
+	row, err := a.r.regionRow(a.ctx, a.rt, f.id, false)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, a.rt.Name, f.id)
+	}
+	if err == nil {
+		err = a.read(&a.f, f.id, row, &a.members, false)
+	}
+	if err != nil {
+		return err
+	}
+	a.f.Distance = f.metres
+	a.f.Mark = append(binary.BigEndian.AppendUint64(a.f.Mark[:0], math.Float64bits(f.metres)), a.f.ID...)
+	return a.one(true, false)
 }
 
 // screen is the part of a query's filter that concerns properties alone. A border takes much
@@ -141,6 +263,19 @@ type answer struct {
 	screen   feature.Filter // nil lets all pass
 	f        feature.Feature
 	members  []byte
+}
+
+// answer begins the answer to a query.
+func (l *layer) answer(ctx context.Context, q *feature.Query, consider func(*feature.Feature, bool) error) *answer {
+	return &answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
+}
+
+// run considers regions in the layer's own order.
+func (a *answer) run() error {
+	if box, ok := a.q.In.(feature.Box); ok {
+		return a.within(quadkey.Box(box))
+	}
+	return a.scan()
 }
 
 // scan considers all regions.
@@ -181,11 +316,7 @@ func (a *answer) one(in, whole bool) (err error) {
 		}
 	}
 	if in && !whole && a.q.Detail == feature.Whole {
-		row, err := a.r.regionRow(a.ctx, a.rt, a.f.ID, true)
-		if err == nil {
-			a.f.Geometry, err = a.geometry(a.f.ID, row)
-		}
-		if err != nil {
+		if a.f.Geometry, err = a.border(a.ctx, a.f.ID); err != nil {
 			return err
 		}
 	}
@@ -205,6 +336,15 @@ func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members 
 		f.Geometry, err = l.geometry(id, row)
 	}
 	return err
+}
+
+// border reads the geometry of a region.
+func (l *layer) border(ctx context.Context, id string) (feature.Geometry, error) {
+	row, err := l.r.regionRow(ctx, l.rt, id, true)
+	if err != nil {
+		return feature.NoGeometry, err
+	}
+	return l.geometry(id, row)
 }
 
 // geometry returns the geometry of a region from its row. A region too small for the finest

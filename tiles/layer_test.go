@@ -162,9 +162,9 @@ func TestLayerRefuses(t *testing.T) {
 		q    feature.Query
 		want error
 	}{
-		{feature.Query{Near: &feature.Near{}}, errors.ErrUnsupported},
-		{feature.Query{Order: feature.Order{Importance: true}}, errors.ErrUnsupported},
-		{feature.Query{Order: feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "pop", Kind: feature.Number}}}}, errors.ErrUnsupported},
+		{feature.Query{Near: &feature.Near{}, In: feature.Box{}}, errors.ErrUnsupported},
+		{feature.Query{Near: &feature.Near{}, Order: feature.Order{Importance: true}}, feature.ErrQuery},
+		{feature.Query{Order: feature.Order{Importance: true}, Limit: 1, After: feature.Mark("a")}, feature.ErrCursor},
 		{feature.Query{At: now}, errors.ErrUnsupported},
 		{feature.Query{In: feature.Tile{}}, errors.ErrUnsupported},
 		{feature.Query{In: feature.Box{North: -1}}, feature.ErrQuery},

@@ -35,7 +35,8 @@ type TypeMeta struct {
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
 	// Lines says that the regions are lines and enclose nothing: vector tiles have them in
-	// the layer of lines, with ids and names, and no question finds them at a place, but in a box.
+	// the layer of lines, with ids and names, and no question finds them at a place, but in a box or as
+	// the nearest of a layer.
 	Lines bool `json:"lines,omitempty"`
 	// LabelOf is the attribute of labels that has the id of their region. It is empty in data
 	// sets that older programs built, whose labels have the region's own: "id".

@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"quadrille/feature"
+	"quadrille/internal/heap"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -64,7 +64,7 @@ type Match struct {
 
 // Nearest is [Reader.At] with a search around the point. For each type without
 // a region at the point it finds the nearest region whose border is at most
-// radius metres away, from 0 to [MaxSnap]. Every type gets at least one match,
+// radius metres away, from 0 to [MaxSnap]; lines are not regions to snap to. Every type gets at least one match,
 // in the data set's order. Of equally near regions, the one with the least id
 // is returned.
 //
@@ -114,14 +114,22 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // nearest searches the nearest region of a type and reads at most the given
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
-	n := nearest{
-		descent: descend(ctx, s, rt, rows),
-		lat:     lat, lon: lon, radius: radius,
-		from: sphereAt(lon, lat),
-		best: chordOf(radius + nearestError),
-		m:    Match{Region: Region{Type: rt.Name}},
+	m := Match{Region: Region{Type: rt.Name}}
+	if rt.Lines { // they hold no point, and none is taken to be of one beside it
+		return m, nil
 	}
-	return n.search()
+	n := newNearest(descend(ctx, s, rt, rows), quadkey.Position{Lat: lat, Lon: lon}, radius)
+	n.one = true
+	switch found, err := n.next(); {
+	case errors.Is(err, errTooManyRows):
+		m.Truncated = true
+	case err != nil:
+		return Match{}, err
+	case found != nil:
+		m.ID, m.Name = found.id, found.name
+		m.Kind, m.Distance = MatchSnapped, min(found.metres, radius)
+	}
+	return m, nil
 }
 
 // asked reports whether the query includes a type. An empty list includes all.
@@ -129,50 +137,114 @@ func asked(types []string, typ string) bool {
 	return len(types) == 0 || slices.Contains(types, typ)
 }
 
-// nearest is the best-first search of the quadtree for one type.
+// nearest is the best-first search of the quadtree for one type. It finds the regions in the order of
+// their distances, and of their ids where these are equal.
 type nearest struct {
 	*descent
-	lat, lon, radius float64
-	from             vec
-	best             float64 // chord to the nearest region so far, at first a little over the radius
-	m                Match
-	queue            tileQueue
+	quadkey.Position
+	from   vec
+	radius float64                     // may be infinite
+	reach  float64                     // chord: no region farther away is wanted
+	one    bool                        // only the nearest is wanted
+	step   func(context.Context) error // if set, called after every row
+	free   uint8
+	found  map[string]*found // all that have been seen, by their ids
+	queue  []pending
+	tile   tileEdges
+	cap    polarEdges
 }
 
-// pending is a tile or a polar cap that may hold a nearer region.
+// found is a region that has been seen.
+type found struct {
+	id, name string
+	chord    float64 // to the nearest part seen so far
+	metres   float64 // the same on the ground
+	done     bool    // it has been given
+}
+
+// pending is a tile or a polar cap that may hold a nearer region, or a region.
 type pending struct {
-	bound float64 // lower bound of the distance, in metres
-	tile  quadkey.Tile
-	polar *layout.Cap // nil for a tile
+	metres float64 // lower bound of the distance, less the errors of distances; of a region the distance
+	tile   quadkey.Tile
+	polar  *layout.Cap // nil for a tile
+	region *found      // nil for a tile or a cap
 }
 
-func (n *nearest) search() (Match, error) {
+// Above orders a heap of them, the nearest first. A region comes when no tile can have one that is as near.
+func (p *pending) Above(o *pending) bool {
+	switch {
+	case p.metres != o.metres:
+		return p.metres < o.metres
+	case p.region == nil || o.region == nil:
+		return o.region != nil || p.region == nil && p.tile.Z > o.tile.Z
+	}
+	return feature.CompareIDs(p.region.id, o.region.id) < 0
+}
+
+// slack is more than the errors of two distances together, as a chord.
+const slack = 2 * nearestError / quadkey.EarthRadius
+
+// newNearest begins a search. radius may be infinite.
+func newNearest(d *descent, at quadkey.Position, radius float64) *nearest {
+	n := &nearest{
+		descent: d, Position: at, from: sphereAt(at.Lon, at.Lat), radius: radius, reach: math.Inf(1), found: make(map[string]*found),
+	}
+	if radius < math.Pi*quadkey.EarthRadius {
+		n.reach = chordOf(radius + nearestError)
+	}
+	n.free = n.freeZoom()
 	n.caps()
 	n.push(quadkey.Tile{})
-	free := n.freeZoom()
+	return n
+}
+
+// next returns the next region, nil behind the last. After errTooManyRows there is none.
+func (n *nearest) next() (*found, error) {
 	for len(n.queue) > 0 {
-		p := heap.Pop(&n.queue).(pending)
-		if chordOf(p.bound) > n.best {
-			break
-		}
-		err := n.visit(p, free)
-		if errors.Is(err, errTooManyRows) {
-			return Match{Region: Region{Type: n.m.Type}, Truncated: true}, nil
-		}
-		if err != nil {
-			return Match{}, err
+		var p pending
+		p, n.queue = heap.Pop(n.queue)
+		switch {
+		case p.region == nil:
+			if err := n.visit(p); err != nil {
+				return nil, err
+			}
+		case !p.region.done: // it has been queued again whenever a nearer part was seen
+			p.region.done = true
+			return p.region, nil
 		}
 	}
-	if n.m.Kind == MatchSnapped {
-		n.m.Distance = min(metresOf(n.best), n.radius)
+	return nil, nil
+}
+
+// see takes in a part of a region at a distance.
+func (n *nearest) see(id, name []byte, chord float64) {
+	f := n.found[string(id)]
+	if f == nil {
+		f = &found{id: string(id), name: string(name), chord: math.Inf(1)}
+		n.found[f.id] = f
 	}
-	return n.m, nil
+	if f.done || chord >= f.chord {
+		return
+	}
+	f.chord, f.metres = chord, metresOf(chord)
+	n.queue = heap.Push(n.queue, pending{metres: f.metres, region: f})
+	if n.one {
+		n.reach = min(n.reach, chord)
+	}
+}
+
+// wait queues a tile or a cap, nothing of which is nearer than a bound in metres.
+func (n *nearest) wait(p pending, bound float64) {
+	if chord := chordOf(bound); bound <= n.radius && chord <= n.reach {
+		p.metres = metresOf(max(0, chord-slack))
+		n.queue = heap.Push(n.queue, p)
+	}
 }
 
 // freeZoom is the zoom down to which tiles are divided without reading their
 // rows, because they are larger than the circle.
 func (n *nearest) freeZoom() uint8 {
-	cos := math.Cos(min(math.Abs(n.lat), quadkey.MaxLatitude) * math.Pi / 180)
+	cos := math.Cos(min(math.Abs(n.Lat), quadkey.MaxLatitude) * math.Pi / 180)
 	width := 2 * math.Pi * quadkey.EarthRadius * cos
 	return uint8(max(0, min(grid.MaxZoom, math.Floor(math.Log2(width/(2*n.radius+1))))))
 }
@@ -184,37 +256,33 @@ func (n *nearest) caps() {
 	for _, c := range [2]struct {
 		polar *layout.Cap
 		lat   float64
-	}{{layout.NorthCap, n.lat}, {layout.SouthCap, -n.lat}} {
-		if d := arcOf(quadkey.MaxLatitude-c.lat) - unit; d <= n.radius {
-			heap.Push(&n.queue, pending{bound: max(0, d), polar: c.polar})
-		}
+	}{{layout.NorthCap, n.Lat}, {layout.SouthCap, -n.Lat}} {
+		n.wait(pending{polar: c.polar}, max(0, arcOf(quadkey.MaxLatitude-c.lat)-unit))
 	}
 }
 
 func (n *nearest) push(t quadkey.Tile) {
 	// A tile of the outermost rows extends to the pole, but its rows do not.
-	bound := max(t.MinDistance(n.lon, n.lat), arcOf(math.Abs(n.lat)-quadkey.MaxLatitude)-nearestError)
-	if bound <= n.radius && chordOf(bound) <= n.best {
-		heap.Push(&n.queue, pending{bound: bound, tile: t})
-	}
+	n.wait(pending{tile: t}, max(t.MinDistance(n.Lon, n.Lat), arcOf(math.Abs(n.Lat)-quadkey.MaxLatitude)-nearestError))
 }
 
-func (n *nearest) visit(p pending, free uint8) error {
+func (n *nearest) visit(p pending) error {
 	switch {
 	case p.polar != nil:
 		value, err := n.descent.polar(p.polar)
 		if err != nil || value == nil {
 			return err
 		}
-		return n.layer(value, &polarEdges{y0: float64(p.polar.Y0)}, nil)
-	case p.tile.Z >= free:
+		n.cap.y0 = float64(p.polar.Y0)
+		return n.layer(value, &n.cap, nil)
+	case p.tile.Z >= n.free:
 		kind, value, err := n.probe(p.tile, grid.MaxZoom)
 		switch {
 		case err != nil:
 			return err
 		case kind == foundRow:
-			x0, y0 := float64(p.tile.X)*mvt.Extent, float64(p.tile.Y)*mvt.Extent
-			return n.layer(value, &tileEdges{x0, y0}, &grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
+			n.tile = tileEdges{float64(p.tile.X) * mvt.Extent, float64(p.tile.Y) * mvt.Extent}
+			return n.layer(value, &n.tile, &ownBox)
 		case kind != foundBelow:
 			// The tile is empty or a leaf. The regions of a leaf continue
 			// beyond it, where they are nearer.
@@ -227,36 +295,50 @@ func (n *nearest) visit(p pending, free uint8) error {
 	return nil
 }
 
+// ownBox is a tile without its buffer.
+var ownBox = grid.Box{X1: mvt.Extent, Y1: mvt.Extent}
+
 // layer measures the regions of a stored layer. If a box is given it skips the
 // edges outside, because the edges in a tile's buffer belong to another tile.
 func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
-	return n.s.eachFeature(value, nil, func(f mvt.Feature, id, name []byte) error {
-		best := math.Inf(1)
+	if n.step != nil {
+		if err := n.step(n.ctx); err != nil {
+			return err
+		}
+	}
+	_, err := n.s.eachIn(value, !n.rt.Lines, func(f mvt.Feature) error {
+		id := n.s.view.StringTag(f, layout.TagID)
+		best := n.reach
+		if known := n.found[string(id)]; known != nil {
+			best = min(best, known.chord)
+			if known.done {
+				return nil
+			}
+		}
+		least := math.Inf(1)
 		var p mvt.Path
 		p.Reset(f)
 		for {
-			pts, err := n.s.nextRing(&p)
+			prev, pts, err := n.s.nextEdges(&p, n.rt.Lines)
 			if err != nil {
 				return err
 			}
 			if pts == nil {
 				break
 			}
-			prev := pts[len(pts)-1]
 			for _, q := range pts {
 				if e, ok := edgeWithin(prev, q, within); ok {
-					best = min(best, n.part(e, on.at(e.ax, e.ay), on.at(e.bx, e.by), on, min(best, n.best)))
+					least = min(least, n.part(e, on.at(e.ax, e.ay), on.at(e.bx, e.by), on, min(best, least)))
 				}
 				prev = q
 			}
 		}
-		if best < n.best || best == n.best && n.m.Kind == MatchSnapped && feature.CompareIDs(id, n.m.ID) < 0 {
-			n.best = best
-			n.m.Region = Region{n.m.Type, string(id), string(name)}
-			n.m.Kind = MatchSnapped
+		if least <= best {
+			n.see(id, n.s.view.StringTag(f, layout.TagName), least)
 		}
 		return nil
 	})
+	return err
 }
 
 // plain is an edge in the coordinates of a row.
@@ -303,11 +385,12 @@ func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 // part returns the chord to the nearest point of a part of an edge, or
 // something larger than best if that point is farther. It measures to the
 // straight line between the ends. Where the edge may bend away too far from
-// that line, it measures the two halves.
+// that line, it measures the two halves. What is returned does not depend on best, so
+// two neighbours are equally far from where their border is nearest.
 func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	d := n.from.toChord(a, b)
 	bend := on.bend(e)
-	if d-bend > best {
+	if d-bend > best+slack {
 		return math.Inf(1)
 	}
 	if bend <= nearestError/quadkey.EarthRadius/2 {
@@ -317,23 +400,4 @@ func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	m := on.at(mx, my)
 	left := n.part(plain{e.ax, e.ay, mx, my}, a, m, on, best)
 	return min(left, n.part(plain{mx, my, e.bx, e.by}, m, b, on, min(best, left)))
-}
-
-// tileQueue is a heap of pending tiles, nearest first. Ties have a fixed order.
-type tileQueue []pending
-
-func (q tileQueue) Len() int { return len(q) }
-func (q tileQueue) Less(i, j int) bool {
-	if q[i].bound != q[j].bound {
-		return q[i].bound < q[j].bound
-	}
-	return q[i].tile.Z > q[j].tile.Z
-}
-func (q tileQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *tileQueue) Push(x any)   { *q = append(*q, x.(pending)) }
-func (q *tileQueue) Pop() any {
-	old := *q
-	p := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return p
 }

@@ -349,6 +349,21 @@ func (s *scratch) nextLine(p *mvt.Path) ([]grid.Point, error) {
 	return pts, nil
 }
 
+// nextEdges returns the next ring of a polygon, or the next line, as where its first edge begins and
+// where each edge ends. They are valid until the next call, and nil at the end.
+func (s *scratch) nextEdges(p *mvt.Path, lines bool) (from grid.Point, to []grid.Point, err error) {
+	if !lines {
+		if to, err = s.nextRing(p); to != nil {
+			from = to[len(to)-1]
+		}
+		return from, to, err
+	}
+	if to, err = s.nextLine(p); to != nil {
+		from, to = to[0], to[1:]
+	}
+	return from, to, err
+}
+
 // eachFeature is eachRegion for callers that need only the polygons.
 func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
 	_, err := s.eachRegion(tile, ids, fn)

@@ -162,20 +162,12 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		next := s.nextRing
-		if lines {
-			next = s.nextLine
-		}
-		pts, err := next(&p)
+		a, pts, err := s.nextEdges(&p, lines)
 		if err != nil {
 			return false, err
 		}
 		if pts == nil {
 			break
-		}
-		a := pts[len(pts)-1]
-		if lines {
-			a, pts = pts[0], pts[1:]
 		}
 		for _, b := range pts {
 			for _, r := range rects {

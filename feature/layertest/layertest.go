@@ -405,7 +405,12 @@ func (j *judge) query(q feature.Query) {
 	}
 	want, exact := j.expect(&q)
 	switch {
-	case !exact: // borders are known to the layer alone
+	case !exact && ranked: // borders are known to the layer alone
+		if want, err = j.list(feature.Query{In: q.In, Filter: q.Filter}); err != nil {
+			j.Errorf("%s, in the layer's own order: %v", what, err)
+		}
+		j.sorted(what, &q, got, want)
+	case !exact:
 		j.bounded(what, &q, got)
 		want = got
 	case q.Near != nil:
@@ -460,8 +465,12 @@ func (j *judge) describe(q *feature.Query) string {
 }
 
 // expect returns the answer that a query must have among all features, the nearest in the
-// order of their distance. It is exact if positions decide.
+// order of their distance. It is exact if positions decide, or distances that the layer alone knows.
 func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
+	var far map[string]float64
+	if q.Near != nil && !j.about.Points {
+		far = j.distances(q.Near.Position)
+	}
 	for i := range j.all {
 		f := j.all[i]
 		in := true
@@ -472,7 +481,9 @@ func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 			}
 		}
 		if n := q.Near; n != nil {
-			f.Distance = f.Position.Distance(n.Position)
+			if f.Distance = f.Position.Distance(n.Position); far != nil {
+				f.Distance, in = far[f.ID]
+			}
 			in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
 		}
 		if in && q.Filter != nil {
@@ -488,6 +499,32 @@ func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 		slices.SortStableFunc(want, func(a, b feature.Feature) int { return cmp.Compare(a.Distance, b.Distance) })
 	}
 	return want, q.In == nil || j.about.Points
+}
+
+// distances are those of the features of a layer that are not points, as the layer has them. All that have
+// a geometry must have one, the nearest first.
+func (j *judge) distances(from quadkey.Position) map[string]float64 {
+	list, err := j.list(feature.Query{Near: &feature.Near{Position: from}, Limit: maxRanked})
+	if err != nil {
+		j.Errorf("all features by their distance from %v: %v", from, err)
+	}
+	far, last := make(map[string]float64), 0.0
+	for i := range list {
+		f := &list[i]
+		if _, twice := far[f.ID]; twice || !(f.Distance >= last) {
+			j.Errorf("by its distance from %v, the feature %q is there twice, or comes at %v m behind one at %v m", from, f.ID, f.Distance, last)
+		}
+		last = f.Distance
+		far[f.ID] = last
+	}
+	for i := range j.all {
+		f := &j.all[i]
+		shape, _ := f.Orb()
+		if _, there := far[f.ID]; !there && shape != nil && len(list) < maxRanked {
+			j.Errorf("the feature %q has a geometry and no distance from %v", f.ID, from)
+		}
+	}
+	return far
 }
 
 // bounded judges features with borders. They must be in the order of all; those wholly in a
@@ -517,14 +554,21 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	}
 }
 
-// nearest judges distances. The layer decides which of several at one distance is first.
+// nearest judges distances. The layer decides which of several points at one distance is first.
 func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Feature) {
 	if len(got) != len(want) {
 		j.Errorf("%s: %d features, want %d", what, len(got), len(want))
 		return
 	}
 	for i := range got {
-		if d := got[i].Position.Distance(q.Near.Position); got[i].Distance != d || d != want[i].Distance {
+		d := got[i].Position.Distance(q.Near.Position)
+		if !j.about.Points {
+			if d = want[i].Distance; got[i].ID != want[i].ID {
+				j.Errorf("%s: feature %d is %q, want %q", what, i, got[i].ID, want[i].ID)
+				return
+			}
+		}
+		if got[i].Distance != d || d != want[i].Distance {
 			j.Errorf("%s: feature %d is %q at %v m, says %v m, want %v m", what, i, got[i].ID, d, got[i].Distance, want[i].Distance)
 			return
 		}

@@ -25,7 +25,7 @@ type Memory struct {
 // Info implements feature.Layer.
 func (m *Memory) Info() *feature.Info {
 	about := m.About
-	about.Can = feature.Can{Near: true, Area: true, NearArea: true}
+	about.Can = feature.Can{Near: true, Area: true, NearArea: true, Sort: true}
 	return &about
 }
 
@@ -43,6 +43,11 @@ func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Featu
 func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := m.Info().Check(q); err != nil {
 		return feature.Fail(err)
+	}
+	if q.Order != (feature.Order{}) {
+		return q.Ranked(ctx, feature.Ranking{}, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
+			return feature.Each(m.Features(ctx, &feature.Query{In: own.In}), func(f *feature.Feature) error { return consider(f, true) })
+		})
 	}
 	var after [16]byte
 	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {

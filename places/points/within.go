@@ -12,7 +12,7 @@ import (
 // within keeps the first points of an area in the order of a property.
 func (s *search) within(ctx context.Context, q *feature.Query) error {
 	return s.walk(ctx, q.In, 0, func() error {
-		if rank := rankOf(s.record.properties, q.Order.Sort); s.Wants(rank, s.tie()) {
+		if rank := q.Order.Sort.Rank(s.record.properties); s.Wants(rank, s.tie()) {
 			s.keep(rank)
 		}
 		return nil
@@ -47,18 +47,6 @@ func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Fe
 
 // errEnough ends a walk that has found all that is wanted.
 var errEnough = errors.New("enough")
-
-// rankOf is the rank of a point by a property.
-func rankOf(object []byte, by feature.Sort) uint64 {
-	key, ok := feature.SortKey(object, by.Field)
-	switch {
-	case !ok:
-		return math.MaxUint64
-	case by.Down:
-		key = ^key
-	}
-	return min(key, math.MaxUint64-1)
-}
 
 // walk calls fn with the points in an area that pass the filter, each in s.record.
 func (s *search) walk(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func() error) error {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cellstore"
-	"quadrille/places/internal/near"
+	"quadrille/internal/heap"
 )
 
 // The best matches of a prefix are found without reading all of them. A prefix
@@ -51,7 +51,7 @@ func (s *search) match(p *pattern) error {
 			}
 		}
 		var n openNode
-		n, s.heap = near.Pop(s.heap)
+		n, s.heap = heap.Pop(s.heap)
 		if n.rows <= uint64(s.r.sizes.scan) || characters(n.prefix) >= prefixCharacters {
 			if err := s.scan(p, cellstore.Prefix(n.prefix)); err != nil {
 				return err
@@ -115,7 +115,7 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 		}
 	}
 	if open.bound > math.MinInt32 {
-		s.heap = near.Push(s.heap, open)
+		s.heap = heap.Push(s.heap, open)
 	}
 	return nil
 }

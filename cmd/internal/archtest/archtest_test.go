@@ -110,6 +110,11 @@ var rules = []rule{
 		why:  "it counts for whoever looks things up, and knows nothing of them",
 	},
 	{
+		of:   []string{"internal/heap"},
+		ours: none,
+		why:  "searches of every kind keep what they have to look into in one, so it knows the order of elements only",
+	},
+	{
 		of:   []string{"feature"},
 		ours: []string{"cellstore", "quadkey", "internal/instant", "internal/jsontext"},
 		why:  "features and what is asked of them are the same in every data set, so it knows none",
@@ -122,7 +127,7 @@ var rules = []rule{
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
 		but:  []string{"places/live/livetest"}, // which tests alone import
-		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
+		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{

@@ -13,6 +13,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"quadrille/internal/heap"
 )
 
 // ByDistance is the rank of a point at a distance in metres.
@@ -105,10 +107,10 @@ func (b *Best[K]) Keep(rank uint64, key K) {
 	switch n := len(b.found); {
 	case n == b.Want:
 		b.found[0] = x
-		Sink(b.found, 0)
+		heap.Sink(b.found, 0)
 	case n+1 == b.Want:
 		b.found = append(b.found, x)
-		Heapify(b.found)
+		heap.Heapify(b.found)
 	default:
 		b.found = append(b.found, x)
 		return

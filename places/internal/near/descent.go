@@ -1,6 +1,10 @@
 package near
 
-import "context"
+import (
+	"context"
+
+	"quadrille/internal/heap"
+)
 
 // A Tree is an index that a search goes down. Its nodes are tiles with the points in them.
 type Tree[N any] interface {
@@ -35,7 +39,7 @@ func (s *Search[N, K]) Descend(ctx context.Context, t Tree[N], start func()) err
 	s.frontier = s.frontier[:0]
 	start()
 	for len(s.frontier) > 0 && s.frontier[0].bound <= s.Limit {
-		s.at, s.frontier = Pop(s.frontier)
+		s.at, s.frontier = heap.Pop(s.frontier)
 		if err := t.Visit(ctx, &s.at.node); err != nil {
 			return err
 		}
@@ -47,6 +51,6 @@ func (s *Search[N, K]) Descend(ctx context.Context, t Tree[N], start func()) err
 // are wanted.
 func (s *Search[N, K]) Offer(t Tree[N], n *N) {
 	if bound, ok := t.Bound(n); ok && bound <= s.Limit {
-		s.frontier = Push(s.frontier, waiting[N]{bound, *n})
+		s.frontier = heap.Push(s.frontier, waiting[N]{bound, *n})
 	}
 }

@@ -59,6 +59,42 @@ type RegionFeatures struct {
 	Next listing.Next `json:"next,omitzero"`
 }
 
+// RegionsNear is the answer of /regions/nearby.
+type RegionsNear struct {
+	_       struct{}     `doc:"The nearest regions, by the distance to their borders."`
+	Regions []RegionNear `json:"regions"`
+	Next    listing.Next `json:"next,omitzero"`
+}
+
+// RegionNear is one of the nearest regions.
+type RegionNear struct {
+	_ struct{} `doc:"One of the nearest regions."`
+	listing.RegionName
+	BBox     listing.BBox     `json:"bbox"`
+	Distance listing.Distance `json:"distance_m" doc:"Metres to its border, or of a layer of lines to the line; 0 in it."`
+}
+
+// RegionFeatureNear is one of the nearest regions as GeoJSON.
+type RegionFeatureNear struct {
+	_ struct{} `doc:"One of the nearest regions as GeoJSON, with its whole border."`
+	listing.Feature[any, RegionNear]
+	Geometry listing.Area `json:"geometry,omitzero"`
+}
+
+// RegionFeaturesNear is a page of the nearest regions as GeoJSON.
+type RegionFeaturesNear struct {
+	_ struct{} `doc:"The nearest regions as GeoJSON."`
+	listing.Features[RegionFeatureNear]
+	Next listing.Next `json:"next,omitzero"`
+}
+
+// RegionsCount is the answer of /regions/count.
+type RegionsCount struct {
+	_     struct{}       `doc:"How many regions there are."`
+	Count int            `json:"count" schema:"min=0"`
+	Types map[string]int `json:"types" doc:"Of each type."`
+}
+
 // RegionsOrPart is an answer of /regions/within as GeoJSON.
 type RegionsOrPart struct {
 	_       struct{} `doc:"The regions that meet a box or, with id, the part of one." schema:"is"`

@@ -17,6 +17,7 @@ var (
 	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
 	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
 	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
+	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without a box all are counted.").May()
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters beside id come first.
@@ -64,8 +65,39 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			},
 		},
 		{
+			Path: "/regions/nearby",
+			ID:   "getRegionsNearby", Tag: "regions", Rank: 3,
+			Summary: "The nearest regions",
+			Doc: "By the distance to their borders, and first those that hold the point, at 0. Forms other than `json` have their borders, " +
+				"whole; a page ends early where these are long.",
+			Params: []endpoint.Param{
+				endpoint.Lat, endpoint.Lon, endpoint.Radius, listing.Types, listing.Limit, endpoint.Cursor, s.form, listing.SkipGeometry,
+			},
+			Handle: s.getRegionsNearby, Cost: endpoint.Heavy,
+			Answers: nearList.Answers(), Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing", "search-too-wide"},
+			Example:  endpoint.Example{Request: "/regions/nearby?lat=47.37&lon=8.54&types=country&limit=3"},
+			Dearest: []string{
+				"/regions/nearby?lat=0&lon=-160&limit=1000",
+				"/regions/nearby?lat=62&lon=95&limit=100",
+				"/regions/nearby?lat=52.37&lon=4.89&limit=1000&format=geojson",
+			},
+		},
+		{
+			Path: "/regions/count",
+			ID:   "getRegionsCount", Tag: "regions", Rank: 4,
+			Summary: "How many regions there are",
+			Doc:     "That meet a box, or all.",
+			Params:  []endpoint.Param{boxParam, listing.Types},
+			Handle:  s.getRegionsCount, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": RegionsCount{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/regions/count?bbox=7,46,8,47&types=country"},
+			Dearest:  []string{"/regions/count?bbox=-180,-90,180,90", "/regions/count?bbox=4,50,6,52"},
+		},
+		{
 			Path: "/regions/{type}/{id}",
-			ID:   "getRegion", Tag: "regions", Rank: 3,
+			ID:   "getRegion", Tag: "regions", Rank: 5,
 			Summary: "A region",
 			Params:  []endpoint.Param{regionTypeParam, regionIDParam, geometryParam},
 			Handle:  s.getRegion, Cost: endpoint.Mixed,

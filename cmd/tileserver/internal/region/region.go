@@ -37,11 +37,8 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := q.View().Boundaries.Get()
+	b, err := boundaries(q, types)
 	if err != nil {
-		return err
-	}
-	if err := problems.CheckTypes(b, "types", types...); err != nil {
 		return err
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {

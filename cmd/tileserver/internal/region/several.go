@@ -3,7 +3,9 @@ package region
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,21 +50,25 @@ func (s *several) Get(context.Context, string, time.Time, *feature.Feature) erro
 	return feature.Unsupported("a region by its id alone: ask the layer of its type")
 }
 
-// Features implements feature.Layer.
+// Features implements feature.Layer. It has the order of the types and of their layers, or the nearest of
+// all types; of regions at one distance, those of the first types come first.
 func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	typ, rest, whole := bytes.Cut(q.After, []byte{':'})
-	of := s.of
+	of, at := s.of, 0
 	switch {
 	case len(q.After) == 0:
 	case !whole || len(rest) == 0:
 		return feature.Fail(feature.BadCursor("it is not one of regions"))
 	default:
-		i := slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
-		if i < 0 {
+		at = slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
+		if at < 0 {
 			return feature.Fail(feature.BadCursor("its region type is gone"))
 		}
-		of = of[i:]
 	}
+	if q.Near != nil {
+		return s.nearest(ctx, q, at, rest)
+	}
+	of = of[at:]
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		one := *q
 		one.After = rest
@@ -85,4 +91,82 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		}
 		return nil
 	})
+}
+
+// nearest merges the nearest of each type, behind one of the type at a place; nil is the beginning. Behind
+// the type a mark has the distance (8), and then the mark of the type's own layer.
+func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after []byte) iter.Seq2[*feature.Feature, error] {
+	last := -1.0
+	if len(after) > 0 {
+		if len(after) > 8 {
+			last = math.Float64frombits(binary.BigEndian.Uint64(after))
+		}
+		if !(last >= 0) {
+			return feature.Fail(feature.BadCursor("it is not one of the nearest regions"))
+		}
+		after = after[8:]
+	}
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		var lists []*merged
+		defer func() {
+			for _, m := range lists {
+				m.stop()
+			}
+		}()
+		for i, l := range s.of {
+			one, near := *q, *q.Near
+			one.Near, one.After = &near, nil
+			switch {
+			case len(after) == 0:
+			case i == at:
+				one.After = after
+			case i < at: // those as far away as the last have been given
+				near.MinM = max(near.MinM, math.Nextafter(last, math.Inf(1)))
+			default:
+				near.MinM = max(near.MinM, last)
+			}
+			if near.MaxM > 0 && near.MinM > near.MaxM && q.Near.MinM <= q.Near.MaxM {
+				continue
+			}
+			m := &merged{begin: l.Info().Name + ":"}
+			m.pull, m.stop = iter.Pull2(l.Features(ctx, &one))
+			lists = append(lists, m)
+			if err := m.next(); err != nil {
+				return err
+			}
+		}
+		for given := 0; given < q.Limit || q.Limit == 0; given++ {
+			var first *merged
+			for _, m := range lists {
+				if m.f != nil && (first == nil || m.f.Distance < first.f.Distance) {
+					first = m
+				}
+			}
+			if first == nil {
+				return nil
+			}
+			far := binary.BigEndian.AppendUint64([]byte(first.begin), math.Float64bits(first.f.Distance))
+			first.f.Mark = append(far, first.f.Mark...)
+			if err := fn(first.f); err != nil {
+				return err
+			}
+			if err := first.next(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// merged is a list that is merged with others.
+type merged struct {
+	begin string // of its marks
+	pull  func() (*feature.Feature, error, bool)
+	stop  func()
+	f     *feature.Feature // the next one, nil at the end
+}
+
+func (m *merged) next() (err error) {
+	m.f, err, _ = m.pull()
+	return err
 }

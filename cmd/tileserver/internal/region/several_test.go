@@ -2,11 +2,15 @@ package region
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -136,5 +140,47 @@ func TestSeveralTypesRefuse(t *testing.T) {
 	}
 	if err := of.Get(t.Context(), "a", time.Time{}, new(feature.Feature)); !feature.IsUnsupported(err) {
 		t.Errorf("an id of one type: %v", err)
+	}
+}
+
+// The nearest of several types are those of each, merged, on pages of any length. Equally near ones come by
+// their types.
+func TestNearestOfSeveralTypes(t *testing.T) {
+	b := data(t, "land", "zone", "park")
+	of, err := layersOf(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		near feature.Near
+		want string
+	}{
+		{*feature.NearTo(0.5, 0.5, 0), "land:a@0 zone:z@0 park:a@0 land:b@56 park:b@56"},
+		{*feature.NearTo(0.5, 3, 0), "land:b@111 zone:z@111 park:b@111 land:a@222 park:a@222"},
+		{*feature.NearTo(0.5, 3, 150_000), "land:b@111 zone:z@111 park:b@111"},
+		{feature.Near{Position: quadkey.Position{Lat: 0.5, Lon: 3}, MinM: 150_000}, "land:a@222 park:a@222"},
+		{*feature.NearTo(0.5, 0.5, 1), "land:a@0 zone:z@0 park:a@0"},
+	} {
+		for size := 1; size <= 6; size++ {
+			var got []string
+			for f := range slices.Values(layertest.Pages(t, of, feature.Query{Near: &c.near}, size)) {
+				got = append(got, fmt.Sprintf("%s:%s@%.0f", f.Properties.Text("type"), f.ID, math.Floor(f.Distance/1000+0.5)))
+			}
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("%+v, %d at once: %s, want %s", c.near, size, text, c.want)
+			}
+		}
+	}
+	for _, mark := range []string{"land:a", "land:\xff\xff\xff\xff\xff\xff\xff\xffa", "land:\x00\x00\x00\x00\x00\x00\x00\x00", "sea:\x00\x00\x00\x00\x00\x00\x00\x00a"} {
+		for _, err := range of.Features(t.Context(), &feature.Query{Near: &feature.Near{}, After: feature.Mark(mark)}) {
+			if !errors.Is(err, feature.ErrCursor) {
+				t.Errorf("%q: %v", mark, err)
+			}
+		}
+	}
+	for _, err := range of.Features(t.Context(), &feature.Query{Near: &feature.Near{MinM: 2, MaxM: 1}}) {
+		if !errors.Is(err, feature.ErrQuery) {
+			t.Errorf("a ring of nothing: %v", err)
+		}
 	}
 }

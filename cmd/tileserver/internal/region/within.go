@@ -31,45 +31,72 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	case cursorParam.Given(q) && cursor == "":
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
-	form := listing.FormOf(c.Request(), s.form.Of(q))
-	l := listing.List{
-		Set: &list, Form: form, Schema: schema, Shapes: true, First: string(append(feature.AppendBounds(nil, boundsOf(box)), ',')),
-		Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true, SkipGeometry: listing.SkipGeometry.Of(q)},
-	}
+	l := s.newList(c, q, &list)
+	l.First = string(append(feature.AppendBounds(nil, boundsOf(box)), ','))
 	if id != "" && s.form.Given(q) {
 		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
 	}
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := q.View().Boundaries.Get()
+	b, err := boundaries(q, types)
 	if err != nil {
 		return err
 	}
-	if err := problems.CheckTypes(b, "types", types...); err != nil {
-		return err
-	}
-	from := []uint64{q.View().Boundaries.IDOf(types)}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 			return err
 		})
 	}
-	query := feature.Query{In: feature.Box(box), Step: web.Step}
-	if form == listing.JSON || l.Writer.SkipGeometry {
-		query.Detail, query.Step = feature.WithoutGeometry, nil
+	query := feature.Query{In: feature.Box(box)}
+	if withBorders(&l) {
+		query.Step = web.Step
 	}
-	answer := web.Answer{Form: form.Form, ByAccept: !s.form.Given(q), Linked: !form.Object}
-	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.send(c, q, b, &l, types, query, limit, cursor)
+}
+
+// newList begins a list in the form that is asked for.
+func (s *Room) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
+	form := listing.FormOf(c.Request(), s.form.Of(q))
+	return listing.List{
+		Set: of, Form: form, Schema: schema, Shapes: true,
+		Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true, SkipGeometry: listing.SkipGeometry.Of(q)},
+	}
+}
+
+// withBorders reports whether a list has the borders of its regions.
+func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
+
+// boundaries returns the boundaries, which must have types, or for none of them, be all readable.
+func boundaries(q *endpoint.Params, types []string) (*tiles.Reader, error) {
+	b, err := q.View().Boundaries.Get()
+	if err == nil {
+		err = problems.CheckTypes(b, "types", types...)
+	}
+	if err == nil && len(types) == 0 {
+		err = b.Without()
+	}
+	return b, err
+}
+
+// send answers with a page of the regions of types. Queries with a Step take a processor by turns.
+func (s *Room) send(
+	c echo.Context, q *endpoint.Params, b *tiles.Reader, l *listing.List, types []string, query feature.Query, limit int, cursor string,
+) error {
+	if !withBorders(l) {
+		query.Detail = feature.WithoutGeometry
+	}
+	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
+	return s.Reply(c, answer, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendWithin(ctx, out.Body, b, &l, types, query, limit, cursor); err == nil && next != "" && !form.Object {
-				s.LinkNext(c, next, form.Name)
+			if out.Body, next, err = appendPage(ctx, out.Body, b, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {
+				s.LinkNext(c, next, l.Form.Name)
 			}
 			return err
 		}
-		if query.Detail == feature.WithoutGeometry {
+		if query.Step == nil {
 			return fill(ctx)
 		}
 		return s.InTurn(s.As(ctx, c), fill)
@@ -92,9 +119,9 @@ var schema = feature.Schema{
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
 
-// appendWithin writes a page of the regions of types, each with the box around its part in the
-// box that is asked for.
-func appendWithin(
+// appendPage writes a page of the regions of types, each with the box around it or, if a box is asked
+// for, around its part in that.
+func appendPage(
 	ctx context.Context, dst []byte, b *tiles.Reader, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {
 	of, err := layersOf(b, types)
@@ -104,12 +131,16 @@ func appendWithin(
 	if err := q.Continue(of.Info(), cursor); err != nil {
 		return dst, "", err
 	}
-	box := quadkey.Box(q.In.(feature.Box))
+	box, within := q.In.(feature.Box)
 	var members []byte
 	dst = l.Begin(dst)
 	next, err = feature.Page(ctx, of, q, limit, func(f *feature.Feature) (err error) {
 		members = listing.AppendRegion(members[:0], &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
-		members = feature.AppendBounds(append(members, ','), boundsOf(tiles.Overlap(box, f.Bounds)))
+		bounds := f.Bounds
+		if within {
+			bounds = tiles.Overlap(quadkey.Box(box), bounds)
+		}
+		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
 		f.Properties = feature.Compact(members[1:])
 		if dst, err = l.Append(dst, f, ""); err == nil && len(dst) >= maxPageBytes {
 			err = feature.ErrPageFull

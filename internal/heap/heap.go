@@ -1,4 +1,5 @@
-package near
+// Package heap keeps elements so that the one that comes first is at hand, in a slice without interfaces.
+package heap
 
 // element is a pointer to an element of a heap.
 type element[T any] interface {

@@ -1,0 +1,73 @@
+package region
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/jsontext"
+)
+
+// nearList describes lists of the nearest regions.
+var nearList = listing.Set{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, One: RegionFeatureNear{}}
+
+// getRegionsNearby answers GET /regions/nearby?lat=&lon=: a page of the nearest regions of every type or of
+// those in types, ordered by the distance to their borders.
+func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
+	near := &feature.Near{MaxM: endpoint.Radius.Of(q)}
+	near.Lat, near.Lon = endpoint.Position(q)
+	types, limit, cursor := listing.Types.Of(q), int(listing.Limit.Of(q)), endpoint.Cursor.Of(q)
+	l := s.newList(c, q, &nearList)
+	l.Writer.Near = true
+	if q.Err != nil {
+		return q.Err
+	}
+	b, err := boundaries(q, types)
+	if err != nil {
+		return err
+	}
+	return s.send(c, q, b, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
+}
+
+// getRegionsCount answers GET /regions/count?bbox=&types=: how many regions of every type, or of those in
+// types, meet the box or exist.
+func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
+	query := feature.Query{Step: web.Step}
+	if boxParam.Given(q) {
+		query.In = feature.Box(boxParam.Of(q))
+	}
+	types := listing.Types.Of(q)
+	if q.Err != nil {
+		return q.Err
+	}
+	b, err := boundaries(q, types)
+	if err != nil {
+		return err
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
+		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
+			of, err := layersOf(b, types)
+			if err != nil {
+				return err
+			}
+			sum, each := int64(0), []byte{}
+			for _, l := range of.of {
+				n, err := feature.Count(ctx, l, &query)
+				if err != nil {
+					return err
+				}
+				sum += n
+				each = jsontext.AppendString(append(each, ','), l.Info().Name)
+				each = strconv.AppendInt(append(each, ':'), n, 10)
+			}
+			out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
+			out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
+			return nil
+		})
+	})
+}

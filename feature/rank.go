@@ -1,0 +1,131 @@
+package feature
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// MaxRanked is the number of features that Ranked looks at unless a query says otherwise.
+const MaxRanked = 200_000
+
+// Ranking is an order of features that a layer has no index for.
+type Ranking struct {
+	// Rank is the place of a feature: the least comes first. Nil has the order of the property that
+	// the query names.
+	Rank func(f *Feature) uint64
+	// Compare compares marks of the layer's own order, in which features of one rank come. Nil
+	// compares their bytes.
+	Compare func(a, b Mark) int
+	// Geometry, if set, reads the geometry of a feature that has been found. Geometries are then not
+	// kept meanwhile.
+	Geometry func(f *Feature) error
+}
+
+// rankSize is the number of bytes before the mark of the layer's own order.
+const rankSize = 8
+
+// Ranked yields the features of a query in an order that the layer has no index for. It looks at all
+// features of the area, each time, and keeps as many as are wanted: that suits layers of some ten
+// thousand features. scan is that of Select, in the layer's own order, for the query that it is given.
+// A query for more work than q.Examine, or MaxRanked, ends with TooMuchWork and yields nothing.
+func (q *Query) Ranked(ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
+	switch by := q.Order.Field; {
+	case q.Limit < 1:
+		return Fail(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))
+	case r.Rank == nil && !Sortable(by.Kind):
+		return Fail(BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", by.Name))
+	case len(q.After) > 0 && len(q.After) <= rankSize:
+		return Fail(BadCursor("it is not one of this order"))
+	}
+	if r.Compare == nil {
+		r.Compare = func(a, b Mark) int { return bytes.Compare(a, b) }
+	}
+	own := *q
+	own.Order, own.After, own.Limit, own.Examine = Order{}, nil, 0, cmp.Or(q.Examine, MaxRanked)
+	return Answer(func(fn func(*Feature) error) error {
+		b := best{Ranking: r, by: q.Order.Sort, limit: q.Limit}
+		if len(q.After) > 0 {
+			b.after = &ranked{binary.BigEndian.Uint64(q.After), Feature{Mark: q.After[rankSize:]}}
+		}
+		err := Each(own.Select(ctx, func(consider func(*Feature, bool) error) error { return scan(&own, consider) }), b.add)
+		if much := (*TooMuchWork)(nil); errors.As(err, &much) {
+			return &TooMuchWork{Examined: much.Examined}
+		}
+		if err != nil {
+			return err
+		}
+		b.cut()
+		for i := range b.kept {
+			f := &b.kept[i].Feature
+			f.Mark = append(binary.BigEndian.AppendUint64(nil, b.kept[i].rank), f.Mark...)
+			if r.Geometry != nil && q.Detail == Whole {
+				if err := r.Geometry(f); err != nil {
+					return err
+				}
+			}
+			if err := fn(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ranked is a feature with its place. Its mark is that of the layer's own order.
+type ranked struct {
+	rank uint64
+	Feature
+}
+
+// best keeps the first of those that are added.
+type best struct {
+	Ranking
+	by     Sort
+	limit  int
+	after  *ranked // nil keeps all
+	kept   []*ranked
+	last   *ranked // what comes behind it is not wanted, nil if it is
+	next   ranked  // that is added
+	object []byte
+}
+
+// add keeps a feature, if it may be one of the first.
+func (b *best) add(f *Feature) error {
+	n := &b.next
+	n.Feature = *f
+	if b.Rank != nil {
+		n.rank = b.Rank(f)
+	} else {
+		b.object = append(f.Properties.AppendMembers(append(b.object[:0], '{')), '}')
+		n.rank = b.by.Rank(b.object)
+	}
+	if b.after != nil && b.compare(n, b.after) <= 0 || b.last != nil && b.compare(n, b.last) > 0 {
+		return nil
+	}
+	if b.Geometry != nil {
+		n.Feature.Geometry = NoGeometry
+	}
+	if b.kept = append(b.kept, &ranked{n.rank, n.Clone()}); len(b.kept) == 2*b.limit {
+		b.cut()
+	}
+	return nil
+}
+
+// cut leaves the first of those that are kept.
+func (b *best) cut() {
+	slices.SortFunc(b.kept, b.compare)
+	if len(b.kept) >= b.limit {
+		clear(b.kept[b.limit:])
+		b.kept = b.kept[:b.limit]
+		b.last = b.kept[b.limit-1]
+	}
+}
+
+func (b *best) compare(x, y *ranked) int {
+	return cmp.Or(cmp.Compare(x.rank, y.rank), b.Compare(x.Mark, y.Mark))
+}

@@ -1,0 +1,65 @@
+package tiles
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+// Tile implements feature.Tiler: it yields the regions of a tile, each with its geometry cut to the
+// tile as AppendGeoJSON has it. Those whose part has the largest bounds come first. Bounds and position
+// are those of the part: in the one tile of zoom 0 they go around the world if a region crosses ±180°. Properties are type, id and name. A polygon that stands for several regions
+// has their number as merged and as Members, and is no region of the layer.
+func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	if !t.Valid() {
+		return feature.Fail(feature.BadQuery("tile %v: there is none with this number", t))
+	}
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{{Type: l.rt.Name}})
+		if err != nil {
+			return err
+		}
+		var parts []feature.Feature
+		for object := range feature.Elements(append(text, ']')) {
+			f, err := partOf(object)
+			if err != nil {
+				return fmt.Errorf("%w: %s in tile %v", err, l.rt.Name, t)
+			}
+			parts = append(parts, f)
+		}
+		slices.SortStableFunc(parts, func(a, b feature.Feature) int { return cmp.Compare(squareDegrees(b.Bounds), squareDegrees(a.Bounds)) })
+		for i := range parts {
+			if err := fn(&parts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// partOf makes a feature of one that is written as GeoJSON.
+func partOf(object []byte) (f feature.Feature, err error) {
+	properties, some := feature.Member(object, "properties")
+	geometry, shaped := feature.Member(object, "geometry")
+	if !some || !shaped || len(properties) < 2 {
+		return f, fmt.Errorf("%w: a region that is no feature", ErrCorrupt)
+	}
+	b := [4]float64{180, 90, -180, -90}
+	_, err = eachPosition(geometry, func(lon, lat float64) bool {
+		b = [4]float64{min(b[0], lon), min(b[1], lat), max(b[2], lon), max(b[3], lat)}
+		return false
+	})
+	f.Bounds, f.Position = boxOf(b), middle(b)
+	f.Properties, f.Geometry = feature.Compact(properties[1:len(properties)-1]), feature.GeoJSON(geometry)
+	f.ID = f.Properties.Text("id")
+	if merged, ok := f.Properties.Lookup("merged"); ok {
+		f.Members, _ = merged.Integer()
+	}
+	f.Mark = feature.Mark(f.ID)
+	return f, err
+}
