@@ -18,8 +18,8 @@ import (
 
 // Config says what the room serves.
 type Config struct {
-	// Lists are the layers that have paths of their own. The others of ask.Sets.More have
-	// paths by their names.
+	// Lists are the layers that have words of their own. Those of ask.Sets.OpenNames have paths by their
+	// names.
 	Lists []listing.Set
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
@@ -54,7 +54,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
-	for _, name := range k.Views.MoreNames() {
+	for _, name := range k.Views.OpenNames() {
 		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
 			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}
