@@ -29,33 +29,33 @@ func TestIdentityOf(t *testing.T) {
 // A data set without fields in Sets and in Moment is followed and pinned as one with fields is.
 func TestDataSetWithoutFields(t *testing.T) {
 	c := must.Get(published.Catalog(t.TempDir())).In(t)
-	parks := layered(&Of[feature.Layer]{
-		Dataset: Dataset{Name: "parks", Schema: 1},
+	meadows := layered(&Of[feature.Layer]{
+		Dataset: Dataset{Name: "meadows", Schema: 1},
 		open: func(*dataset.Generation) (feature.Layer, error) {
 			return &layertest.Memory{About: feature.Info{Points: true}}, nil
 		},
 	})
 	before := builtIn
 	t.Cleanup(func() { builtIn = before })
-	builtIn = append(before[:len(before):len(before)], parks)
+	builtIn = append(before[:len(before):len(before)], meadows)
 	sets := Published(c.Generations)
 	must.Close(t, &sets)
 	views := NewViews(sets)
 	none := views.Take(time.Time{})
-	if _, err := parks.In(none.Moment).Get(); !errors.Is(err, ErrMissing) {
+	if _, err := meadows.In(none.Moment).Get(); !errors.Is(err, ErrMissing) {
 		t.Errorf("before it is published: %v", err)
 	}
 	none.Release()
-	b := must.Get(c.Begin(t.Context(), "parks")).In(t)
-	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Meta: json.RawMessage(`{}`), Records: map[string]int64{"parks": 1}})).In(t)
+	b := must.Get(c.Begin(t.Context(), "meadows")).In(t)
+	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Meta: json.RawMessage(`{}`), Records: map[string]int64{"meadows": 1}})).In(t)
 	must.Do(t, sets.Poll(t.Context()))
 	v := views.Take(time.Time{})
 	defer v.Release()
-	l := must.Get(v.Layer("parks")).In(t)
-	if of, err := parks.In(v.Moment).Get(); err != nil || l.Layer != of || l.About.Title != "Parks" || l.Manifest.Generation != 1 {
+	l := must.Get(v.Layer("meadows")).In(t)
+	if of, err := meadows.In(v.Moment).Get(); err != nil || l.Layer != of || l.About.Title != "Meadows" || l.Manifest.Generation != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if got := sets.OpenNames(); len(got) != 1 || got[0] != "parks" {
+	if got := sets.OpenNames(); len(got) != 1 || got[0] != "meadows" {
 		t.Errorf("listed by their names: %v", got)
 	}
 }
