@@ -128,7 +128,9 @@ func TestContributedDataSet(t *testing.T) {
 	if len(files) > 3 {
 		t.Errorf("%d files make a data set, which should take 3 at most", len(files))
 	}
-	dir := build(t, overlay(t, root, files), programs.Ingest, programs.TileServer)
+	flags := overlay(t, root, files)
+	run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-run", "Face$", "./cmd/tileserver/internal/layers")...)
+	dir := build(t, flags, programs.Ingest, programs.TileServer)
 	data := t.TempDir()
 	ingest := func(args ...string) string {
 		return run(t, root, filepath.Join(dir, programs.Ingest), append(args, "--data", data)...)
