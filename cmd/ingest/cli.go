@@ -95,8 +95,8 @@ var added commands
 type commands []func() any
 
 // add adds a command. Its result is only there to be assigned to a variable of the package.
-func (c *commands) add(make func() any) bool {
-	*c = append(*c, make)
+func (c *commands) add(command func() any) bool {
+	*c = append(*c, command)
 	return true
 }
 
