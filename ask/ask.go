@@ -46,6 +46,8 @@ type Sets struct {
 	// CountryByMap makes the map decide in which country a place is, instead of the place's
 	// source.
 	CountryByMap bool
+
+	others map[string]any // a *dataset.Live for each data set without a field
 }
 
 // States returns the state of every data set, in the order of shown. Private

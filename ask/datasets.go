@@ -46,15 +46,16 @@ type Dataset struct {
 type Of[R any] struct {
 	Dataset
 	open func(*dataset.Generation) (R, error)
-	// set is its field of Sets, and in that of Moment.
+	// set is its field of Sets, and in that of Moment. One without them is kept by its name.
 	set func(*Sets) **dataset.Live[R]
 	in  func(*Moment) *Pinned[R]
 	// layer returns the layer that it is. It is nil if it is none.
 	layer func(*Moment) *Layer
+	// known says that the properties of the layer are known beforehand, so that a face has words for them.
+	known bool
 }
 
-// The data sets, each with its fields. One that is added here and to the list below is served, listed,
-// pruned, pushed and told of.
+// The data sets. One that is added here and to the list below is served, listed, pruned, pushed and told of.
 var (
 	Boundaries = &Of[*tiles.Reader]{
 		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},
@@ -67,6 +68,7 @@ var (
 		open:    opener(places.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*places.Finder] { return &s.Places },
 		in:      func(m *Moment) *Pinned[*places.Finder] { return &m.Places },
+		known:   true,
 	})
 	TimeZones = &Of[*zones.Reader]{
 		Dataset: Dataset{Name: TimeZonesName, Schema: zones.SchemaVersion},
@@ -79,12 +81,14 @@ var (
 		open:    opener(airports.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*airports.Finder] { return &s.Airports },
 		in:      func(m *Moment) *Pinned[*airports.Finder] { return &m.Airports },
+		known:   true,
 	})
 	Stations = layered(&Of[*stations.Finder]{
 		Dataset: Dataset{Name: StationsName, Schema: stations.SchemaVersion, Uses: zoned},
 		open:    opener(stations.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*stations.Finder] { return &s.Stations },
 		in:      func(m *Moment) *Pinned[*stations.Finder] { return &m.Stations },
+		known:   true,
 	})
 	Names = &Of[*names.Reader]{
 		Dataset: Dataset{Name: NamesName, Schema: names.SchemaVersion, Uses: []string{BoundariesName, PlacesName, AirportsName, StationsName}},
@@ -111,7 +115,7 @@ var (
 	}
 )
 
-// builtIn are the data sets of the fields of Sets, in the order in which they are ingested.
+// builtIn are the data sets of the server, in the order in which they are ingested.
 var builtIn = []described{Boundaries, Places, TimeZones, Airports, Stations, Names, Weather, Addresses}
 
 // zoned are the data sets that give a point its time zone.
@@ -124,7 +128,7 @@ func opener[R any](open func(context.Context, cellstore.Published) (R, error)) f
 // layered makes a data set a layer of its name.
 func layered[R feature.Layer](d *Of[R]) *Of[R] {
 	d.layer = func(m *Moment) *Layer {
-		return layerOf(d.in(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
+		return layerOf(d.In(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
 	}
 	return d
 }
@@ -183,9 +187,11 @@ type described interface {
 	pin(s *Sets, m *Moment, number *uint64)
 	// pinned reports whether what pin held is still what is in service.
 	pinned(s *Sets, m *Moment) bool
-	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles.
+	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles, and
+	// listed that a face lists it.
 	asLayer() func(*Moment) *Layer
 	tiled() bool
+	listed() bool
 }
 
 // Followed is a data set in service, whatever it answers: a dataset.Live.
@@ -210,18 +216,45 @@ func (d *Of[R]) about() *Dataset { return &d.Dataset }
 func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.Status)) {
 	l := d.Live(from)
 	l.Notify = notify
-	*d.set(s) = l
+	switch {
+	case d.set != nil:
+		*d.set(s) = l
+	case s.others == nil:
+		s.others = map[string]any{d.Name: l}
+	default:
+		s.others[d.Name] = l
+	}
+}
+
+// of returns what follows it, nil for nothing.
+func (d *Of[R]) of(s *Sets) *dataset.Live[R] {
+	if d.set != nil {
+		return *d.set(s)
+	}
+	l, _ := s.others[d.Name].(*dataset.Live[R])
+	return l
 }
 
 func (d *Of[R]) live(s *Sets) Followed {
-	if l := *d.set(s); l != nil {
+	if l := d.of(s); l != nil {
 		return l
 	}
 	return nil
 }
 
+// In returns its generation of a moment.
+func (d *Of[R]) In(m *Moment) *Pinned[R] {
+	if d.in != nil {
+		return d.in(m)
+	}
+	return m.others[d.Name].(*Pinned[R])
+}
+
 func (d *Of[R]) pin(s *Sets, m *Moment, number *uint64) {
-	p, l := d.in(m), *d.set(s)
+	if d.in == nil {
+		m.others[d.Name] = new(Pinned[R])
+	}
+	p, l := d.In(m), d.of(s)
 	if number == nil {
 		*p = Pin(l)
 	} else {
@@ -231,14 +264,24 @@ func (d *Of[R]) pin(s *Sets, m *Moment, number *uint64) {
 }
 
 func (d *Of[R]) pinned(s *Sets, m *Moment) bool {
-	l := *d.set(s)
-	return l == nil || l.Serves(d.in(m).Handle)
+	l := d.of(s)
+	return l == nil || l.Serves(d.In(m).Handle)
 }
 
 func (d *Of[R]) asLayer() func(*Moment) *Layer { return d.layer }
 
 func (d *Of[R]) tiled() bool {
 	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[feature.Tiler]())
+}
+
+func (d *Of[R]) listed() bool { return d.known }
+
+// IsPoints reports whether a data set is points that package points keeps.
+func IsPoints(name string) bool {
+	return strings.HasPrefix(name, CollectionPrefix) || slices.ContainsFunc(builtIn, func(d described) bool {
+		_, ok := d.(*Of[*points.Collection])
+		return ok && d.about().Name == name
+	})
 }
 
 // Following says how data sets are followed. Published uses the zero value.
@@ -266,7 +309,7 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 // Published returns the data sets that are published, as Following does.
 func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
 
-// datasets are those of the fields, and Sets.More.
+// datasets are those of the server, and Sets.More.
 func (s *Sets) datasets() []described {
 	if len(s.More) == 0 {
 		return builtIn

@@ -1,9 +1,12 @@
 package ask_test
 
 import (
-	"quadrille/ask"
 	"slices"
 	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/feature"
 )
 
 // TestDatasets: names are unique, and what a data set uses comes before it.
@@ -28,5 +31,17 @@ func TestDatasets(t *testing.T) {
 	}
 	if got := ask.DatasetNames(ask.Datasets); !slices.Equal(got, before) {
 		t.Errorf("Names = %v, want %v", got, before)
+	}
+}
+
+// TestSingleNames: those of the program and of its caller are in one list, and faces have words for what is known beforehand.
+func TestSingleNames(t *testing.T) {
+	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
+	if all, open, tiled := sets.SingleNames(), sets.OpenNames(), sets.TiledNames(); !slices.Equal(all, []string{"places", "airports", "stations", "toys"}) ||
+		!slices.Equal(open, []string{"toys"}) || !slices.Equal(tiled, []string{"places", "airports"}) {
+		t.Errorf("layers %v, open %v, with tiles %v", all, open, tiled)
+	}
+	if !ask.IsPoints("points-toys") || ask.IsPoints("places") {
+		t.Error("points are not told from places")
 	}
 }

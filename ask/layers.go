@@ -86,12 +86,6 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 	return LayerKind{layered(&Of[T]{
 		Dataset: Dataset{Name: name},
 		set:     func(s *Sets) **dataset.Live[T] { l := set(s); return &l },
-		in: func(m *Moment) *Pinned[T] {
-			if m.more[name] == nil {
-				m.more[name] = new(Pinned[T])
-			}
-			return m.more[name].(*Pinned[T])
-		},
 	})}
 }
 
@@ -109,6 +103,7 @@ func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, err
 	if l.About.Name = name; l.About.Live {
 		l.IDs = nil
 	}
+	l.About.Title = cmp.Or(l.About.Title, feature.Title(name))
 	l.About.Attribution = cmp.Or(l.About.Attribution, attribution(l.Manifest))
 	return l
 }
@@ -187,18 +182,21 @@ func (l *layerList) at(i int) *Layer {
 	return l.singles[i-len(l.regions)].now()
 }
 
-// MoreNames lists the layers of Sets.More, published or not.
-func (s *Sets) MoreNames() (names []string) {
-	for _, kind := range s.More {
-		names = append(names, kind.about().Name)
-	}
-	return names
+// SingleNames lists the layers that are one data set each, published or not.
+func (s *Sets) SingleNames() []string { return s.singleNames(func(described) bool { return true }) }
+
+// OpenNames lists those of SingleNames whose properties are not known beforehand. They are listed by their names, and
+// all others by faces in words of their own.
+func (s *Sets) OpenNames() []string {
+	return s.singleNames(func(d described) bool { return !d.listed() })
 }
 
-// TiledNames lists the layers that are one data set each and have tiles, published or not.
-func (s *Sets) TiledNames() (names []string) {
+// TiledNames lists those of SingleNames that have tiles.
+func (s *Sets) TiledNames() []string { return s.singleNames(described.tiled) }
+
+func (s *Sets) singleNames(wanted func(described) bool) (names []string) {
 	for _, d := range s.datasets() {
-		if d.tiled() {
+		if d.asLayer() != nil && wanted(d) {
 			names = append(names, d.about().Name)
 		}
 	}

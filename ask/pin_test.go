@@ -1,10 +1,17 @@
 package ask
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/published"
+	"quadrille/feature"
+	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 )
 
 // A generation is the same in the store that it was pushed to, and another one if it was
@@ -16,5 +23,39 @@ func TestIdentityOf(t *testing.T) {
 	anew := &dataset.Manifest{Digest: digest("b")}
 	if IdentityOf(nil) != 0 || IdentityOf(first) == 0 || IdentityOf(pushed) != IdentityOf(first) || IdentityOf(anew) == IdentityOf(first) {
 		t.Error(IdentityOf(nil), IdentityOf(first), IdentityOf(pushed), IdentityOf(anew))
+	}
+}
+
+// A data set without fields in Sets and in Moment is followed and pinned as one with fields is.
+func TestDataSetWithoutFields(t *testing.T) {
+	c := must.Get(published.Catalog(t.TempDir())).In(t)
+	meadows := layered(&Of[feature.Layer]{
+		Dataset: Dataset{Name: "meadows", Schema: 1},
+		open: func(*dataset.Generation) (feature.Layer, error) {
+			return &layertest.Memory{About: feature.Info{Points: true}}, nil
+		},
+	})
+	before := builtIn
+	t.Cleanup(func() { builtIn = before })
+	builtIn = append(before[:len(before):len(before)], meadows)
+	sets := Published(c.Generations)
+	must.Close(t, &sets)
+	views := NewViews(sets)
+	none := views.Take(time.Time{})
+	if _, err := meadows.In(none.Moment).Get(); !errors.Is(err, ErrMissing) {
+		t.Errorf("before it is published: %v", err)
+	}
+	none.Release()
+	b := must.Get(c.Begin(t.Context(), "meadows")).In(t)
+	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Meta: json.RawMessage(`{}`), Records: map[string]int64{"meadows": 1}})).In(t)
+	must.Do(t, sets.Poll(t.Context()))
+	v := views.Take(time.Time{})
+	defer v.Release()
+	l := must.Get(v.Layer("meadows")).In(t)
+	if of, err := meadows.In(v.Moment).Get(); err != nil || l.Layer != of || l.About.Title != "Meadows" || l.Manifest.Generation != 1 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if got := sets.OpenNames(); len(got) != 1 || got[0] != "meadows" {
+		t.Errorf("listed by their names: %v", got)
 	}
 }

@@ -35,7 +35,7 @@ type Moment struct {
 	Weather    Pinned[*stations.Weather]
 
 	collections map[string]*publishedCollection
-	more        map[string]any // a *Pinned for each of Sets.More
+	others      map[string]any // a *Pinned for each data set without a field
 	views       *Views
 	held        []interface{ Release() }
 	singles     func() []single
@@ -124,7 +124,7 @@ func (v *Views) whole(m *Moment) bool {
 // moment pins the data sets: their generations in service, with the collections of
 // points, or with a list those of the list and nothing else.
 func (v *Views) moment(numbers map[string]uint64) *Moment {
-	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, more: map[string]any{}}
+	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, others: map[string]any{}}
 	m.singles, m.layers = sync.OnceValue(m.listSingles), sync.OnceValue(m.list)
 	m.refs.Acquire()
 	for _, d := range v.datasets() {

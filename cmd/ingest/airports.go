@@ -14,6 +14,12 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
+var _ = added.add(func() any {
+	return new(struct {
+		Airports airportsCmd `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
+	})
+})
+
 type airportsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
 
@@ -29,6 +35,8 @@ OurAirports has no time zones. An airport gets that of the region of type timezo
   ingest airports airports.csv
   ingest airports sample/airports.csv`
 }
+
+func (c *airportsCmd) reads() []string { return []string{c.File} }
 
 func (c *airportsCmd) Run(s *session) error {
 	credit := job.OurAirports

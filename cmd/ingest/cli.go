@@ -61,25 +61,43 @@ type cli struct {
 	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
-	Airports   airportsCmd   `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
 	Names      namesCmd      `cmd:"" group:"publish" config:"" help:"Publish the names of regions and airports, for search."`
 	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100, and the borders of zones."`
-	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
-	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
-	Points     pointsCmd     `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage or shapefiles."`
-	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
-	World      worldCmd      `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
-	Refresh    refreshCmd    `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
-	List       listCmd       `cmd:"" group:"published" help:"List data sets and their generations."`
-	Verify     verifyCmd     `cmd:"" group:"published" config:"" help:"Check every byte of the published generations."`
-	Export     exportCmd     `cmd:"" group:"published" help:"Write tiles into a PMTiles or MBTiles file, or IP ranges into a MaxMind DB, CSV or NDJSON file."`
-	Push       pushCmd       `cmd:"" group:"published" config:"" help:"Copy what is published in --data to --store and publish it there."`
-	Rollback   rollbackCmd   `cmd:"" group:"published" help:"Publish an earlier generation of a data set again."`
-	Drop       dropCmd       `cmd:"" group:"published" help:"Take a data set out of service; rollback undoes it, and prune removes its files."`
-	Prune      pruneCmd      `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
-	Settings   configCmd     `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
+
+	kong.Plugins // of added
+
+	Points   pointsCmd   `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage or shapefiles."`
+	Demo     demoCmd     `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
+	World    worldCmd    `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
+	Refresh  refreshCmd  `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
+	List     listCmd     `cmd:"" group:"published" help:"List data sets and their generations."`
+	Verify   verifyCmd   `cmd:"" group:"published" config:"" help:"Check every byte of the published generations."`
+	Export   exportCmd   `cmd:"" group:"published" help:"Write tiles into a PMTiles or MBTiles file, or IP ranges into a MaxMind DB, CSV or NDJSON file."`
+	Push     pushCmd     `cmd:"" group:"published" config:"" help:"Copy what is published in --data to --store and publish it there."`
+	Rollback rollbackCmd `cmd:"" group:"published" help:"Publish an earlier generation of a data set again."`
+	Drop     dropCmd     `cmd:"" group:"published" help:"Take a data set out of service; rollback undoes it, and prune removes its files."`
+	Prune    pruneCmd    `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
+	Settings configCmd   `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
 
 	file *configfile.File // of --config
+}
+
+// added are commands that their own files add, in the order of the files:
+//
+//	var _ = added.add(func() any {
+//		return new(struct {
+//			Parks parksCmd `cmd:"" group:"publish" config:"" help:"Publish parks."`
+//		})
+//	})
+var added commands
+
+// commands make structs with the fields of commands, each a new one.
+type commands []func() any
+
+// add adds a command. Its result is only there to be assigned to a variable of the package.
+func (c *commands) add(command func() any) bool {
+	*c = append(*c, command)
+	return true
 }
 
 // groups are the headings of --help.

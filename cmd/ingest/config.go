@@ -31,6 +31,9 @@ func (c *cli) BeforeResolve(ctx *kong.Context) error {
 
 // newParser makes a parser of the command line into c.
 func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
+	for _, command := range added {
+		c.Plugins = append(c.Plugins, command())
+	}
 	return kong.New(c,
 		kong.Name("ingest"),
 		kong.Description(description),

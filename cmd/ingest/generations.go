@@ -174,7 +174,7 @@ func (c *verifyCmd) Run(s *session) error {
 		if err == nil && s.depot == nil && isRegions(name) && !c.Checksums {
 			err = verifyTiles(s, name, c.Generation)
 		}
-		if err == nil && s.depot == nil && strings.HasPrefix(name, ask.CollectionPrefix) && !c.Checksums {
+		if err == nil && s.depot == nil && ask.IsPoints(name) && !c.Checksums {
 			err = verifyPoints(s, name, c.Generation)
 		}
 		s.reporter.close()

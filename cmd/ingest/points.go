@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"quadrille/ask"
@@ -21,8 +22,9 @@ import (
 	"quadrille/places/live"
 )
 
-type pointsCmd struct {
-	Collection  string      `arg:"" optional:"" config:"" name:"collection" help:"Name of the collection: a letter a to z and then letters, digits, hyphens and underscores."`
+// pointFiles are the files of a command that publishes points, and how they are read. Every such command has the flags
+// and their environment variables.
+type pointFiles struct {
 	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
 	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
 	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
@@ -37,10 +39,50 @@ type pointsCmd struct {
 	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution attribution `text:"" placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
-	Private     bool        `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
-	Search      bool        `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`
-	IntoLive    string      `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
-	KeyFile     string      `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
+}
+
+// reads leaves out standard input, which refreshes refuse.
+func (c *pointFiles) reads() []string {
+	var files []string
+	for _, name := range c.Files {
+		if file, _ := source.SplitLayer(name); file != "-" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+func (c *pointFiles) readsInput() bool { return slices.Contains(c.Files, "-") }
+
+// collection is what the job publishes of the files: a data set, with its points called so.
+func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collection, err error) {
+	fields := make([]feature.Field, len(c.Type))
+	for i, f := range c.Type {
+		fields[i] = f.field
+	}
+	types, err := feature.NewSchema(fields)
+	if err == nil {
+		err = live.CheckName(name)
+	}
+	if err != nil {
+		return of, &usageError{err}
+	}
+	return pointsjob.Collection{
+		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
+		Dataset:  d, Name: name, Types: types, Layer: c.Layer, Title: c.Title, Stdin: os.Stdin, Empty: c.Empty, Encoding: c.Encoding,
+		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Credit:  job.Credit{License: c.License, Attribution: string(c.Attribution)},
+	}, nil
+}
+
+type pointsCmd struct {
+	Collection string `arg:"" optional:"" config:"" name:"collection" help:"Name of the collection: a letter a to z and then letters, digits, hyphens and underscores."`
+	pointFiles
+
+	Private  bool   `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
+	Search   bool   `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`
+	IntoLive string `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
+	KeyFile  string `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 
 	positioned
 }
@@ -93,39 +135,22 @@ func (f typeFlag) MarshalText() ([]byte, error) {
 	return []byte(f.field.Name + "=" + f.field.Kind.String()), nil
 }
 
-// dataset is the data set that the command publishes.
-func (c *pointsCmd) dataset() string { return ask.CollectionOf(c.Collection).Name }
+// of is the data set that the command publishes.
+func (c *pointsCmd) of() ask.Dataset { return ask.CollectionOf(c.Collection).Dataset }
 
 func (c *pointsCmd) left(s *session) string {
 	if c.IntoLive != "" {
 		return "points written so far stay in the live collection " + c.Collection
 	}
-	return s.unpublished(c.dataset())
-}
-
-// reads leaves out standard input, which refreshes refuse.
-func (c *pointsCmd) reads() []string {
-	var files []string
-	for _, name := range c.Files {
-		if file, _ := source.SplitLayer(name); file != "-" {
-			files = append(files, file)
-		}
-	}
-	return files
+	return s.unpublished(c.of().Name)
 }
 
 func (c *pointsCmd) Run(s *session) error {
-	fields := make([]feature.Field, len(c.Type))
-	for i, f := range c.Type {
-		fields[i] = f.field
-	}
-	types, err := feature.NewSchema(fields)
+	of, err := c.collection(c.of(), c.Collection)
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
-	if err := live.CheckName(c.Collection); err != nil {
-		return &usageError{err}
-	}
+	of.Private, of.Search = c.Private, c.Search
 	if c.MaxChange != nil && c.IntoLive != "" {
 		return &usageError{errors.New("--max-change is for collections that are published, and --into-live writes into one that is served: leave out one of them")}
 	}
@@ -137,13 +162,6 @@ func (c *pointsCmd) Run(s *session) error {
 	}
 	if c.IntoLive != "" && c.Repeated != "" && c.Repeated != string(pointsjob.Last) {
 		return &usageError{errors.New("--into-live writes the records in their order, and the last one of an id stays: leave out --repeated " + c.Repeated)}
-	}
-	of := pointsjob.Collection{
-		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
-		Name:     c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
-		Empty: c.Empty, Encoding: c.Encoding,
-		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Credit:  job.Credit{License: c.License, Attribution: string(c.Attribution)},
 	}
 	if c.IntoLive == "" {
 		if c.KeyFile != "" {

@@ -70,8 +70,8 @@ func (c *placesCmd) reads() []string {
 	return files
 }
 
-func (c *ipCmd) reads() []string       { return c.Files }
-func (c *airportsCmd) reads() []string { return []string{c.File} }
+func (c *ipCmd) reads() []string { return c.Files }
+
 func (c *timezonesCmd) reads() []string {
 	if c.File == "" {
 		return nil
@@ -80,9 +80,7 @@ func (c *timezonesCmd) reads() []string {
 	return []string{file}
 }
 
-func (c *stationsCmd) reads() []string { return []string{c.File} }
-func (c *weatherCmd) reads() []string  { return c.Files }
-func (c *worldCmd) reads() []string    { return c.IPFile }
+func (c *worldCmd) reads() []string { return c.IPFile }
 
 // refreshed are the commands that a refresh runs, in its order: those of the data
 // sets, with world after boundaries and places so that the others use what it
@@ -102,7 +100,7 @@ type step struct {
 func (st *step) dataset() string {
 	switch st.name {
 	case "points":
-		return st.cli.Points.dataset()
+		return st.cli.Points.of().Name
 	case ask.BoundariesName:
 		return st.cli.Boundaries.of().Name
 	}
@@ -140,8 +138,8 @@ func refreshes(s *session) ([]step, error) {
 		if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
 			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
 		}
-		if name == "points" && slices.Contains(c.Points.Files, "-") {
-			return nil, errors.New("points has standard input as a file: name files only, since each refresh reads them")
+		if of, ok := target(ctx).(interface{ readsInput() bool }); ok && of.readsInput() {
+			return nil, fmt.Errorf("%s has standard input as a file: name files only, since each refresh reads them", name)
 		}
 		if name == "points" && c.Points.IntoLive != "" {
 			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")

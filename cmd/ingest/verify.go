@@ -74,7 +74,7 @@ func remarkForeign(s *session, name string, generation uint64) (err error) {
 	return err
 }
 
-// verifyPoints reads every row of a generation of a collection.
+// verifyPoints reads every row of a generation of points.
 func verifyPoints(s *session, name string, generation uint64) (err error) {
 	gen, err := openGeneration(s, name, generation)
 	if err != nil {
@@ -88,7 +88,7 @@ func verifyPoints(s *session, name string, generation uint64) (err error) {
 	}
 	err = points.Verify(s.ctx, store, meta, job.StageOf(s.reporter, "checking rows of "+name, "rows"))
 	if err != nil {
-		return fmt.Errorf("generation %d: %w; publish the collection again by ingest points, or an earlier generation by ingest rollback", gen.Manifest.Generation, err)
+		return fmt.Errorf("generation %d: %w; ingest the points again, or publish an earlier generation by ingest rollback", gen.Manifest.Generation, err)
 	}
 	return nil
 }

@@ -5,6 +5,13 @@ import (
 	"quadrille/cmd/ingest/internal/job/stations"
 )
 
+var _ = added.add(func() any {
+	return new(struct {
+		Stations stationsCmd `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
+		Weather  weatherCmd  `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
+	})
+})
+
 type stationsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
 
@@ -16,6 +23,8 @@ func (stationsCmd) Help() string {
 
   ingest stations isd-history.csv`
 }
+
+func (c *stationsCmd) reads() []string { return []string{c.File} }
 
 func (c *stationsCmd) Run(s *session) error {
 	_, err := stations.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, c.options(s))
@@ -34,6 +43,8 @@ func (weatherCmd) Help() string {
   ingest stations isd-history.csv
   ingest weather isd-lite/2024/*.gz`
 }
+
+func (c *weatherCmd) reads() []string { return c.Files }
 
 func (c *weatherCmd) Run(s *session) error {
 	_, err := stations.IngestWeather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), c.options(s))

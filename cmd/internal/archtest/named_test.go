@@ -33,7 +33,7 @@ func TestNamedThingsExist(t *testing.T) {
 	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order", "type", "into-live", "search", "private"}
 	for _, name := range slices.Concat(variables.Tileserver, variables.Ingest) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, variables.Prefix+"_"), "_", "-"))
-		flags = append(flags, flag, "no-"+flag, strings.TrimPrefix(flag, "points-"))
+		flags = append(flags, flag, "no-"+flag, strings.TrimPrefix(strings.TrimPrefix(flag, "points-"), "boundaries-"))
 	}
 	var (
 		flag   = regexp.MustCompile(`(?:^|[\s(,"'\x60])--([a-z][a-z-]*[a-z])`)

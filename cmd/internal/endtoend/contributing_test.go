@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/testfile"
 )
 
-// overlay puts the file that CONTRIBUTING shows where it belongs, without touching the source
-// tree, and what edits make of files that are there.
-func overlay(t *testing.T, shown string, edits map[string]func(text string) string) (root, path string) {
+// shown returns the root of the source tree, and the groups of a pattern in what CONTRIBUTING shows.
+func shown(t *testing.T, pattern string) (root string, found []string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go command to build it with")
@@ -23,21 +24,50 @@ func overlay(t *testing.T, shown string, edits map[string]func(text string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(shown).FindSubmatch(testfile.Read(t, filepath.Join(root, "CONTRIBUTING.md")))
+	found = regexp.MustCompile(pattern).FindStringSubmatch(string(testfile.Read(t, filepath.Join(root, "CONTRIBUTING.md"))))
 	if found == nil {
-		t.Fatal("CONTRIBUTING.md does not show it, or not where it belongs: ", shown)
+		t.Fatal("CONTRIBUTING.md does not show it, or not where it belongs: ", pattern)
 	}
+	return root, found[1:]
+}
+
+// edited is what a file of the source tree becomes by replacing texts by others, each once.
+func edited(t *testing.T, root, name string, replace ...string) string {
+	t.Helper()
+	text := string(testfile.Read(t, filepath.Join(root, name)))
+	for i := 0; i < len(replace); i += 2 {
+		if strings.Count(text, replace[i]) != 1 {
+			t.Fatalf("%s does not have %q once", name, replace[i])
+		}
+		text = strings.Replace(text, replace[i], replace[i+1], 1)
+	}
+	return text
+}
+
+// overlay puts files where they belong, without touching the source tree. It returns the flags of the
+// go command that has them there.
+func overlay(t *testing.T, root string, files map[string]string) []string {
+	t.Helper()
 	dir := t.TempDir()
-	replaced := map[string]string{filepath.Join(root, string(found[1])): testfile.Write(t, filepath.Join(dir, "shown.go"), found[2])}
-	for name, edit := range edits {
-		name = filepath.Join(root, name)
-		replaced[name] = testfile.Write(t, filepath.Join(dir, filepath.Base(name)), edit(string(testfile.Read(t, name))))
+	replaced := map[string]string{}
+	for name, text := range files {
+		replaced[filepath.Join(root, name)] = testfile.Write(t, filepath.Join(dir, filepath.Base(name)), text)
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, testfile.Write(t, filepath.Join(dir, "overlay.json"), text)
+	return []string{"-overlay", testfile.Write(t, filepath.Join(dir, "overlay.json"), text)}
+}
+
+// build builds programs with flags of the go command, and returns their directory.
+func build(t *testing.T, flags []string, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := programs.Build(t.Context(), dir, names, flags...); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // run runs a command in the source tree.
@@ -56,20 +86,19 @@ func run(t *testing.T, root, name string, args ...string) string {
 // TestContributedEndpoint: CONTRIBUTING's endpoint is one file. Put into its room it builds, and is
 // described and answers as it is declared.
 func TestContributedEndpoint(t *testing.T) {
-	root, overlay := overlay(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```", nil)
-	run(t, root, "go", "test", "-overlay", overlay, "-short", "-count=1", "-run", "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")
+	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
+	args := append([]string{"test"}, overlay(t, root, map[string]string{found[0]: found[1]})...)
+	run(t, root, "go", append(args, "-short", "-count=1", "-run", "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")...)
 }
 
 // TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Points and
 // boundaries read it alike, plain, compressed and in an archive, and refuse what it has not.
 func TestContributedFormat(t *testing.T) {
-	row := func(text string) string {
-		return strings.Replace(text, "\t&geoJSON,\n", "\t&geoJSON,\n\t&corners,\n", 1)
-	}
-	root, overlay := overlay(t, "(?s)`(cmd/ingest/internal/source/format/\\w+\\.go)`, and the line `&corners,`.*?```go\n(package format\n.*?)```",
-		map[string]func(string) string{"cmd/ingest/internal/source/format/table.go": row})
-	ingest := filepath.Join(t.TempDir(), "ingest")
-	run(t, root, "go", "build", "-overlay", overlay, "-o", ingest, "./cmd/ingest")
+	const table = "cmd/ingest/internal/source/format/table.go"
+	root, found := shown(t, "(?s)`(cmd/ingest/internal/source/format/\\w+\\.go)`, and the line `&corners,`.*?```go\n(package format\n.*?)```")
+	ingest := filepath.Join(build(t, overlay(t, root, map[string]string{
+		found[0]: found[1], table: edited(t, root, table, "\t&geoJSON,\n", "\t&geoJSON,\n\t&corners,\n"),
+	}), programs.Ingest), programs.Ingest)
 	const text = "CORNERS\nwell 8.55 47.35\npark 8.5 47.3 8.6 47.3 8.6 47.4\nodd 8.5\n"
 	for _, path := range []string{
 		testfile.Temp(t, "sights", text), testfile.Temp(t, "sights.gz", testfile.Gzip(text)),
@@ -82,6 +111,65 @@ func TestContributedFormat(t *testing.T) {
 					t.Errorf("%q lacks %q:\n%s", command, want, out)
 				}
 			}
+		}
+	}
+}
+
+// TestContributedDataSet: CONTRIBUTING's data set of points is two files. What it ingests is listed, drawn and
+// described as what is known beforehand, and verified, rolled back and refreshed.
+func TestContributedDataSet(t *testing.T) {
+	const descriptors = "ask/datasets.go"
+	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   package main\n.*?)   ```")
+	indented := strings.NewReplacer("\n   ", "\n")
+	files := map[string]string{
+		descriptors: edited(t, root, descriptors, "\tNames = &Of[", found[0]+"\tNames = &Of[", " Stations, Names,", " Stations, Parks, Names,"),
+		found[1]:    indented.Replace("\n" + found[2]),
+	}
+	if len(files) > 3 {
+		t.Errorf("%d files make a data set, which should take 3 at most", len(files))
+	}
+	flags := overlay(t, root, files)
+	run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-run", "Face$", "./cmd/tileserver/internal/layers")...)
+	dir := build(t, flags, programs.Ingest, programs.TileServer)
+	data := t.TempDir()
+	ingest := func(args ...string) string {
+		return run(t, root, filepath.Join(dir, programs.Ingest), append(args, "--data", data)...)
+	}
+	const park = `{"type":"Feature","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{"ref":"oak","name":"Oak park","benches":4}}`
+	path := testfile.Temp(t, "parks.geojson", park)
+	config := testfile.Temp(t, "ingest.yaml", "data: "+data+"\nparks:\n  file: ["+path+"]\n  id: ref\n")
+	for _, args := range [][]string{{"parks", path, "--id", "ref"}, {"verify", "parks"}, {"refresh", "--config", config}, {"rollback", "parks"}, {"list"}} {
+		if out := ingest(args...); !strings.Contains(out, "parks") {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+	server := exec.CommandContext(t.Context(), filepath.Join(dir, programs.TileServer), "--listen", "127.0.0.1:0", "--data", data)
+	url, err := programs.Start(server)
+	if server.Process != nil {
+		t.Cleanup(func() {
+			_ = server.Process.Kill()
+			_ = server.Wait() // it was killed
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/parks/nearby?lat=47.37&lon=8.54":          `"properties":{"name":"Oak park","benches":4}`,
+		"/parks/within?bbox=8,47,9,48&sort=benches": `{"parks":[{"id":"oak"`,
+		"/parks/count?benches.gt=3":                 `{"count":1}`,
+		"/parks/oak":                                `"id":"oak"`,
+		"/ogc/collections?f=json":                   `"id":"parks","title":"Parks"`,
+		"/ogc/collections/parks/items?f=json":       `"name":"Oak park"`,
+		"/tiles/parks/0/0/0.geojson":                `Oak park`,
+		"/tiles/all/0/0/0.mvt":                      "Oak park",
+		"/tiles/parks.json":                         `"id":"parks"`,
+		"/style.json":                               `"source-layer":"parks"`,
+		"/openapi.json":                             `"/parks/nearby"`,
+		"/status":                                   `"parks"`,
+	} {
+		if status, text, _ := get(t, url+path); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %.500s, want %s", path, status, text, want)
 		}
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/internal/must"
 	"quadrille/places"
 )
 
@@ -167,8 +168,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	w.Config.Collections.Follow(toyworld.Shops, shops)
 	if made {
-		if err := toyworld.PublishShops(context.Background(), c, dearPlaces); err != nil {
-			t.Fatal(err)
+		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
+			if ask.IsPoints(d.Name) {
+				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
+			}
 		}
 		for _, publish := range []func(context.Context, *dataset.Catalog) error{toyworld.PublishBoundaries, toyworld.PublishAddresses, toyworld.PublishAirports, toyworld.PublishTimeZones, publishMany} {
 			if err := publish(context.Background(), c); err != nil {
@@ -182,7 +185,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	for _, live := range []interface {
 		Poll(context.Context) error
 		Close() error
-	}{w.Config.Boundaries, w.Config.Places, w.Config.Addresses, w.Config.Airports, w.Config.TimeZones, w.Config.Stations, w.Config.Weather, shops} {
+	}{&w.Config.Sets, shops} {
 		t.Cleanup(func() {
 			if err := live.Close(); err != nil {
 				t.Error(err)

@@ -44,12 +44,12 @@ func TestFormOfTheCallers(t *testing.T) {
 	listing.Forms = slices.Clone(forms)
 	listing.Register(&toyForm)
 	w := servertest.NewWhole(t)
-	parks := &layertest.Memory{
-		About: feature.Info{Name: "parks", Points: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
+	woods := &layertest.Memory{
+		About: feature.Info{Name: "woods", Points: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
 		List:  []feature.Feature{{ID: "oak", Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))})}},
 	}
-	live := dataset.Fixed[feature.Tiler](parks, dataset.Manifest{Dataset: "parks", Generation: 7})
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("parks", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	live := dataset.Fixed[feature.Tiler](woods, dataset.Manifest{Dataset: "woods", Generation: 7})
+	w.Config.More = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
 	w.Serve()
 	for path, want := range map[string]string{
 		"/places/nearby?lat=47&lon=8":                      "id,lat,lon,name\n",
@@ -64,10 +64,10 @@ func TestFormOfTheCallers(t *testing.T) {
 		"/points/shops/within?tile=0/0/0&price.lt=20":      "id,lat,lon,name\n",
 		"/points/shops/nearby?lat=47&lon=8":                "id,lat,lon,name\n",
 		"/regions/within?bbox=-180,-90,180,90":             `"Westland"`,
-		"/parks/nearby?lat=0&lon=0":                        `oak,0,0,"Oak"`,
-		"/parks/within?tile=0/0/0&name=Oak":                `oak,0,0,"Oak"`,
-		"/ogc/collections/parks/items":                     `oak,0,0,"Oak"`,
-		"/ogc/collections/parks/items/oak":                 `oak,0,0,"Oak"`,
+		"/woods/nearby?lat=0&lon=0":                        `oak,0,0,"Oak"`,
+		"/woods/within?tile=0/0/0&name=Oak":                `oak,0,0,"Oak"`,
+		"/ogc/collections/woods/items":                     `oak,0,0,"Oak"`,
+		"/ogc/collections/woods/items/oak":                 `oak,0,0,"Oak"`,
 		"/ogc/collections/places/items":                    "id,lat,lon,name\n",
 		"/ogc/collections/country/items":                   `"Westland"`,
 		"/ogc/collections/points:shops/items?price=7":      "id,lat,lon,name\n",

@@ -94,7 +94,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 		"/ogc/collections?f=json":                           `"id":"toys"`,
 		"/ogc/collections/toys?f=json":                      "tilesets-vector",
 		"/ogc/collections/toys/items?f=json":                "Red car",
-		"/openapi.json":                                     "`places`, `airports`, `toys`",
+		"/openapi.json":                                     "`" + strings.Join(w.Config.TiledNames(), "`, `") + "`",
 		"/toys/nearby?lat=1&lon=20":                         `{"toys":[{"id":"car","lat":1,"lon":20,"distance_m":0.0,"version":0,"properties":{"name":"Red car","wheels":4}}]}`,
 		"/toys/nearby?lat=1&lon=20&wheels.gt=4":             `{"toys":[]}`,
 		"/toys/within?bbox=19,0,21,2&format=geojson":        `"properties":{"name":"Red car","wheels":4}`,

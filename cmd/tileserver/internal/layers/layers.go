@@ -18,8 +18,8 @@ import (
 
 // Config says what the room serves.
 type Config struct {
-	// Lists are the layers that have paths of their own. The others of ask.Sets.More have
-	// paths by their names.
+	// Lists are the layers that have words of their own. Those of ask.Sets.OpenNames have paths by their
+	// names.
 	Lists []listing.Set
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
@@ -54,7 +54,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
-	for _, name := range k.Views.MoreNames() {
+	for _, name := range k.Views.OpenNames() {
 		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
 			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}
@@ -81,6 +81,15 @@ func byName(name string) listing.Set {
 	return listing.Set{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
 		Words: listing.Words{Tag: "collections", Rank: 50, IDs: id, Things: things},
-		List:  listing.OpenList(name), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+		Requests: map[string]listing.Requests{
+			"/nearby": {Dearest: []string{
+				"/" + name + "/nearby?lat=-80&lon=170&limit=100", "/" + name + "/nearby?lat=-80&lon=170&limit=1000",
+			}},
+			"/within":                           {Dearest: []string{"/" + name + "/within?tile=0/0/0&format=ndjson"}},
+			"/within/{region_type}/{region_id}": {Dearest: []string{"/" + name + "/within/country/{region}?format=ndjson"}},
+			"/count":                            {Dearest: []string{"/" + name + "/count?region=country:{region}"}},
+			"/{id}":                             {Dearest: []string{"/" + name + "/s-7"}},
+		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/internal/must"
@@ -32,7 +33,9 @@ func promisedNames(t *testing.T, where, text string) []string {
 		names = append(names, m[1])
 	}
 	slices.Sort(names)
-	if want := []string{"airports", "all", "places", "points:name", "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
+	want := append(new(ask.Sets).TiledNames(), "all", "points:name", "type:id")
+	slices.Sort(want)
+	if !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
 		t.Errorf("%s promises %q, want %q", where, names, want)
 	}
 	return names
@@ -89,7 +92,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	singles := append([]string{"country:el", "state:wl-n"}, everything...)
 	for _, name := range names {
-		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(singles, name) {
+		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(append(singles, w.Config.OpenNames()...), name) {
 			t.Errorf("%s is promised, and not in %s", name, "all")
 		}
 	}

@@ -1,9 +1,9 @@
 package listing
 
 import (
+	"reflect"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/places"
 	"quadrille/places/airports"
 )
@@ -229,14 +229,11 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList returns the schema of a list of an open layer. name is the member that has the
-// features.
-func OpenList(name string) endpoint.Schema {
-	return endpoint.Schema{
-		"type": "object", "description": "A page of features.", "required": []string{name},
-		"properties": endpoint.Schema{
-			name:   endpoint.Schema{"type": "array", "items": endpoint.Schema{"$ref": "#/components/schemas/CollectionPoint"}},
-			"next": endpoint.Schema{"type": "string"},
-		},
-	}
+// OpenList is what OpenPoints is with another member for the features. title is the name of the type in the description.
+func OpenList(name, title string) any {
+	of := reflect.TypeFor[OpenPoints]()
+	about, list, next := of.Field(0), of.Field(1), of.Field(2)
+	about.Tag = reflect.StructTag(`name:"` + title + `" doc:"A page of points."`)
+	list.Tag = reflect.StructTag(`json:"` + name + `"`)
+	return reflect.Zero(reflect.StructOf([]reflect.StructField{about, list, next})).Interface()
 }

@@ -3,6 +3,7 @@ package ogc
 import (
 	"errors"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -139,5 +140,12 @@ func TestCells(t *testing.T) {
 		if got := cell(v); got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
 		}
+	}
+}
+
+// There is a word for all that a layer can be asked.
+func TestCanBeAsked(t *testing.T) {
+	if all := canBeAsked(&feature.Can{Near: true, Area: true, NearArea: true, Importance: true, Sort: true}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
+		t.Errorf("only these: %q", all)
 	}
 }

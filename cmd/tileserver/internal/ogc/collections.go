@@ -59,6 +59,20 @@ func newCollection(v ask.View, l *ask.Layer) *collection {
 	return c
 }
 
+// canBeAsked says in words what a layer can be asked.
+func canBeAsked(can *feature.Can) []string {
+	words := []string{}
+	for _, of := range []struct {
+		word string
+		can  bool
+	}{{"near", can.Near}, {"area", can.Area}, {"near_area", can.NearArea}, {"importance", can.Importance}, {"sort", can.Sort}} {
+		if of.can {
+			words = append(words, of.word)
+		}
+	}
+	return words
+}
+
 // field is a property of features, with its type in the words of JSON Schema.
 type field struct{ Name, Type string }
 

@@ -306,10 +306,10 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// list describes a list of a collection. Those of users have properties of any names.
+// list describes a list of a collection. Some have properties of any names.
 func (s *Room) list(of *collection) *listing.Set {
 	name := of.About.Name
-	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.MoreNames(), name)}
+	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
 }
 
 // listOf is the form of lists that a format is, nil for GeoJSON, which has links here.

@@ -206,6 +206,7 @@ type Collection struct {
 	ItemType    string        `json:"itemType" schema:"const=feature"`
 	CRS         []string      `json:"crs"`
 	StorageCRS  string        `json:"storageCrs"`
+	Can         []string      `json:"can" doc:"What the layer can be asked in its other lists, besides boxes and filters: near (the nearest first), area (what is in a region), near_area (the nearest of a region), importance (the most important first) and sort (the order of a property)."`
 	Links       []ogcapi.Link `json:"links"`
 }
 
@@ -219,7 +220,8 @@ type extent struct {
 func (s *Room) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
 		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: credit.Text(c.About.Attribution),
-		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
+		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
+		Can: canBeAsked(&c.About.Can), Links: s.links(base, c),
 	}
 	b := c.About.Bounds
 	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{b.West, b.South, b.East, b.North}}, crs84.uri

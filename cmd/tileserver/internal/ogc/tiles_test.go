@@ -265,3 +265,15 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 		t.Errorf("a tile with a live collection: %d, %s", res.StatusCode, res.Header.Get("Cache-Control"))
 	}
 }
+
+// A description says what the layer can be asked.
+func TestDescribedAsAsked(t *testing.T) {
+	w := servertest.NewWhole(t)
+	for name, want := range map[string]string{
+		"places": `"can":["near","area","importance"]`, "stations": `"can":["near","area"]`, "points:shops": `"can":["near","area","sort"]`,
+	} {
+		if text := servertest.Body(t, w.Get("/ogc/collections/"+name+"?f=json")); !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s: %s", name, want, text)
+		}
+	}
+}

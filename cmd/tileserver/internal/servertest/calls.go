@@ -11,13 +11,15 @@ import (
 	"strings"
 	"sync"
 
+	"quadrille/ask"
+	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
 // declaredCalls are the requests for a path, or else the example that its endpoint declares.
-func declaredCalls(o *Operation) []string {
-	if calls := contractCalls[o.Path]; calls != nil {
+func declaredCalls(o *Operation) (calls []string) {
+	if calls = contractCalls[o.Path]; calls != nil {
 		return calls
 	}
 	for _, e := range Declared() {
@@ -25,7 +27,28 @@ func declaredCalls(o *Operation) []string {
 			return []string{e.Example.Request}
 		}
 	}
-	return nil
+	name := openLayer(o.Path)
+	if name == "" {
+		return nil
+	}
+	// It has the points of a collection, and is asked for them.
+	const collection = "/points/" + toyworld.Shops + "/"
+	end := strings.NewReplacer("/"+name+"/", "", "{region_type}/{region_id}", "{type}/{id}").Replace(o.Path)
+	for _, call := range contractCalls["/points/{collection}/"+end] {
+		if rest, ok := strings.CutPrefix(call, collection); ok {
+			calls = append(calls, "/"+name+"/"+rest)
+		}
+	}
+	return calls
+}
+
+// openLayer is the data set that a path is of, if it is listed by its name.
+func openLayer(path string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if slices.Contains(new(ask.Sets).OpenNames(), name) {
+		return name
+	}
+	return ""
 }
 
 // Declared are the endpoints of a server.

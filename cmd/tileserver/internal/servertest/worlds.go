@@ -83,7 +83,7 @@ func (w *contractWorlds) maps() *Server {
 	return w.one("maps", func() *Server { return NewBaseMaps(w.t, nil).Server })
 }
 
-// NewWhole has regions, and layers of points that lie in them.
+// NewWhole has regions, and layers of points that lie in them: each data set of points has the same ones.
 func NewWhole(t *testing.T) *Server {
 	ctx := t.Context()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)
@@ -101,8 +101,13 @@ func NewWhole(t *testing.T) *Server {
 		}
 	})
 	StationRows()[ask.Stations.Name].PublishInto(t, c)
-	err = errors.Join(toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c), toyworld.PublishShops(ctx, c, 300),
-		f.Config.Sets.Poll(ctx), shops.Poll(ctx))
+	for _, d := range ask.Datasets {
+		if ask.IsPoints(d.Name) {
+			err = errors.Join(err, toyworld.PublishShopsAs(ctx, c, d, 300))
+		}
+	}
+	err = errors.Join(err, toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c),
+		toyworld.PublishShops(ctx, c, 300), f.Config.Sets.Poll(ctx), shops.Poll(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +146,9 @@ func (w *contractWorlds) of(path string) *Server {
 		if strings.HasPrefix(path, c.prefix) {
 			return c.world()
 		}
+	}
+	if openLayer(path) != "" {
+		return w.Whole()
 	}
 	return w.Globe()
 }

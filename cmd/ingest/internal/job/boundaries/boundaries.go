@@ -77,7 +77,7 @@ var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 // taken are the names that stand for other layers in addresses, which write a collection of
 // points as points:NAME and a region as TYPE:ID.
-var taken = []string{"all", "points", ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
+var taken = append(new(ask.Sets).SingleNames(), "all", "points")
 
 // CheckType says whether a region type can be named so.
 func CheckType(typ string) error {

@@ -39,6 +39,8 @@ var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
 
 // Collection describes what is published from files of points.
 type Collection struct {
+	// Dataset is the data set to publish: without a name, the collection Name.
+	Dataset ask.Dataset
 	Name    string
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
@@ -63,6 +65,14 @@ type Collection struct {
 	Stdin io.Reader
 }
 
+// command is the beginning of the command line that publishes it.
+func (c *Collection) command() string {
+	if c.Dataset.Name == c.Name {
+		return "ingest " + c.Name
+	}
+	return "ingest points " + c.Name
+}
+
 // Repeated says what becomes of points with the id of another one, in the order of the files.
 type Repeated string
 
@@ -82,7 +92,10 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
-	d := ask.CollectionOf(of.Name).Dataset
+	d := of.Dataset
+	if d.Name == "" {
+		d = ask.CollectionOf(of.Name).Dataset
+	}
 	near := func(p *points.Point) string { return nearest(ctx, c, p) }
 	j := newJob(ctx, of, o)
 	j.near = near
@@ -194,7 +207,7 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 			return j.explain(f, err)
 		}
 	}
-	if err := j.said.Missing("ingest points " + j.of.Name + " PAGE1 PAGE2"); err != nil {
+	if err := j.said.Missing(j.of.command() + " PAGE1 PAGE2"); err != nil {
 		return err
 	}
 	err := j.tally.Err()
