@@ -30,7 +30,7 @@ import (
 // borders, or of lines to the lines. Distances are those of Reader.Nearest, without its bounds.
 // Regions at one distance come in the order of their ids. A region too small for the finest grid has
 // no border and is near nothing. The search reads the rows of the borders, the nearest first, for each
-// page anew. It ends with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
+// page anew; where it is long, only those within the bounds of regions that are still to come. It ends with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
 //
 // The most important region is that with the largest bounds, in square degrees. That order, and the
 // order of a property, look at all regions of the box; see feature.Query.Ranked.
@@ -200,7 +200,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 		s := l.r.scratch.Get().(*scratch)
 		defer l.r.scratch.Put(s)
 		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.Examine, nearRows)), near.Position, near.MaxM)
-		n.step = q.Step
+		n.step, n.reader = q.Step, l.r
 		inside, err := l.r.At(ctx, near.Lat, near.Lon, l.rt.Name)
 		for i := range inside {
 			n.see([]byte(inside[i].ID), nil, 0)

@@ -4,6 +4,7 @@ package tiles_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -92,6 +93,22 @@ func BenchmarkLookup(b *testing.B) {
 	}
 	corners := near(1<<10, 0)
 	countries := layerOf(b, r, "country")
+	for _, most := range []int{1, 10} {
+		run(fmt.Sprintf("nearest/anywhere/%d", most), func(i int) (n int) {
+			p := anywhere[i%len(anywhere)]
+			q := feature.Query{Near: feature.NearTo(p.lat, p.lon, 0), Limit: most, Detail: feature.WithoutGeometry}
+			for _, err := range countries.Features(ctx, &q) {
+				if errors.Is(err, feature.ErrTooMuchWork) {
+					break
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			return n
+		})
+	}
 	within := func(box quadkey.Box) (n int) {
 		for _, err := range countries.Features(ctx, &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}) {
 			if err != nil {

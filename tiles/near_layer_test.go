@@ -190,6 +190,19 @@ func TestLayerNearAnswers(t *testing.T) {
 	}
 }
 
+// A long search does not follow a border where no other region may be.
+func TestLayerNearBesideALongBorder(t *testing.T) {
+	r, store, _ := buildReader(t, toyLayer())
+	before := store.Stats().Seeks
+	q := feature.Query{Near: feature.NearTo(-20, -60, 0), Limit: 2, Detail: feature.WithoutGeometry}
+	if got := listed(t, layerOf(t, r, "land"), q); got != "big ice" {
+		t.Errorf("%s", got)
+	}
+	if seeks := store.Stats().Seeks - before; seeks > 400 {
+		t.Errorf("%d seeks", seeks)
+	}
+}
+
 // Orders have the largest bounds first, and values of a property; equal ones come by their ids.
 func TestLayerOrders(t *testing.T) {
 	r, _, _ := buildReader(t, twoAndLines()...)

@@ -150,6 +150,10 @@ type nearest struct {
 	free   uint8
 	found  map[string]*found // all that have been seen, by their ids
 	queue  []pending
+	// reader, if set, reads the bounds of the regions of a long search into left: of those that have
+	// not been given. No other tiles are then read than where one of them may be.
+	reader *Reader
+	left   []bounded
 	tile   tileEdges
 	cap    polarEdges
 }
@@ -161,6 +165,20 @@ type found struct {
 	metres   float64 // the same on the ground
 	done     bool    // it has been given
 }
+
+// bounded is a region with its bounds.
+type bounded struct {
+	id     string
+	bounds [4]float64
+}
+
+const (
+	// A search that has read longSearch rows is long: it goes along a border, in search of others.
+	longSearch = 256
+	// mostBounds is the number of regions of a type whose bounds are read for it. With more of them,
+	// others are near.
+	mostBounds = 8192
+)
 
 // pending is a tile or a polar cap that may hold a nearer region, or a region.
 type pending struct {
@@ -210,6 +228,7 @@ func (n *nearest) next() (*found, error) {
 			}
 		case !p.region.done: // it has been queued again whenever a nearer part was seen
 			p.region.done = true
+			n.left = slices.DeleteFunc(n.left, func(b bounded) bool { return b.id == p.region.id })
 			return p.region, nil
 		}
 	}
@@ -276,6 +295,9 @@ func (n *nearest) visit(p pending) error {
 		n.cap.y0 = float64(p.polar.Y0)
 		return n.layer(value, &n.cap, nil)
 	case p.tile.Z >= n.free:
+		if past, err := n.past(p.tile); past || err != nil {
+			return err
+		}
 		kind, value, err := n.probe(p.tile, grid.MaxZoom)
 		switch {
 		case err != nil:
@@ -293,6 +315,36 @@ func (n *nearest) visit(p pending) error {
 		n.push(c)
 	}
 	return nil
+}
+
+// past reports whether all that may be in a tile has been given, as far as that is known.
+func (n *nearest) past(t quadkey.Tile) (bool, error) {
+	if n.left == nil {
+		if n.reader == nil || n.seeks < longSearch || n.rt.Regions > mostBounds {
+			return false, nil
+		}
+		n.left = []bounded{}
+		for row, err := range n.reader.scanRegions(n.ctx, n.rt, "", false) {
+			if err != nil {
+				return false, err
+			}
+			value, _ := row.Value(layout.FamilyRecord, nil)
+			rec, err := n.rt.parseRecord(string(row.Key[1:]), value)
+			if err != nil {
+				return false, err
+			}
+			if f := n.found[rec.id]; f == nil || !f.done {
+				n.left = append(n.left, bounded{rec.id, rec.bounds})
+			}
+		}
+	}
+	box := t.Bound()
+	for i := range n.left {
+		if _, apart := compareBounds(box, n.left[i].bounds, boundsSlack); !apart {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // ownBox is a tile without its buffer.

@@ -153,22 +153,23 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 	return seen, err
 }
 
+// boundsSlack is more than bounds and borders are apart, in degrees. Records give bounds as the source
+// has them, to a millionth of a degree. The grid is coarser, a hundred-thousandth.
+const boundsSlack = 1e-4
+
 // meets decides about a region that was not seen along the edge of the box. Any
 // part of it in the box lies deep inside.
 func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, error) {
-	// Records give bounds as the source has them, to a millionth of a degree.
-	// The grid is coarser, a hundred-thousandth.
-	const slack = 1e-4
-	inside, apart := compareBounds(w.box, bounds, slack)
+	inside, apart := compareBounds(w.box, bounds, boundsSlack)
 	switch {
 	case apart:
 		return false, nil
 	case inside:
 		// A smaller region may have vanished on the grid, but no line of the record has.
-		if rt.Lines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= slack {
+		if rt.Lines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= boundsSlack {
 			return true, nil
 		}
-		win := windowOf(widened(bounds, slack))
+		win := windowOf(widened(bounds, boundsSlack))
 		seen, err := w.seen(rt, &win, true, id)
 		return len(seen) > 0, err
 	}

@@ -50,6 +50,9 @@ func (f *findings) Errorf(format string, args ...any) {
 func TestMemory(t *testing.T) {
 	Test(t, shops(200), Options{Rounds: 8})
 	Test(t, shops(0), Options{})
+	sorted := shops(200)
+	sorted.Sorts = true
+	Test(t, sorted, Options{Rounds: 8})
 	Test(t, feature.Decoded(shops(50)), Options{Rounds: 5})
 }
 

@@ -20,12 +20,14 @@ import (
 type Memory struct {
 	About feature.Info
 	List  []feature.Feature
+	// Sorts says that it can be asked for the order of a property.
+	Sorts bool
 }
 
 // Info implements feature.Layer.
 func (m *Memory) Info() *feature.Info {
 	about := m.About
-	about.Can = feature.Can{Near: true, Area: true, NearArea: true, Sort: true}
+	about.Can = feature.Can{Near: true, Area: true, NearArea: true, Sort: m.Sorts}
 	return &about
 }
 
