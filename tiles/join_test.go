@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
