@@ -276,7 +276,7 @@ func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions
 // dropped as long as it is there. One that held has is borrowed from it; held may be nil. Whoever pins releases.
 func (v *Views) PinRegions(name string, number uint64, held *Regions) Pinned[*tiles.Reader] {
 	if held != nil {
-		if p := held.Part(name); p.Err == nil && p.manifest.Generation == number {
+		if p := held.Part(name); p.manifest != nil && p.manifest.Generation == number { // held may be of nothing yet
 			p.Handle, p.held = nil, nil // the caller holds it
 			return p
 		}

@@ -172,7 +172,7 @@ func (r *rig) put(id string, lon float64) {
 func (r *rig) redraw() {
 	r.t.Helper()
 	for done := false; !done; {
-		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.views, nil)).In(r.t)
+		done = must.Get(fence.Redraw(r.t.Context(), r.live, r.views, new(ask.Regions))).In(r.t) // nothing is held yet
 	}
 }
 
