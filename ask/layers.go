@@ -158,13 +158,12 @@ type layerList struct {
 
 func (m *Moment) list() layerList {
 	list := layerList{singles: m.singles(), byName: map[string]int{}}
-	if b, err := m.Boundaries.Get(); err == nil {
-		for _, t := range b.Types() {
+	if m.Boundaries.some != nil {
+		for _, t := range m.Boundaries.some.Types() {
 			if !strings.HasPrefix(t.Name, PointsPrefix) {
 				list.byName[t.Name] = len(list.regions)
-				of := m.Boundaries.Pinned
-				of.manifest, of.ID = m.Boundaries.Of(t.Name)
-				list.regions = append(list.regions, layerOf(&of, t.Name, func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }))
+				read := func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }
+				list.regions = append(list.regions, layerOf(&m.Boundaries.part(t.Name).Pinned, t.Name, read))
 			}
 		}
 	}
@@ -249,9 +248,6 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 	}
 	if m.Boundaries.Err != nil { // it may be a type of regions
 		return nil, m.Boundaries.Err
-	}
-	if err := m.Boundaries.value.Without(); err != nil { // the same
-		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }

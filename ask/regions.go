@@ -1,15 +1,18 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/places/live"
 	"quadrille/places/names"
 	"quadrille/tiles"
 )
@@ -27,7 +30,10 @@ type RegionSet struct {
 
 // RegionSetOf returns the data set of regions of a name.
 func RegionSetOf(name string) *Of[*RegionSet] {
-	return &Of[*RegionSet]{Dataset: Dataset{Name: RegionSetPrefix + name, Schema: tiles.SchemaVersion, Uses: []string{BoundariesName, PlacesName}}, open: openRegionSet}
+	return &Of[*RegionSet]{
+		Dataset: Dataset{Name: RegionSetPrefix + name, Schema: tiles.SchemaVersion, Uses: []string{BoundariesName, PlacesName}},
+		open:    openRegionSet,
+	}
 }
 
 // RegionSetMeta describes a RegionSet, in the manifest of its generation.
@@ -49,81 +55,96 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 
 // Regions are the regions of a moment, of all data sets that have some.
 type Regions struct {
-	// Pinned reads all of them as one. Its manifest is that of Boundaries, if it is published.
+	// Pinned reads all of them as one. Its error says that a data set cannot be read: that one may hold the answer.
+	// Having reads the others. Its manifest is that of Boundaries, if it is published.
 	Pinned[*tiles.Reader]
 
-	main Pinned[*tiles.Reader] // Boundaries, alone
-	sets []regionSet           // in the order of their names
+	main  Pinned[*tiles.Reader] // Boundaries, which is the first part too
+	parts []regionPart          // Boundaries, and then the others in the order of their names
+	some  *tiles.Reader         // what can be read, nil for nothing
+	of    map[string]int        // the part that a type is read from
 	// unsure says that what is published of some data set has not been looked up yet.
 	unsure bool
+
+	edition   live.Edition
+	undecided error // why it is not known
+}
+
+// regionPart is one data set of regions.
+type regionPart struct {
+	dataset string
+	Pinned[*tiles.Reader]
+	names *names.Reader // of a RegionSet that has some
+	// inService reports whether it is still what is in service. It is nil for what was asked for by its number.
+	inService func() bool
 }
 
 // errUnsure is why regions are not all known.
 var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
-// regionSet is a RegionSet of a moment.
-type regionSet struct {
-	name string
-	Pinned[*RegionSet]
-	live *dataset.Live[*RegionSet]
-}
-
-// join makes one of all. What cannot be read does not keep the others from being read. before is what was joined
-// before, nil for nothing: it is returned if nothing has changed, with what it remembers.
-func (r *Regions) join(before *Pinned[*tiles.Reader]) {
+// join makes one of all parts. before is what was joined before, nil for nothing: if it is the same, it is kept, with
+// what it remembers.
+func (r *Regions) join(before *Regions) {
 	var readers []*tiles.Reader
 	var failed error
 	id := identityStart
-	add := func(p Pinned[*tiles.Reader]) {
-		switch {
-		case p.Err == nil:
+	r.of = map[string]int{}
+	for i := range r.parts {
+		p := &r.parts[i]
+		if p.Err == nil {
 			readers, id = append(readers, p.value), id.with(p.ID)
-		case !errors.Is(p.Err, ErrMissing):
-			failed, id = errors.Join(failed, p.Err), id.with(IDFailed)
+			for _, t := range p.value.Types() {
+				if _, hidden := r.of[t.Name]; !hidden {
+					r.of[t.Name] = i
+				}
+			}
+		} else if !errors.Is(p.Err, ErrMissing) {
+			failed = errors.Join(failed, p.Err)
 		}
 	}
-	for i := range r.sets {
-		add(r.sets[i].part())
-	}
-	if r.Pinned = r.main; len(readers) == 0 && failed == nil {
-		return // alone
-	}
-	sets := readers
-	readers, id = nil, identityStart.with(uint64(id))
-	add(r.main)
-	readers = append(readers, sets...)
+	r.Pinned = Pinned[*tiles.Reader]{Err: failed, ID: id.odd(), manifest: r.main.manifest}
 	switch {
-	case len(readers) == 0:
-		r.Pinned = Pinned[*tiles.Reader]{Err: failed, ID: IDFailed}
-	case before != nil && before.ID == id.odd() && failed == nil:
-		r.Pinned = Pinned[*tiles.Reader]{ID: before.ID, value: before.value, manifest: r.main.manifest}
-	default:
-		r.Pinned = Pinned[*tiles.Reader]{ID: id.odd(), value: tiles.Join(failed, readers...), manifest: r.main.manifest}
+	case len(readers) == 0 && failed == nil:
+		r.Pinned = r.main
+	case len(readers) == 1:
+		r.some, r.ID = readers[0], cmp.Or(r.main.ID, r.ID)
+	case before != nil && before.some != nil && before.ID == r.ID && before.Err == nil:
+		r.some = before.some
+	case len(readers) > 1:
+		r.some = tiles.Join(readers...)
 	}
+	if r.value = r.some; failed != nil {
+		r.ID = IDFailed
+	}
+	r.nameEdition()
 }
 
-// Of returns what a type of regions is read from: its manifest, and its identity. The type exists.
-func (r *Regions) Of(typ string) (m *dataset.Manifest, id uint64) {
-	if r.main.Err == nil && r.main.value.Has(typ) {
-		return r.main.manifest, r.main.ID
+// Having returns what reads regions of types, also while data sets that have none of them cannot be read. It may
+// lack a type that nobody has.
+func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
+	if r.Err == nil || len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return r.part(t) == nil }) {
+		return r.Get()
 	}
-	for i := range r.sets {
-		if s := &r.sets[i]; s.Err == nil && s.value.Has(typ) {
-			return s.manifest, s.ID
-		}
+	return r.some, nil
+}
+
+// part is what a type is read from, nil if nobody is known to have it.
+func (r *Regions) part(typ string) *regionPart {
+	if i, ok := r.of[typ]; ok {
+		return &r.parts[i]
 	}
-	return nil, r.ID
+	return nil
 }
 
 // IDOf is the identity of the data sets that types of regions are read from, for keys and tags:
 // it stays the same when others change. No types are all.
 func (r *Regions) IDOf(types []string) uint64 {
-	if len(r.sets) == 0 || len(types) == 0 || r.Err != nil {
-		return r.ID
-	}
-	id, only, several := identityStart, uint64(0), false
+	id, only, several := identityStart, r.ID, false
 	for i, t := range types {
-		_, of := r.Of(t)
+		of := r.ID
+		if p := r.part(t); p != nil {
+			of = p.ID
+		}
 		several = several || i > 0 && of != only
 		id, only = id.with(of), of
 	}
@@ -136,108 +157,101 @@ func (r *Regions) IDOf(types []string) uint64 {
 // Manifests are those of the data sets that types of regions are read from, Boundaries first and the others
 // in the order of their names.
 func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
-	for _, t := range types {
-		if m, _ := r.Of(t); m != nil && !slices.Contains(list, m) {
-			list = append(list, m)
-		}
-	}
-	slices.SortFunc(list, func(a, b *dataset.Manifest) int { return strings.Compare(a.Dataset, b.Dataset) })
-	return list
-}
-
-// All are the manifests of all data sets of regions that are read.
-func (r *Regions) All() (list []*dataset.Manifest) {
-	for _, name := range r.Sets() {
-		if p := r.Part(name); p.Err == nil {
+	for i := range r.parts {
+		if p := &r.parts[i]; p.Err == nil && slices.ContainsFunc(types, func(t string) bool { return r.part(t) == p }) {
 			list = append(list, p.manifest)
 		}
 	}
 	return list
 }
 
-// Part is what is read of one of the data sets, as Boundaries alone. The view holds it.
+// Part is what is read of one of the data sets alone. The view holds it.
 func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
-	if dataset == BoundariesName {
-		return r.main
-	}
-	for i := range r.sets {
-		if s := &r.sets[i]; RegionSetPrefix+s.name == dataset {
-			return s.part()
+	for i := range r.parts {
+		if r.parts[i].dataset == dataset {
+			return r.parts[i].Pinned
 		}
 	}
 	return Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}
 }
 
-// part is the regions without their names.
-func (s *regionSet) part() Pinned[*tiles.Reader] {
-	p := Pinned[*tiles.Reader]{Err: s.Err, ID: s.ID, manifest: s.manifest, held: s.held}
-	if s.Err == nil {
-		p.value = s.value.Reader
-	}
-	return p
-}
+// Edition names the generations that are read, for those who judge by them later. The error says that one cannot be
+// read, or that it is not known yet what is published: its regions are not gone.
+func (r *Regions) Edition() (live.Edition, error) { return r.edition, r.undecided }
 
-// Parts are the generations that are read, by the names of the data sets. The error says that one cannot be, or
-// that it is not known yet what is published.
-func (r *Regions) Parts() (generations map[string]uint64, err error) {
+// nameEdition sets what Edition returns.
+func (r *Regions) nameEdition() {
+	r.edition = live.Edition{Identity: r.ID}
+	if r.undecided = r.Err; errors.Is(r.Err, ErrMissing) {
+		r.edition, r.undecided = live.Edition{}, nil
+	}
 	if r.unsure {
-		return nil, errUnsure
+		r.undecided = errUnsure
 	}
-	generations = map[string]uint64{}
-	for _, name := range r.Sets() {
-		p := r.Part(name)
-		if p.Err != nil && !errors.Is(p.Err, ErrMissing) {
-			return nil, p.Err
-		}
-		if p.Err == nil {
-			generations[name] = p.manifest.Generation
+	var more []string
+	for i := range r.parts {
+		switch p := &r.parts[i]; {
+		case p.Err != nil:
+		case p.dataset == BoundariesName:
+			r.edition.Number = p.manifest.Generation
+		default:
+			more = append(more, strings.TrimPrefix(p.dataset, RegionSetPrefix)+"."+strconv.FormatUint(p.manifest.Generation, 10))
 		}
 	}
-	return generations, nil
+	r.edition.More = strings.Join(more, " ")
 }
 
-// Release gives back what HoldRegions and RegionsOf hold.
-func (r *Regions) Release() {
-	r.main.Release()
-	for i := range r.sets {
-		r.sets[i].Release()
-	}
+// Generation is one of a data set.
+type Generation struct {
+	Dataset string
+	Number  uint64
 }
 
-// Sets are the names of the data sets that are followed, Boundaries first.
-func (r *Regions) Sets() []string {
-	list := []string{BoundariesName}
-	for i := range r.sets {
-		list = append(list, RegionSetPrefix+r.sets[i].name)
+// GenerationsOf are the generations that an edition names, in the order of Regions.
+func GenerationsOf(e live.Edition) (list []Generation) {
+	if e.Number != 0 {
+		list = append(list, Generation{BoundariesName, e.Number})
+	}
+	for part := range strings.FieldsSeq(e.More) {
+		set, text, _ := strings.Cut(part, ".")
+		number, err := strconv.ParseUint(text, 10, 64)
+		if err == nil { // what else was written cannot be read, and counts as not there
+			list = append(list, Generation{RegionSetPrefix + set, number})
+		}
 	}
 	return list
 }
 
-// Hidden lists the types of a data set that another one has too, which is read instead.
-func (r *Regions) Hidden(dataset string) (types []string) {
-	for i := range r.sets {
-		if s := &r.sets[i]; s.Err == nil && s.manifest.Dataset == dataset {
-			for _, t := range s.value.Types() {
-				if m, _ := r.Of(t.Name); m != s.manifest {
-					types = append(types, t.Name)
+// Release gives back what HoldRegions and RegionsOf hold.
+func (r *Regions) Release() {
+	for i := range r.parts {
+		r.parts[i].Release()
+	}
+}
+
+// Sets are the names of the data sets that are followed, Boundaries first.
+func (r *Regions) Sets() (list []string) {
+	for i := range r.parts {
+		list = append(list, r.parts[i].dataset)
+	}
+	return list
+}
+
+// TypesOf lists the types that are read from a data set, and the names of those that are hidden, because another
+// one has them too.
+func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta, hidden []string) {
+	for i := range r.parts {
+		if p := &r.parts[i]; p.dataset == dataset && p.Err == nil {
+			for _, t := range p.value.Types() {
+				if r.part(t.Name) == p {
+					types = append(types, t)
+				} else {
+					hidden = append(hidden, t.Name)
 				}
 			}
 		}
 	}
-	return types
-}
-
-// TypesOf lists the types that are read from a data set.
-func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta) {
-	if r.Err != nil {
-		return nil
-	}
-	for _, t := range r.value.Types() {
-		if m, _ := r.Of(t.Name); m != nil && m.Dataset == dataset {
-			types = append(types, t)
-		}
-	}
-	return types
+	return types, hidden
 }
 
 // HoldRegions pins all regions that are in service, for work that holds them from question to question. The
@@ -249,84 +263,89 @@ func (v *Views) HoldRegions() *Regions {
 	return r
 }
 
-// RegionsOf pins given generations of data sets of regions, by their names, and none of others. Those that held
-// has too are open there, even if nobody follows them any more; held may be nil. The caller releases what it gets
-// before it releases held.
-func (v *Views) RegionsOf(generations map[string]uint64, held *Regions) *Regions {
+// RegionsOf pins the generations of an edition. Those that held has too are open there, even if nobody follows
+// them any more; held may be nil. The caller releases what it gets before it releases held.
+func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 	r := &Regions{main: Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}}
-	for name, number := range generations {
-		p := v.PinRegions(name, number, held)
-		set, own := strings.CutPrefix(name, RegionSetPrefix)
-		if !own {
-			r.main = p
-			continue
-		}
-		s := regionSet{name: set, Pinned: Pinned[*RegionSet]{Err: p.Err, ID: p.ID, manifest: p.manifest, held: p.held}}
-		if p.Err == nil {
-			s.value = &RegionSet{Reader: p.value}
-		}
-		r.sets = append(r.sets, s)
+	for _, g := range GenerationsOf(e) {
+		r.parts = append(r.parts, regionPart{dataset: g.Dataset, Pinned: v.PinRegions(g, held)})
 	}
-	slices.SortFunc(r.sets, func(a, b regionSet) int { return strings.Compare(a.name, b.name) })
+	if len(r.parts) > 0 && r.parts[0].dataset == BoundariesName {
+		r.main = r.parts[0].Pinned
+	}
 	r.join(nil)
 	return r
 }
 
 // PinRegions pins a generation of one data set of regions, without their names, also of one that has been
 // dropped as long as it is there. One that held has is borrowed from it; held may be nil. Whoever pins releases.
-func (v *Views) PinRegions(name string, number uint64, held *Regions) Pinned[*tiles.Reader] {
+func (v *Views) PinRegions(g Generation, held *Regions) Pinned[*tiles.Reader] {
 	if held != nil {
-		if p := held.Part(name); p.manifest != nil && p.manifest.Generation == number { // held may be of nothing yet
+		if p := held.Part(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
 			p.Handle, p.held = nil, nil // the caller holds it
 			return p
 		}
 	}
-	set, own := strings.CutPrefix(name, RegionSetPrefix)
-	if !own {
-		return pinKept(v.Boundaries, number)
+	if set, own := strings.CutPrefix(g.Dataset, RegionSetPrefix); own {
+		return readerOf(pinKept(v.RegionSets.Published(set), g.Number))
 	}
-	s := regionSet{Pinned: pinKept(v.RegionSets.Published(set), number)}
-	return s.part()
+	return pinKept(v.Boundaries, g.Number)
+}
+
+// readerOf is a pinned RegionSet without its names.
+func readerOf(s Pinned[*RegionSet]) Pinned[*tiles.Reader] {
+	p := Pinned[*tiles.Reader]{Err: s.Err, ID: s.ID, manifest: s.manifest, held: s.held}
+	if s.Err == nil {
+		p.value = s.value.Reader
+	}
+	return p
 }
 
 // pinKept is PinGeneration also for a data set that has been dropped.
-func pinKept[T any](live *dataset.Live[T], number uint64) Pinned[T] {
-	if live == nil {
+func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
+	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
 	}
-	return asPinned(live.AcquireKept(number))
+	return asPinned(of.AcquireKept(number))
 }
 
-// pinSets adds the data sets of regions that users keep by themselves. numbers are as in Views.moment.
+// pinSets makes parts of Boundaries, which is pinned, and of the data sets of regions that users keep by
+// themselves. numbers are as in Views.moment.
 func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
+	r.parts = []regionPart{{dataset: BoundariesName, Pinned: r.main}}
 	all := v.RegionSets.all()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		s := regionSet{name: name, live: all[name]}
+		set := all[name]
+		p := regionPart{dataset: RegionSetPrefix + name}
+		var s Pinned[*RegionSet]
 		if numbers == nil {
-			s.Pinned = Pin(s.live)
+			s = Pin(set)
 		} else {
-			s.Pinned = PinGeneration(s.live, numbers[RegionSetPrefix+name])
+			s = PinGeneration(set, numbers[p.dataset])
 		}
-		if s.Err != nil && !errors.Is(s.Err, ErrMissing) {
-			s.Err = fmt.Errorf("%s%s: %w", RegionSetPrefix, name, s.Err)
+		p.Pinned, p.inService = readerOf(s), func() bool { return set.Serves(s.Handle) }
+		if s.Err == nil {
+			p.names = s.value.Names
+		} else if !errors.Is(s.Err, ErrMissing) {
+			p.Err = fmt.Errorf("%s: %w", p.dataset, s.Err)
 		}
-		r.unsure = r.unsure || !s.live.Looked()
-		r.sets = append(r.sets, s)
+		r.unsure = r.unsure || !set.Looked()
+		r.parts = append(r.parts, p)
 	}
 	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.Looked() || !v.RegionSets.isListed()
 }
 
 // pinRegions adds them to a moment, with their names.
 func (m *Moment) pinRegions(numbers map[string]uint64) {
-	m.views.pinSets(&m.Boundaries, numbers)
-	var before *Pinned[*tiles.Reader]
+	r := &m.Boundaries
+	m.views.pinSets(r, numbers)
+	var before *Regions
 	if now := m.views.now.Load(); now != nil && !m.fixed {
-		before = &now.Boundaries.Pinned
+		before = &now.Boundaries
 	}
-	m.Boundaries.join(before)
-	for i := range m.Boundaries.sets {
-		s := &m.Boundaries.sets[i]
-		m.hold(s.Handle != nil, s.Handle)
+	r.join(before)
+	for _, p := range r.parts[1:] {
+		m.hold(p.held != nil, p.held)
 	}
 	m.joinNames()
 }
@@ -335,10 +354,13 @@ func (m *Moment) pinRegions(numbers map[string]uint64) {
 func (m *Moment) joinNames() {
 	var readers []*names.Reader
 	id := identityStart.with(m.Names.ID)
-	for i := range m.Boundaries.sets {
-		s := &m.Boundaries.sets[i]
-		if s.Err == nil && s.value.Names != nil && m.Boundaries.Hidden(s.manifest.Dataset) == nil { // what is hidden is not found
-			readers, id = append(readers, s.value.Names), id.with(s.ID)
+	for i := range m.Boundaries.parts {
+		p := &m.Boundaries.parts[i]
+		if p.names == nil {
+			continue
+		}
+		if _, hidden := m.Boundaries.TypesOf(p.dataset); hidden == nil { // what is hidden is not found
+			readers, id = append(readers, p.names), id.with(p.ID)
 		}
 	}
 	if len(readers) == 0 || m.Names.Err != nil && !errors.Is(m.Names.Err, ErrMissing) {

@@ -20,7 +20,6 @@ import (
 	"quadrille/internal/smallworld"
 	"quadrille/places/names"
 	"quadrille/places/search"
-	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -124,8 +123,9 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	// A type that two have is read from the first, and that is told.
 	districts(t, c, parks, "parks", "country", "Hill")
 	v = look("country:ch", "state:ch-zh", "district:North")
-	if got := v.Boundaries.Hidden("boundaries-parks"); !slices.Equal(got, []string{"country"}) || v.Boundaries.Hidden("boundaries-sales") != nil {
-		t.Errorf("hidden: %v", got)
+	_, hidden := v.Boundaries.TypesOf("boundaries-parks")
+	if types, none := v.Boundaries.TypesOf("boundaries-sales"); !slices.Equal(hidden, []string{"country"}) || len(types) != 1 || none != nil {
+		t.Errorf("hidden: %v, %v", hidden, none)
 	}
 	sets.RegionSets.Unfollow("parks")
 	sets.RegionSets.Unfollow("sales")
@@ -151,16 +151,18 @@ func TestRegionsOfADamagedDataSet(t *testing.T) {
 	views := ask.NewViews(ask.Sets{RegionSets: family})
 	v := views.Take(time.Time{})
 	defer v.Release()
-	b := must.Get(v.Boundaries.Get()).In(t)
+	b := must.Get(v.Boundaries.Having("park")).In(t)
 	if at := must.Get(b.At(t.Context(), 47.35, 8.55, "park")).In(t); len(at) != 1 || at[0].ID != "Hill" {
 		t.Error(at)
 	}
-	for _, err := range []error{
-		second(b.At(t.Context(), 0, 0)),
-		second(b.At(t.Context(), 0, 0, "district")), second(b.AppendMVT(t.Context(), nil, quadkey.Tile{}, []tiles.Selector{{Type: "district"}})), second(v.Layer("district")),
+	if l := must.Get(v.Layer("park")).In(t); l.ID() != v.Boundaries.IDOf([]string{"park"}) || l.ID()&1 != 1 {
+		t.Errorf("the layer that can be read is %d", l.ID())
+	}
+	for what, err := range map[string]error{
+		"all types": second(v.Boundaries.Get()), "an unknown type": second(v.Boundaries.Having("park", "district")), "a layer": second(v.Layer("district")),
 	} {
 		if !errors.Is(err, ask.ErrFailed) || errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, ask.ErrNoLayer) {
-			t.Errorf("a layer that may be there: %v", err)
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

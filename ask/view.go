@@ -108,8 +108,8 @@ func (v *Views) whole(m *Moment) bool {
 			return false
 		}
 	}
-	for i := range m.Boundaries.sets {
-		if s := &m.Boundaries.sets[i]; !s.live.Serves(s.Handle) {
+	for i := range m.Boundaries.parts {
+		if p := &m.Boundaries.parts[i]; p.inService != nil && !p.inService() {
 			return false
 		}
 	}

@@ -31,17 +31,13 @@ type Region struct {
 // is exact to the border on the world grid: the point is rounded to 2⁻²⁰ of a unit, about a
 // micrometre. Beyond the latitudes of the tiles the polar rows answer just as exactly.
 //
-// Errors match ErrUnknownType or quadkey.ErrCoordinate, come from the store, or say which data set could not be
-// joined; see Join.
+// Errors match ErrUnknownType or quadkey.ErrCoordinate, or come from the store.
 func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]Region, error) {
 	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 		return nil, err
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
-	if len(types) == 0 && r.without != nil {
-		return nil, r.without
-	}
 	for _, t := range types {
 		if err := r.Check(t); err != nil {
 			return nil, err

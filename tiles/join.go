@@ -42,9 +42,8 @@ func (d *tables) apart(t quadkey.Tile) bool {
 
 // Join returns a reader of several data sets as if they were one: it has the types of each in turn. Of
 // types of one name the first is read. The reader remembers for itself what is the same all over a tile;
-// the readers given stay usable. If others could not be joined, without says why, and is the error for
-// types that no reader has, and of questions about all types; otherwise it is nil.
-func Join(without error, readers ...*Reader) *Reader {
+// the readers given stay usable.
+func Join(readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}
 	joined := map[*tables]*tables{}
@@ -66,13 +65,8 @@ func Join(without error, readers ...*Reader) *Reader {
 			types = append(types, &copied)
 		}
 	}
-	r := newReader(types)
-	r.without = without
-	return r
+	return newReader(types)
 }
-
-// Without is why data sets could not be joined, nil if none is missing.
-func (r *Reader) Without() error { return r.without }
 
 // sameTables returns the end of the types from one on that are in the same tables. Types of the same
 // tables follow each other.

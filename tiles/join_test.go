@@ -4,7 +4,6 @@ package tiles_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -44,7 +43,7 @@ func TestJoin(t *testing.T) {
 		parts = append(parts, r)
 	}
 	hidden, _, _ := buildReader(t, blobs("ward", 9, 0, 0, 1, 1)) // of types of one name the first is read
-	got := tiles.Join(nil, append(parts, hidden)...)
+	got := tiles.Join(append(parts, hidden)...)
 
 	same := func(what string, a, b any, aerr, berr error) {
 		t.Helper()
@@ -133,20 +132,4 @@ func TestJoin(t *testing.T) {
 		return append(list, fmt.Sprint(err))
 	}
 	same("cover", cover(got), cover(want), nil, nil)
-}
-
-// A type that nobody has may be one of a data set that could not be read.
-func TestJoinWithoutOne(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer())
-	broken := errors.New("disk on fire")
-	joined := tiles.Join(broken, r)
-	if _, err := joined.At(t.Context(), 0, 0, "ward"); !errors.Is(err, broken) || errors.Is(err, tiles.ErrUnknownType) {
-		t.Errorf("a type that may be there: %v", err)
-	}
-	if _, err := joined.At(t.Context(), 0, 0); !errors.Is(err, broken) {
-		t.Errorf("all types: %v", err)
-	}
-	if _, err := joined.At(t.Context(), 0, 0, "land"); err != nil || joined.Check("land") != nil || !errors.Is(joined.Check("ward"), broken) {
-		t.Error(err, joined.Check("land"), joined.Check("ward"))
-	}
 }

@@ -58,7 +58,7 @@ func nearPages(t *testing.T, l feature.Layer, near feature.Near, size int) (list
 // The nearest regions are those of a search that measures every border.
 func TestLayerNear(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
-	joined := tiles.Join(nil, r)
+	joined := tiles.Join(r)
 	ref := newStoredWorld(t, store, "land")
 	lines := ref.lines()
 	layers := []feature.Layer{layerOf(t, r, "land"), layerOf(t, joined, "land")}

@@ -114,8 +114,7 @@ func (r *Reader) Types() []TypeMeta { return slices.Clip(r.list) }
 // Has reports whether there is a type of a name.
 func (r *Reader) Has(typ string) bool { return r.types[typ] != nil }
 
-// Check is nil if there is a type of a name. Otherwise it matches ErrUnknownType, or says why the data set that
-// may have the type could not be joined.
+// Check is nil if there is a type of a name, and matches ErrUnknownType otherwise.
 func (r *Reader) Check(typ string) error {
 	if r.Has(typ) {
 		return nil
@@ -164,9 +163,6 @@ func (r *Reader) selected(dst []*readerType, layers []Selector) ([]*readerType, 
 }
 
 func (r *Reader) unknownType(typ string) error {
-	if r.without != nil {
-		return r.without
-	}
 	names := make([]string, len(r.order))
 	for i, t := range r.order {
 		names[i] = t.Name

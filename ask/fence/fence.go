@@ -104,17 +104,16 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 	}
 	v := views.Take(time.Time{})
 	defer v.Release()
-	b, err := v.Boundaries.Get()
-	if err != nil {
-		return err
-	}
 	for _, of := range []string{Enter, Leave} {
 		list := f.Enter
 		if of == Leave {
 			list = f.Leave
 		}
 		for _, r := range list {
-			err := b.Check(r.Type)
+			b, err := v.Boundaries.Having(r.Type)
+			if err == nil {
+				err = b.Check(r.Type)
+			}
 			if err == nil && r.ID != "" {
 				_, err = b.Region(ctx, r.Type, r.ID, false)
 			}

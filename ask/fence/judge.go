@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,26 +19,25 @@ import (
 type judge struct {
 	views *ask.Views
 	// instead has the generations that cannot be read, each with the one that stands for it.
-	instead map[generation]uint64
-}
-
-// generation is one of a data set.
-type generation struct {
-	dataset string
-	number  uint64
+	instead map[ask.Generation]uint64
 }
 
 // regions returns the regions of types at a longitude and latitude, by an edition; the one without a name is the
 // one in service.
 func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
-	if e.Number == 0 && e.More == "" {
-		v := j.views.Take(time.Time{})
-		defer v.Release()
-		return regionsAt(ctx, &v.Boundaries.Pinned, at, types)
+	v := j.views.Take(time.Time{})
+	defer v.Release()
+	serving, err := v.Boundaries.Edition()
+	none := e.Number == 0 && e.More == ""
+	if now := err == nil && e.Number == serving.Number && e.More == serving.More; none || now { // as most are
+		b, err := v.Boundaries.Having(types...)
+		if err != nil {
+			return nil, err
+		}
+		return regionsAt(ctx, b, at, types)
 	}
-	parts := generationsOf(e)
-	for _, dataset := range slices.Sorted(maps.Keys(parts)) { // events of a move have numbers in this order
-		of, own, err := j.of(ctx, generation{dataset, parts[dataset]}, at, types)
+	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
+		of, own, err := j.of(ctx, v, g, at, types)
 		if err != nil {
 			return nil, err
 		}
@@ -52,16 +50,18 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 
 // of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,
 // the next one that can be read stands for it: then a point still leaves what it has entered.
-func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, own []string, err error) {
+func (j *judge) of(
+	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
+) (found []tiles.Region, own []string, err error) {
 	for {
 		for n, is := j.instead[g]; is; n, is = j.instead[g] {
-			g.number = n
+			g.Number = n
 		}
-		found, own, serving, err := j.look(ctx, g, at, types)
-		if g.number == 0 || g.number == serving || !gone(err) {
+		found, own, serving, err := j.look(ctx, v, g, at, types)
+		if g.Number == 0 || g.Number == serving || !gone(err) {
 			return found, own, err
 		}
-		next := g.number + 1
+		next := g.Number + 1
 		switch {
 		case next > serving: // rolled back, or nothing is in service
 			next = 0
@@ -69,7 +69,7 @@ func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []st
 			next = serving - keptAtMost
 		}
 		if j.instead == nil {
-			j.instead = map[generation]uint64{}
+			j.instead = map[ask.Generation]uint64{}
 		}
 		j.instead[g] = next
 	}
@@ -77,25 +77,26 @@ func (j *judge) of(ctx context.Context, g generation, at *[2]float64, types []st
 
 // look is of for a generation that is not replaced; 0 is the one in service. It also returns the number of that. A
 // data set that is gone has no regions, as long as there are others.
-func (j *judge) look(ctx context.Context, g generation, at *[2]float64, types []string) (found []tiles.Region, own []string, serving uint64, err error) {
-	v := j.views.Take(time.Time{})
-	defer v.Release()
-	p := v.Boundaries.Part(g.dataset)
+func (j *judge) look(
+	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
+) (found []tiles.Region, own []string, serving uint64, err error) {
+	p := v.Boundaries.Part(g.Dataset)
 	if m := p.Manifest(); m != nil {
 		serving = m.Generation
 	}
 	switch {
-	case g.number != 0 && g.number != serving:
-		p = j.views.PinRegions(g.dataset, g.number, nil)
+	case g.Number != 0 && g.Number != serving:
+		p = j.views.PinRegions(g, nil)
 		defer p.Release()
-	case errors.Is(p.Err, ask.ErrMissing) && (g.dataset != ask.BoundariesName || v.Boundaries.Err == nil):
+	case errors.Is(p.Err, ask.ErrMissing) && (g.Dataset != ask.BoundariesName || v.Boundaries.Err == nil):
 		return nil, nil, serving, nil
 	}
-	if b, err := p.Get(); err == nil {
-		own = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) })
+	b, err := p.Get()
+	if err != nil {
+		return nil, nil, serving, err
 	}
-	found, err = regionsAt(ctx, &p, at, types)
-	return found, own, serving, err
+	found, err = regionsAt(ctx, b, at, types)
+	return found, slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) }), serving, err
 }
 
 // keptAtMost is how many generations before the one in service are looked for.
@@ -112,11 +113,7 @@ func gone(err error) bool {
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
 // Types that are not published have none: a point leaves a region that is gone with its type. A panic over
 // the bytes of boundaries is an error: it must not end a goroutine that serves more than one request.
-func regionsAt(ctx context.Context, p *ask.Pinned[*tiles.Reader], at *[2]float64, types []string) (found []tiles.Region, err error) {
-	b, err := p.Get()
-	if err != nil {
-		return nil, err
-	}
+func regionsAt(ctx context.Context, b *tiles.Reader, at *[2]float64, types []string) (found []tiles.Region, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: boundaries at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
@@ -126,7 +123,7 @@ func regionsAt(ctx context.Context, p *ask.Pinned[*tiles.Reader], at *[2]float64
 	if !errors.Is(err, tiles.ErrUnknownType) {
 		return found, err
 	}
-	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return errors.Is(b.Check(t), tiles.ErrUnknownType) })
+	types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) })
 	if len(types) == 0 {
 		return nil, nil
 	}

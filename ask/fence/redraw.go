@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"quadrille/ask"
@@ -33,7 +30,7 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask
 	if _, published, err := v.Boundaries.Have(); !published {
 		return err == nil, err
 	}
-	current, err := editionOf(&v.Boundaries)
+	current, err := v.Boundaries.Edition()
 	if err != nil {
 		return false, err
 	}
@@ -59,40 +56,6 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask
 	return done && to == current, err
 }
 
-// editionOf returns the edition that regions are. The error says that a data set of them cannot be read: its
-// regions are not gone.
-func editionOf(r *ask.Regions) (e live.Edition, err error) {
-	parts, err := r.Parts()
-	if err != nil {
-		return e, err
-	}
-	e.Number, e.Identity = parts[ask.BoundariesName], r.ID
-	var more []string
-	for _, dataset := range slices.Sorted(maps.Keys(parts)) {
-		if set, own := strings.CutPrefix(dataset, ask.RegionSetPrefix); own {
-			more = append(more, set+"."+strconv.FormatUint(parts[dataset], 10))
-		}
-	}
-	e.More = strings.Join(more, " ")
-	return e, nil
-}
-
-// generationsOf are the generations that an edition names, by their data sets.
-func generationsOf(e live.Edition) map[string]uint64 {
-	parts := map[string]uint64{}
-	if e.Number != 0 {
-		parts[ask.BoundariesName] = e.Number
-	}
-	for part := range strings.FieldsSeq(e.More) {
-		set, text, _ := strings.Cut(part, ".")
-		number, err := strconv.ParseUint(text, 10, 64)
-		if err == nil { // what else was written cannot be read, and counts as not there
-			parts[ask.RegionSetPrefix+set] = number
-		}
-	}
-	return parts
-}
-
 // errGone is matched if a generation cannot be read, now or later.
 var errGone = errors.New("generation cannot be read any more")
 
@@ -113,8 +76,11 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 		if r.ends[i] == nil {
 			r.open(i)
 		}
-		var err error
-		if at[i], err = regionsAt(ctx, &r.ends[i].Pinned, &[2]float64{lon, lat}, nil); err == nil {
+		b, err := r.ends[i].Get()
+		if err == nil {
+			at[i], err = regionsAt(ctx, b, &[2]float64{lon, lat}, nil)
+		}
+		if err == nil {
 			continue
 		}
 		r.ends[i].Release()
@@ -130,10 +96,8 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 // open pins an edition.
 func (r *redrawing) open(i int) {
 	e := r.editions[i]
-	p := r.views.RegionsOf(generationsOf(e), r.held)
-	if _, err := p.Parts(); err != nil {
-		p.Err = err
-	} else if p.Err == nil && p.ID != e.Identity {
+	p := r.views.RegionsOf(e, r.held)
+	if p.Err == nil && p.ID != e.Identity {
 		p.Err = dataset.ErrPruned // another one has the number now
 	}
 	r.ends[i] = p

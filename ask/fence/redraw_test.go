@@ -381,6 +381,24 @@ func TestRedrawUntold(t *testing.T) {
 	}
 }
 
+// follow publishes a data set of its own with regions of the type beat, follows it, and puts a point into it and
+// into a zone.
+func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
+	r.t.Helper()
+	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
+	must.Close(r.t, beats)
+	r.publish(strip{East: 10})
+	r.publishAs(beatsName, strip{Own: true, East: 10})
+	must.Do(r.t, beats.Poll(r.t.Context()))
+	r.sets.Follow("beats", beats)
+	r.redraw()
+	r.put("a", 15)
+	r.want("first", "enter zone:inner a, enter beat:inner a")
+	return beats
+}
+
+const beatsName = "boundaries-beats"
+
 // Regions of a data set of their own are told as those of boundaries are: when it comes, when it is renewed, beside
 // moves by all of them, when it is rolled back, to a follower that is behind, and when it goes.
 func TestRedrawOwnRegions(t *testing.T) {
@@ -391,7 +409,7 @@ func TestRedrawOwnRegions(t *testing.T) {
 	r.put("b", 5)
 	r.want("first", "enter zone:inner a")
 
-	const name = "boundaries-beats"
+	const name = beatsName
 	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
 	must.Close(t, beats)
 	renew := func(of strip) {
@@ -447,15 +465,7 @@ func TestRedrawOwnRegions(t *testing.T) {
 // Boundaries that are dropped beside a data set of its own are left, and what is renewed afterwards is told.
 func TestRedrawWithoutBoundaries(t *testing.T) {
 	r := newRig(t)
-	r.publish(strip{East: 10})
-	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
-	must.Close(t, beats)
-	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
-	must.Do(t, beats.Poll(t.Context()))
-	r.sets.Follow("beats", beats)
-	r.redraw()
-	r.put("a", 15)
-	r.want("first", "enter zone:inner a, enter beat:inner a")
+	beats := r.follow()
 	held := r.views.HoldRegions()
 	must.Get(r.catalog.Drop(t.Context(), ask.BoundariesName)).In(t)
 	must.Do(t, r.boundaries.Poll(t.Context()))
@@ -464,7 +474,7 @@ func TestRedrawWithoutBoundaries(t *testing.T) {
 	}
 	held.Release()
 	r.want("dropped", "leave zone:inner a")
-	r.publishAs("boundaries-beats", strip{Own: true, East: 20})
+	r.publishAs(beatsName, strip{Own: true, East: 20})
 	must.Do(t, beats.Poll(t.Context()))
 	r.redraw()
 	r.want("what is left is renewed", "leave beat:inner a")
@@ -477,16 +487,7 @@ func TestRedrawWithoutBoundaries(t *testing.T) {
 // As long as it is not known what is published, nothing is taken for gone.
 func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 	r := newRig(t)
-	r.publish(strip{East: 10})
-	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
-	must.Close(t, beats)
-	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
-	must.Do(t, beats.Poll(t.Context()))
-	r.sets.Follow("beats", beats)
-	r.redraw()
-	r.put("a", 15)
-	r.want("first", "enter zone:inner a, enter beat:inner a")
-
+	r.follow()
 	family := new(ask.Family[*ask.RegionSet])
 	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: family})
 	undecided := func(what string) {
@@ -508,19 +509,11 @@ func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 // A data set that cannot be read is not taken for one that is gone.
 func TestRedrawWithoutADataSet(t *testing.T) {
 	r := newRig(t)
-	r.publish(strip{East: 10})
-	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
-	must.Close(t, beats)
-	r.publishAs("boundaries-beats", strip{Own: true, East: 10})
-	must.Do(t, beats.Poll(t.Context()))
-	r.sets.Follow("beats", beats)
-	r.redraw()
-	r.put("a", 15)
-	r.want("before", "enter zone:inner a, enter beat:inner a")
+	r.follow()
 	broken := ask.RegionSetOf("beats").Live(r.catalog.Generations)
 	must.Close(t, broken)
 	r.sets.Follow("beats", broken) // not polled yet: it may be anything
-	must.Do(t, os.WriteFile(filepath.Join(r.catalog.Dir(), "boundaries-beats", "g0000000001", "manifest.json"), []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(r.catalog.Dir(), beatsName, "g0000000001", "manifest.json"), []byte("{"), 0o600))
 	_ = broken.Poll(t.Context())
 	if done, err := fence.Redraw(t.Context(), r.live, r.views, nil); done || !errors.Is(err, ask.ErrFailed) {
 		t.Errorf("%v, %v", done, err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/ask"
+	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -170,7 +171,11 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 // Built returns when the newest of the data sets was built, or the zero time if none is
 // published.
 func (s *Session) Built() (newest time.Time) {
-	all := append(s.View.Boundaries.All(), s.View.Places.Manifest(), s.View.Names.Manifest())
+	all := []*dataset.Manifest{s.View.Places.Manifest(), s.View.Names.Manifest()}
+	for _, name := range s.View.Boundaries.Sets() {
+		of := s.View.Boundaries.Part(name)
+		all = append(all, of.Manifest())
+	}
 	for _, m := range all {
 		if m != nil && m.Built.After(newest) {
 			newest = m.Built

@@ -118,7 +118,7 @@ func openRegions(s *session, generation uint64) (r *tiles.Reader, from exported,
 	if len(readers) == 1 {
 		return readers[0], from, closeAll, nil
 	}
-	return tiles.Join(nil, readers...), from, closeAll, nil
+	return tiles.Join(readers...), from, closeAll, nil
 }
 
 // exported are data sets of regions, in the order in which they are joined.

@@ -50,7 +50,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 		}
 		if !failed {
 			clear(said)
-			if _, err := serving.Parts(); err == nil { // what was dropped is not kept from pruning
+			if _, err := serving.Edition(); err == nil { // what was dropped is not kept from pruning
 				held, serving = serving, held
 			}
 		}

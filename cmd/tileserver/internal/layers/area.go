@@ -38,7 +38,7 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 
 // inRegion is the area of a region. parameter is the name of the parameter with its type.
 func inRegion(v ask.View, typ, id, parameter string) (area, error) {
-	b, err := v.Boundaries.Get()
+	b, err := v.Boundaries.Having(typ)
 	if err != nil {
 		return area{}, err
 	}

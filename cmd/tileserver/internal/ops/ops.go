@@ -246,11 +246,11 @@ func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 				source.Attribution = credit.Text(source.Attribution)
 				d.Sources = append(d.Sources, source)
 			}
-			regions := &q.View().Boundaries
-			for _, t := range regions.TypesOf(st.Dataset) {
+			types, hidden := q.View().Boundaries.TypesOf(st.Dataset)
+			for _, t := range types {
 				d.Types = append(d.Types, typeStatus{Name: t.Name, Regions: t.Regions, Generalised: t.Generalised, OverBudget: t.OverBudget})
 			}
-			if hidden := regions.Hidden(st.Dataset); len(hidden) > 0 {
+			if len(hidden) > 0 {
 				d.Warnings = append(d.Warnings, "another data set has layers of the same names, which are read instead: "+strings.Join(hidden, ", ")+
 					"; publish one of the two under another name")
 			}

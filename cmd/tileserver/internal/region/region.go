@@ -117,7 +117,7 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := q.View().Boundaries.Get()
+	b, err := q.View().Boundaries.Having(typ)
 	if err != nil {
 		return err
 	}

@@ -68,14 +68,11 @@ func (s *Room) newList(c echo.Context, q *endpoint.Params, of *listing.Set) list
 // withBorders reports whether a list has the borders of its regions.
 func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
 
-// boundaries returns the boundaries, which must have types, or for none of them, be all readable.
+// boundaries returns the boundaries, which must have types.
 func boundaries(q *endpoint.Params, types []string) (*tiles.Reader, error) {
-	b, err := q.View().Boundaries.Get()
+	b, err := q.View().Boundaries.Having(types...)
 	if err == nil {
 		err = problems.CheckTypes(b, "types", types...)
-	}
-	if err == nil && len(types) == 0 {
-		err = b.Without()
 	}
 	return b, err
 }

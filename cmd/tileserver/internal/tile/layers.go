@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -96,15 +95,13 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		}
 		return err
 	}
-	b, err := v.Boundaries.Get()
+	typ, id, one := strings.Cut(name, ":")
+	b, err := v.Boundaries.Having(typ)
 	if err != nil {
 		return err
 	}
-	typ, id, one := strings.Cut(name, ":")
-	if err := b.Check(typ); errors.Is(err, tiles.ErrUnknownType) {
+	if !b.Has(typ) {
 		return v.unknownLayer()
-	} else if err != nil {
-		return err
 	}
 	if !one {
 		n.types[typ] = true

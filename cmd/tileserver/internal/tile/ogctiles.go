@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"html"
@@ -15,7 +16,6 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
@@ -69,12 +69,10 @@ func (v *view) isTiled(collection string) (err error) {
 		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
-	} else if b, berr := v.Boundaries.Get(); berr != nil {
-		err = berr
-	} else {
-		err = b.Check(collection)
+	} else if b, berr := v.Boundaries.Having(collection); berr != nil || !b.Has(collection) {
+		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
-	if ask.IsAbsent(err) || errors.Is(err, tiles.ErrUnknownType) {
+	if ask.IsAbsent(err) {
 		return ogcapi.ErrNoCollection
 	}
 	return err

@@ -112,7 +112,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	}
 	var err error
 	if len(set.selectors) > 0 {
-		r, err := v.Boundaries.Get()
+		r, err := v.Boundaries.Having(set.types...)
 		if err != nil {
 			return dst, err
 		}

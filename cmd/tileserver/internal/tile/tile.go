@@ -260,7 +260,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Get()
+		b, err := v.Boundaries.Having(set.types...)
 		if err != nil {
 			return dst, err
 		}

@@ -195,7 +195,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	var extent quadkey.Extent
 	var credits []string
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Get()
+		b, err := v.Boundaries.Having(set.types...)
 		if err != nil {
 			return nil, err
 		}

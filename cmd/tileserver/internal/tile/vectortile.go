@@ -17,7 +17,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 	boundaries func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Get()
+		b, err := v.Boundaries.Having(set.types...)
 		if err != nil {
 			return dst, err
 		}

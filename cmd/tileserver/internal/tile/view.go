@@ -68,10 +68,7 @@ func (v *view) types() (names []string) {
 // all are the region types and the singles that are published. One that cannot be read must
 // not be passed over in silence.
 func (v *view) all() (types, points []string, err error) {
-	b, published, err := v.Boundaries.Have()
-	if err == nil && published {
-		err = b.Without()
-	}
+	_, published, err := v.Boundaries.Have()
 	for _, p := range v.points[:v.singles] {
 		switch {
 		case p.Err == nil:

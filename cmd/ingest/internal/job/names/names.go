@@ -93,7 +93,7 @@ func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tile
 	if n.regions == nil {
 		n.regions = own
 	} else {
-		n.regions = tiles.Join(nil, own, n.regions)
+		n.regions = tiles.Join(own, n.regions)
 	}
 	n.layers, n.only = coarsestFirst(n.regions.Types()), own
 	var all []tiles.Selector
