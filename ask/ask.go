@@ -62,10 +62,10 @@ func (s *Sets) states(private bool) (all []dataset.Status) {
 		all = append(all, l.Status())
 	}
 	slices.SortStableFunc(all, func(a, b dataset.Status) int { return cmp.Compare(placeOf(a.Dataset), placeOf(b.Dataset)) })
-	return s.Collections.appendStates(append(all, s.RegionSets.published()...), private)
+	return s.Collections.appendStates(append(all, s.RegionSets.publishedStates()...), private)
 }
 
-// shown is the order in which the data sets are told of. Others follow in the order of Datasets.
+// shown is the order of the data sets in reports. Others follow in the order of Datasets.
 var shown = []string{BoundariesName, PlacesName, AddressesName, AirportsName, NamesName, TimeZonesName, StationsName, WeatherName}
 
 func placeOf(name string) int {

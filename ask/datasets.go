@@ -55,7 +55,7 @@ type Of[R any] struct {
 	known bool
 }
 
-// The data sets. One that is added here and to the list below is served, listed, pruned, pushed and told of.
+// The data sets. The server and all commands of ingest know one that stands here and in the list below.
 var (
 	Boundaries = &Of[*tiles.Reader]{
 		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},

@@ -97,9 +97,11 @@ func (f *Family[R]) Published(name string) *dataset.Live[R] {
 	return f.sets[name]
 }
 
-// published are the states of the data sets that are published.
-func (f *Family[R]) published() []dataset.Status {
-	return slices.DeleteFunc(f.states(), func(st dataset.Status) bool { return st.Serving == nil && st.Published == 0 && st.Err == nil })
+// publishedStates leaves out those of data sets that are followed and not published any more.
+func (f *Family[R]) publishedStates() []dataset.Status {
+	return slices.DeleteFunc(f.states(), func(st dataset.Status) bool {
+		return st.Serving == nil && st.Published == 0 && st.Err == nil
+	})
 }
 
 // states are those of the data sets, in the order of their names.

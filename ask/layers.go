@@ -158,13 +158,11 @@ type layerList struct {
 
 func (m *Moment) list() layerList {
 	list := layerList{singles: m.singles(), byName: map[string]int{}}
-	if m.Boundaries.some != nil {
-		for _, t := range m.Boundaries.some.Types() {
-			if !strings.HasPrefix(t.Name, PointsPrefix) {
-				list.byName[t.Name] = len(list.regions)
-				read := func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }
-				list.regions = append(list.regions, layerOf(&m.Boundaries.part(t.Name).Pinned, t.Name, read))
-			}
+	for _, t := range m.Boundaries.Types() {
+		if !strings.HasPrefix(t.Name, PointsPrefix) {
+			list.byName[t.Name] = len(list.regions)
+			read := func(b *tiles.Reader) (feature.Layer, error) { return b.Layer(t.Name) }
+			list.regions = append(list.regions, layerOf(&m.Boundaries.part(t.Name).Pinned, t.Name, read))
 		}
 	}
 	for i := range list.singles {

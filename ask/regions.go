@@ -128,6 +128,14 @@ func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
 	return r.some, nil
 }
 
+// Types are those that can be read, also while a data set cannot. They are not to be changed.
+func (r *Regions) Types() []tiles.TypeMeta {
+	if r.some == nil {
+		return nil
+	}
+	return r.some.Types()
+}
+
 // part is what a type is read from, nil if nobody is known to have it.
 func (r *Regions) part(typ string) *regionPart {
 	if i, ok := r.of[typ]; ok {
@@ -139,6 +147,9 @@ func (r *Regions) part(typ string) *regionPart {
 // IDOf is the identity of the data sets that types of regions are read from, for keys and tags:
 // it stays the same when others change. No types are all.
 func (r *Regions) IDOf(types []string) uint64 {
+	if len(r.parts) == 1 {
+		return r.ID
+	}
 	id, only, several := identityStart, r.ID, false
 	for i, t := range types {
 		of := r.ID

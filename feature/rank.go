@@ -33,7 +33,9 @@ const rankSize = 8
 // features of the area, each time, and keeps as many as are wanted: that suits layers of some ten
 // thousand features. scan is that of Select, in the layer's own order, for the query that it is given.
 // A query for more work than q.Examine, or MaxRanked, ends with TooMuchWork and yields nothing.
-func (q *Query) Ranked(ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
+func (q *Query) Ranked(
+	ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error,
+) iter.Seq2[*Feature, error] {
 	switch by := q.Order.Field; {
 	case q.Limit < 1:
 		return Fail(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))

@@ -30,7 +30,8 @@ import (
 // borders, or of lines to the lines. Distances are those of Reader.Nearest, without its bounds.
 // Regions at one distance come in the order of their ids. A region too small for the finest grid has
 // no border and is near nothing. The search reads the rows of the borders, the nearest first, for each
-// page anew; where it is long, only those within the bounds of regions that are still to come. It ends with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
+// page anew; where it is long, only those within the bounds of regions that are still to come. It ends
+// with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
 //
 // The most important region is that with the largest bounds, in square degrees. That order, and the
 // order of a property, look at all regions of the box; see feature.Query.Ranked.

@@ -378,7 +378,9 @@ var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 // zoneOfAirports returns the zone of the nearest airport within reach that has
 // one, and its distance; "" if there is none. It is asked because places need
 // not tell their zones.
-func zoneOfAirports(ctx context.Context, p *ask.Pinned[*airports.Finder], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
+func zoneOfAirports(
+	ctx context.Context, p *ask.Pinned[*airports.Finder], lat, lon, reach float64, country string,
+) (zone string, metres float64, err error) {
 	r, ok, err := p.Have()
 	if !ok || reach <= 0 {
 		return "", 0, err

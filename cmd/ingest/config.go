@@ -39,7 +39,11 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
 		configfile.Spellings(),
-		kong.Vars{"version": version.String(), "datasets": strings.Join(ask.DatasetNames(ask.Datasets), ", "), "world": strings.Join(world.Datasets, ", ")},
+		kong.Vars{
+			"version":  version.String(),
+			"datasets": strings.Join(ask.DatasetNames(ask.Datasets), ", "),
+			"world":    strings.Join(world.Datasets, ", "),
+		},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),

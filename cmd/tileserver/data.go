@@ -211,7 +211,9 @@ func (s *followed) forget(names []string) {
 }
 
 // lookFor is look for new ones of one family.
-func lookFor[R any](s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed)) {
+func lookFor[R any](
+	s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed),
+) {
 	found := map[string]*dataset.Live[R]{}
 	for _, set := range names {
 		name, ok := strings.CutPrefix(set, prefix)

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
 )
@@ -80,4 +83,37 @@ func TestRegionsOfTheirOwn(t *testing.T) {
 		t.Error("what is left is not as before")
 	}
 	stop()
+}
+
+// A data set that cannot be read when the server starts keeps nothing else from being served, and is never
+// taken for one that is not there.
+func TestRegionsBesideADamagedDataSet(t *testing.T) {
+	dir := t.TempDir()
+	c := catalogIn(t, dir)
+	if err := errors.Join(toyworld.Publish(t.Context(), dir), toyworld.PublishDistricts(t.Context(), c, "Ost", "West")); err != nil {
+		t.Fatal(err)
+	}
+	for damaged, whole := range map[string]string{"boundaries": "district", "boundaries-sales": "country"} {
+		path := filepath.Join(dir, damaged, "g0000000001", "manifest.json")
+		before := testfile.Read(t, path)
+		testfile.Write(t, path, "{")
+		url, _, stop := start(t, "--data", dir)
+		lost := map[string]string{"country": "district", "district": "country"}[whole]
+		if code, body := fetch(t, url+"/tiles/"+whole+"/0/0/0.mvt"); code != http.StatusOK || body == "" {
+			t.Errorf("%s is damaged: a tile of %s is %d with %d bytes", damaged, whole, code, len(body))
+		}
+		answers(t, url+"/regions/within?bbox=-180,-90,180,90&types="+whole, http.StatusOK, `"type":"`+whole+`"`)
+		answers(t, url+"/ogc/collections/"+whole+"/items", http.StatusOK, `"type":"`+whole+`"`)
+		for _, path := range []string{
+			"/tiles/" + lost + "/0/0/0.mvt", "/tiles/" + whole + "," + lost + ".json", "/tiles/all/0/0/0.mvt", "/regions/at?lat=0&lon=0",
+			"/regions/at?lat=0&lon=0&types=" + lost, "/regions/" + lost + "/x", "/regions/count", "/at?lat=0&lon=0", "/reverse?lat=0&lon=0",
+			"/ogc/collections/" + lost, "/places/count?region=" + lost + ":x",
+		} {
+			if code, body := fetch(t, url+path); code != http.StatusServiceUnavailable {
+				t.Errorf("%s is damaged: %s is %d %.200s", damaged, path, code, body)
+			}
+		}
+		stop()
+		testfile.Write(t, path, string(before))
+	}
 }

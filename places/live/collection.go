@@ -230,7 +230,8 @@ func (c *Collection) close() error {
 // Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be kept,
 // ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition does
 // not hold, ErrRefused if the disk does not take the write, and ErrTaken if another program has
-// written; others are the store's. A write with an error has changed nothing, unless the error matches cellstore.ErrUnknownOutcome.
+// written; others are the store's. A write with an error has changed nothing, unless the error matches
+// cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {

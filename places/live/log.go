@@ -142,7 +142,10 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 
 // eventOf returns the event that a change is, until the next one.
 func (l *TableLog) eventOf(c *Change) *Event {
-	l.event = Event{Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired, By: c.By, More: c.More, Was: c.Judged, WasMore: c.JudgedMore}
+	l.event = Event{
+		Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired,
+		By: c.By, More: c.More, Was: c.Judged, WasMore: c.JudgedMore,
+	}
 	if c.Was != nil {
 		l.ends[0] = [2]float64{c.Was.Lon, c.Was.Lat}
 		l.event.From = &l.ends[0]

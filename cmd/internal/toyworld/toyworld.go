@@ -100,7 +100,10 @@ func publishInto(ctx context.Context, dir string) error {
 }
 
 // publish runs one build.
-func publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
+func publish(
+	ctx context.Context, c *dataset.Catalog, d ask.Dataset,
+	build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error,
+) (err error) {
 	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
 		return err

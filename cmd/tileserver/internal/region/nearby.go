@@ -49,7 +49,8 @@ func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
+	from := []uint64{q.View().Boundaries.IDOf(types)}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
 			of, err := layersOf(b, types)
 			if err != nil {

@@ -41,7 +41,8 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
+	from := []uint64{q.View().Boundaries.IDOf(types)}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -121,9 +122,10 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	from := []uint64{q.View().Boundaries.IDOf([]string{typ})}
 	// The geometry of the largest countries is a megabyte.
 	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Boundaries.IDOf([]string{typ})}, func(ctx context.Context, out *web.Scratch) error {
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 			record, err := b.Region(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(b, "type")

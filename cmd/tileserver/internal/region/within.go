@@ -44,7 +44,8 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) (err error) {
+		from := []uint64{q.View().Boundaries.IDOf(types)}
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 			return err
 		})
@@ -85,7 +86,8 @@ func (s *Room) send(
 		query.Detail = feature.WithoutGeometry
 	}
 	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
-	return s.Reply(c, answer, []uint64{q.View().Boundaries.IDOf(types)}, func(ctx context.Context, out *web.Scratch) error {
+	from := []uint64{q.View().Boundaries.IDOf(types)}
+	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendPage(ctx, out.Body, b, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {

@@ -143,5 +143,5 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 // generationsParam names generations in a path.
 func (s *Room) generationsParam() endpoint.Param {
 	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",
-		endpoint.Schema{"type": "string", "maxLength": endpoint.MaxListText, "pattern": `^[a-z0-9_.-]+-[0-9a-f]{8}$`}, "boundaries.3.places.2-1f0c77ab")
+		endpoint.Schema{"type": "string", "maxLength": 8192, "pattern": `^[a-z0-9_.-]+-[0-9a-f]{8}$`}, "boundaries.3.places.2-1f0c77ab")
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -11,9 +13,10 @@ import (
 // layerSet is a list of layers that has been checked against certain
 // generations.
 type layerSet struct {
-	// canonical is the same for every spelling of the same set: regions, then points.
+	// canonical is the same for every spelling of the same set, and may be asked for: regions, then points; or all
+	// and then collections, if these are too many for a list.
 	canonical string
-	hash      web.Hash // of canonical
+	hash      web.Hash // of the names
 	// regions are types in their published order, and the regions of a type by id.
 	regions   []string
 	selectors []tiles.Selector // of regions
@@ -26,8 +29,13 @@ type layerSet struct {
 func (set *layerSet) with(points []string) *layerSet {
 	part := *set
 	part.points = points
-	part.canonical = strings.Join(slices.Concat(part.regions, points), ",")
+	names := slices.Concat(part.regions, points)
+	part.canonical = strings.Join(names, ",")
 	part.hash = web.HashStart.Bytes(part.canonical)
+	if len(names) > endpoint.MaxList || len(part.canonical) > endpoint.MaxListText {
+		collections := slices.DeleteFunc(slices.Clone(points), func(name string) bool { return !strings.HasPrefix(name, ask.PointsPrefix) })
+		part.canonical = strings.Join(append([]string{allLayers}, collections...), ",")
+	}
 	return &part
 }
 

@@ -55,12 +55,10 @@ func (v *view) single(name string) *ask.Layer {
 	return nil
 }
 
-// types returns the names of the region types, none if boundaries cannot be read.
+// types returns the names of the region types that can be read.
 func (v *view) types() (names []string) {
-	if b, err := v.Boundaries.Get(); err == nil {
-		for _, t := range b.Types() {
-			names = append(names, t.Name)
-		}
+	for _, t := range v.Boundaries.Types() {
+		names = append(names, t.Name)
 	}
 	return names
 }

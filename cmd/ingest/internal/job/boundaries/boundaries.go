@@ -113,7 +113,10 @@ func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Inp
 }
 
 // ingest publishes a generation of d. finish adds to what was built and returns what describes it; nil adds nothing.
-func ingest(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input, o job.Options, finish func(*dataset.Build, tiles.Meta) (any, error)) (dataset.Manifest, error) {
+func ingest(
+	ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input, o job.Options,
+	finish func(*dataset.Build, tiles.Meta) (any, error),
+) (dataset.Manifest, error) {
 	if err := checkLayers(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}

@@ -60,8 +60,15 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 
 func newNamer(ctx context.Context, o job.Options) *namer {
 	return &namer{
-		ctx: ctx, rep: o.ReporterOrSilent(), people: map[regionID]uint64{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{},
-		seats: map[string]seat{}, countries: map[string]names.Parent{}, shown: map[string]bool{}, divided: map[string]bool{},
+		ctx:       ctx,
+		rep:       o.ReporterOrSilent(),
+		people:    map[regionID]uint64{},
+		drawn:     map[string]map[string]uint64{},
+		rows:      map[string]map[string]int{},
+		seats:     map[string]seat{},
+		countries: map[string]names.Parent{},
+		shown:     map[string]bool{},
+		divided:   map[string]bool{},
 	}
 }
 
