@@ -30,7 +30,9 @@ func TestHBase(t *testing.T) {
 	// What is published here is what is to be there: some data sets are made of others.
 	published := func() map[string]uint64 { return publishedIn(t, catalogOf(t, data).Generations) }
 	load := func(mark string) {
-		for _, in := range inputs(t, dir, mark, 400) {
+		layers := writeFile(t, filepath.Join(dir, mark, "areas.geojson"), countries(mark, 400))
+		own := input{"boundaries-areas", []string{"boundaries", "--set", "areas", "--layer", "area=" + layers + ":code"}}
+		for _, in := range append(inputs(t, dir, mark, 400), own) {
 			if in.dataset == "places" { // built here, pushed by itself below
 				mustIngest(t, data, in.args...)
 				continue
@@ -53,7 +55,18 @@ func TestHBase(t *testing.T) {
 	load("Aye")
 	local := serve(t, data)
 	first, second := serve(t, t.TempDir(), store), serve(t, t.TempDir(), store, "--no-ip-index")
+	// Layers of a data set of their own have their names beside them.
+	ownLayers := func(s *programs.Server) (all string) {
+		for _, path := range []string{"/regions/at?lat=0.1&lon=0.1&types=area", "/tiles/area/2/1/1.geojson", "/regions/nearby?lat=9&lon=9&types=area", "/geocode?q=Land+3+Aye"} {
+			_, body, _ := get(t, s.URL+path)
+			all += body
+		}
+		return all
+	}
 	older := answers(t, local.URL)
+	if want := ownLayers(local); strings.Count(want, `"area"`) < 4 || ownLayers(first) != want || ownLayers(second) != want {
+		t.Errorf("the layers of their own are %s here, and %s there", want, ownLayers(first))
+	}
 	for _, s := range []*programs.Server{first, second} {
 		if good, refused := right(t, s.URL, older); good != len(questions) {
 			t.Errorf("%d answers are right and %d refused", good, refused)
