@@ -36,7 +36,6 @@ type Reader struct {
 	types   map[string]*readerType
 	order   []*readerType
 	list    []TypeMeta
-	without error     // see Join
 	uniform *uniforms // nil if there are more types than a mask has bits
 	scratch sync.Pool // *scratch
 }

@@ -264,7 +264,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf" + bern + "\r\n\n\t\t\n"))
 	f.Add([]byte(with(bern, 5, "NaN") + "\n" + with(bern, 2, "\xff")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		lines := bytes.Count(text, []byte{'\n'}) + 1
+		lines := bytes.Count(text, []byte{'\n'}) + bytes.Count(text, []byte{'\r'}) + 1
 		n := 0
 		for rec, err := range Read(bytes.NewReader(text), "fuzz") {
 			n++

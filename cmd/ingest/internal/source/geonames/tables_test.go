@@ -321,7 +321,7 @@ func FuzzTables(f *testing.F) {
 	f.Add([]byte("null\tnot available\t\nP.PPL\ta\tb\n1\t2\tADM\n1\t2\n"))
 	f.Add([]byte("CH\tEurope/Zurich\t1.0\t2.0\t1.0\nzho\tzho / chi*\tzh\tChinese"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		lines := bytes.Count(text, []byte{'\n'}) + 1
+		lines := bytes.Count(text, []byte{'\n'}) + bytes.Count(text, []byte{'\r'}) + 1
 		for name, read := range tables {
 			n := 0
 			for err := range read(bytes.NewReader(text)) {
