@@ -154,6 +154,8 @@ type layerList struct {
 	regions []*Layer
 	singles []single
 	byName  map[string]int // the types of regions give way to all others
+	// enclosers are those of singles that Ground has beside the regions.
+	enclosers []encloser
 }
 
 func (m *Moment) list() layerList {
@@ -166,7 +168,11 @@ func (m *Moment) list() layerList {
 		}
 	}
 	for i := range list.singles {
-		list.byName[list.singles[i].About.Name] = len(list.regions) + i
+		l := list.singles[i].Layer
+		if of, is := l.Layer.(feature.Encloser); is && !l.About.Private && m.Boundaries.part(l.About.Name) == nil {
+			list.enclosers = append(list.enclosers, encloser{l, of})
+		}
+		list.byName[l.About.Name] = len(list.regions) + i
 	}
 	return list
 }

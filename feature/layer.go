@@ -162,6 +162,18 @@ type Clusterer interface {
 	Cluster(ctx context.Context, id string) (Area, error)
 }
 
+// Encloser is a Layer of areas that tells which of them hold a position.
+type Encloser interface {
+	Layer
+	// Enclosing yields the features that hold a position, those with the smallest bounds in
+	// square degrees first. They have no geometry.
+	Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*Feature, error]
+	// Ground returns the ground of a feature as an area for queries. A position is in it if
+	// Enclosing yields the feature there. The error of its Cover matches ErrNotFound if no
+	// feature has the id.
+	Ground(id string) Area
+}
+
 // Stop is where a feature was from an instant on.
 type Stop struct {
 	quadkey.Position

@@ -36,7 +36,7 @@ import (
 // The most important region is that with the largest bounds, in square degrees. That order, and the
 // order of a property, look at all regions of the box; see feature.Query.Ranked.
 //
-// The layer is a feature.Tiler, see Tile.
+// The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -45,9 +45,20 @@ func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	return &layer{r, rt}, nil
 }
 
+// Layers returns the layers of types, or of all if none is given, in the order of Types.
+func (r *Reader) Layers(types ...string) (list []feature.Layer) {
+	for _, rt := range r.order {
+		if asked(types, rt.Name) {
+			list = append(list, &layer{r, rt})
+		}
+	}
+	return list
+}
+
 var _ interface {
 	feature.Counter
 	feature.Tiler
+	feature.Encloser
 } = (*layer)(nil)
 
 // layer implements feature.Layer.
@@ -228,19 +239,24 @@ const distanceSize = 8 // of a mark of the nearest
 
 // near considers a region of the nearest.
 func (a *answer) near(f *found) error {
-	row, err := a.r.regionRow(a.ctx, a.rt, f.id, false)
-	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, a.rt.Name, f.id)
-	}
-	if err == nil {
-		err = a.read(&a.f, f.id, row, &a.members, false)
-	}
-	if err != nil {
+	if err := a.recorded(f.id); err != nil {
 		return err
 	}
 	a.f.Distance = f.metres
 	a.f.Mark = append(binary.BigEndian.AppendUint64(a.f.Mark[:0], math.Float64bits(f.metres)), a.f.ID...)
 	return a.one(true, false)
+}
+
+// recorded reads the record of a region that is drawn.
+func (a *answer) recorded(id string) error {
+	row, err := a.r.regionRow(a.ctx, a.rt, id, false)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, a.rt.Name, id)
+	}
+	if err != nil {
+		return err
+	}
+	return a.read(&a.f, id, row, &a.members, false)
 }
 
 // screen is the part of a query's filter that concerns properties alone. A border takes much

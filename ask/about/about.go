@@ -144,16 +144,20 @@ func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) 
 
 // findRegions finds the regions that were asked for and returns all of them.
 func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) ([]tiles.Region, error) {
-	b, ok, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName)
-	if !ok {
+	if _, _, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName); err != nil {
 		return nil, err
 	}
-	for _, typ := range q.Types {
-		if err := b.Check(typ); err != nil {
-			return nil, fmt.Errorf("about: %w", err)
-		}
+	g, err := v.Ground()
+	if errors.Is(err, ask.ErrMissing) {
+		return nil, nil
 	}
-	found, err := b.At(ctx, q.Lat, q.Lon)
+	if err == nil {
+		err = g.Check(q.Types...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("about: %w", err)
+	}
+	found, err := g.At(ctx, q.Lat, q.Lon)
 	if a.Regions = found; err != nil || len(q.Types) == 0 {
 		return found, err
 	}

@@ -86,7 +86,7 @@ func New(of Fences) (Set, error) {
 type UnknownError struct {
 	Region
 	Of  string // Enter or Leave
-	Err error  // matches tiles.ErrUnknownType or tiles.ErrNotFound
+	Err error  // matches tiles.ErrUnknownType or feature.ErrNotFound
 }
 
 // Error names the region.
@@ -110,14 +110,14 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 			list = f.Leave
 		}
 		for _, r := range list {
-			b, err := v.Boundaries.Having(r.Type)
+			g, err := v.Ground(r.Type)
 			if err == nil {
-				err = b.Check(r.Type)
+				err = g.Check(r.Type)
 			}
 			if err == nil && r.ID != "" {
-				_, err = b.Region(ctx, r.Type, r.ID, false)
+				_, err = g.Record(ctx, r.Type, r.ID, false)
 			}
-			if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, tiles.ErrNotFound) {
+			if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, feature.ErrNotFound) {
 				err = &UnknownError{r, of, err}
 			}
 			if err != nil {
@@ -134,7 +134,8 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
 // it leaves first. A region is crossed if it holds one end of the move and not the other, each by
 // the generation of the boundaries that the move names. One that is not kept any more is replaced by
-// the next one that is. Boundaries are only asked if there are fences of regions; errors are theirs.
+// the next one that is. Areas that are not of boundaries are judged as they are now. Nothing is asked if there are
+// no fences of regions; errors are those of the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }

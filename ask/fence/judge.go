@@ -30,11 +30,11 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 	serving, err := v.Boundaries.Edition()
 	none := e.Number == 0 && e.More == ""
 	if now := err == nil && e.Number == serving.Number && e.More == serving.More; none || now { // as most are
-		b, err := v.Boundaries.Having(types...)
+		g, err := v.Ground(types...)
 		if err != nil {
 			return nil, err
 		}
-		return regionsAt(ctx, b, at, types)
+		return regionsAt(ctx, &g, at, types)
 	}
 	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
 		of, own, err := j.of(ctx, v, g, at, types)
@@ -45,7 +45,8 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		// Of types of one name the first is read.
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return slices.Contains(own, t) })
 	}
-	return found, nil
+	areas, err := v.AreasAt(ctx, at[1], at[0], types...)
+	return append(found, areas...), err
 }
 
 // of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,
@@ -110,10 +111,16 @@ func gone(err error) bool {
 		errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, dataset.ErrBadPointer)
 }
 
+// holder tells which regions hold a position: a tiles.Reader of one generation, or an ask.Ground.
+type holder interface {
+	Has(typ string) bool
+	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
+}
+
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
 // Types that are not published have none: a point leaves a region that is gone with its type. A panic over
 // the bytes of boundaries is an error: it must not end a goroutine that serves more than one request.
-func regionsAt(ctx context.Context, b *tiles.Reader, at *[2]float64, types []string) (found []tiles.Region, err error) {
+func regionsAt(ctx context.Context, b holder, at *[2]float64, types []string) (found []tiles.Region, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: boundaries at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)

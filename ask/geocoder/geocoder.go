@@ -123,7 +123,10 @@ type Session struct {
 	NoAddresses bool
 }
 
-// IDs are the generations from which answers are made.
+// ReverseIDs are the generations from which answers of Reverse are made, nil if these may not be kept.
+func (s *Session) ReverseIDs() []uint64 { return s.View.WithAreas(s.IDs()) }
+
+// IDs are the generations from which all other answers are made.
 func (s *Session) IDs() []uint64 {
 	ids := hierarchy.IDs(s.View)
 	if s.NoAddresses {

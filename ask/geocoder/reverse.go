@@ -33,7 +33,8 @@ func (s *Session) Ready(ctx context.Context) error {
 }
 
 // Reverse returns what is at a point: first the nearest places with their distances, and then
-// the regions that contain the point, the smallest first. If a place of the point's own
+// the areas that contain the point: those that are no boundaries, and then the regions, the smallest
+// first. If a place of the point's own
 // regions is near, such a place comes first. Each place has the regions that it is in itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
@@ -77,6 +78,18 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	}
 	if !f.wants(names.Region) {
 		return list, nil
+	}
+	areas, err := s.View.AreasAt(ctx, q.Lat, q.Lon)
+	if err != nil {
+		return nil, err
+	}
+	for i := range areas {
+		a := &areas[i]
+		r := Result{Feature: names.Feature{Kind: names.Region, Type: a.Type, ID: a.ID, Name: a.Name, Lat: q.Lat, Lon: q.Lon}}
+		if r.Parents, err = f.view.Named(ctx, slices.Clone(around)); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
 	}
 	if err := f.regionNames(parents); err != nil { // once for all results
 		return nil, err

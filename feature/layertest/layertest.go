@@ -64,6 +64,7 @@ func Test(t TB, l feature.Layer, o Options) {
 	if len(j.all) == 0 {
 		return
 	}
+	j.encloses()
 	queries := []feature.Query{{}}
 	for range j.rounds {
 		queries = append(queries, feature.Query{In: j.area()}, feature.Query{Near: j.near()}, feature.Query{Filter: j.filter()},

@@ -101,11 +101,11 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	}
 	v := views.Take(time.Time{})
 	defer v.Release()
-	b, err := v.Boundaries.Get()
+	g, err := v.Ground()
 	if err != nil {
 		return err
 	}
-	return problems.UnknownType(b, unknown.Of)
+	return problems.UnknownType(&g, unknown.Of)
 }
 
 // Reader reads the events of a collection in turns of a processor. It belongs to one goroutine.

@@ -19,7 +19,8 @@ import (
 // area is the ground for which features are queried.
 type area struct {
 	feature.Area
-	from uint64 // the generation that draws it, 0 if it is drawn by the question
+	drawn bool     // by data, and not by the question
+	from  []uint64 // the generations that draw it, nil if it is as it is now
 }
 
 // inTurns is an area that takes turns of a processor between its parts: a large region
@@ -38,14 +39,14 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 
 // inRegion is the area of a region. parameter is the name of the parameter with its type.
 func inRegion(v ask.View, typ, id, parameter string) (area, error) {
-	b, err := v.Boundaries.Having(typ)
+	g, err := v.Ground(typ)
 	if err != nil {
 		return area{}, err
 	}
-	if err := problems.CheckTypes(b, parameter, typ); err != nil {
+	if err := problems.CheckTypes(&g, parameter, typ); err != nil {
 		return area{}, err
 	}
-	return area{inTurns{b.Area(typ, id)}, v.Boundaries.IDOf([]string{typ})}, nil
+	return area{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
 }
 
 // inBox is the area of a box.
@@ -56,9 +57,11 @@ func inTile(t quadkey.Tile) area { return area{Area: feature.Tile(t)} }
 
 // dependOn adds the regions to the generations that answers depend on.
 func (q *question) dependOn(where *area) {
-	q.turns = where.from != 0
-	if q.turns && q.from != nil {
-		q.from = append(q.from, where.from)
+	if q.turns = where.drawn; !q.turns || q.from == nil {
+		return
+	}
+	if q.from = append(q.from, where.from...); where.from == nil {
+		q.from = nil
 	}
 }
 

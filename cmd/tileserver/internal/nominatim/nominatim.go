@@ -95,7 +95,13 @@ func (s *Room) handle(e *question) endpoint.Handler {
 			q.langs = web.PreferredLanguages(q.get("accept-language"))
 		}
 		q.Session = &geocoder.Session{View: p.View(), NoAddresses: true}
-		from := append(q.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
+		from := q.IDs()
+		if e.simple {
+			from = q.ReverseIDs()
+		}
+		if from != nil {
+			from = append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
+		}
 		if e.fresh {
 			s.TraceFrom(r.Context(), from...)
 			from, a.ByLanguage = nil, false

@@ -14,7 +14,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/ask/geocoder"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
@@ -41,7 +40,8 @@ func (s *Room) getSearch(c echo.Context, params *endpoint.Params) error {
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, params.View(), &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	session := &geocoder.Session{View: params.View(), NoAddresses: true}
+	return s.answer(c, session, session.IDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		if q.nowhere {
 			return nil, nil
 		}
@@ -60,7 +60,8 @@ func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 	if p.err != nil {
 		return s.fail(c, p.err)
 	}
-	return s.answer(c, params.View(), &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+	session := &geocoder.Session{View: params.View(), NoAddresses: true}
+	return s.answer(c, session, session.ReverseIDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
 		if len(found) > 0 && found[0].Apart { // the regions tell better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
@@ -69,15 +70,16 @@ func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 	})
 }
 
-// answer writes what find returns.
+// answer writes what find returns, which is made from generations; nil is not kept.
 func (s *Room) answer(
-	c echo.Context, v ask.View, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error),
+	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
-	session := &geocoder.Session{View: v, NoAddresses: true}
 	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
-	from := append(session.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
+	if from != nil {
+		from = append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
+	}
 	err := s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-		found, err := find(ctx, session)
+		found, err := find(ctx)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
 	}
 	var from []uint64
 	if fixed {
-		from = v.IDs()
+		from = v.WithAreas(v.IDs())
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = answer(ctx, &v, &p, out.Body)
@@ -98,8 +98,8 @@ func answer(ctx context.Context, v *localtime.View, q *about.Query, dst []byte) 
 	defer answers.Put(a)
 	err := a.Ask(ctx, v, *q)
 	if errors.Is(err, tiles.ErrUnknownType) {
-		if b, ok, _ := v.Boundaries.Have(); ok {
-			err = cmp.Or(problems.CheckTypes(b, "types", q.Types...), err) // with words for the client
+		if g, failed := v.Ground(); failed == nil {
+			err = cmp.Or(problems.CheckTypes(&g, "types", q.Types...), err) // with words for the client
 		}
 	}
 	if err != nil {

@@ -56,21 +56,15 @@ var Kinds = []web.Kind{
 			"for a live collection, tileserver live verify and tileserver live repair."},
 }
 
-// CheckTypes refuses region types that are not published, in a parameter.
-func CheckTypes(b *tiles.Reader, parameter string, types ...string) error {
-	for _, t := range types {
-		if !b.Has(t) {
-			return UnknownType(b, parameter)
-		}
+// CheckTypes refuses types of areas that are not published, in a parameter.
+func CheckTypes(g *ask.Ground, parameter string, types ...string) error {
+	if g.Check(types...) != nil {
+		return UnknownType(g, parameter)
 	}
 	return nil
 }
 
-// UnknownType says which region types there are.
-func UnknownType(b *tiles.Reader, parameter string) error {
-	var names []string
-	for _, t := range b.Types() {
-		names = append(names, t.Name)
-	}
-	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
+// UnknownType says which types of areas there are.
+func UnknownType(g *ask.Ground, parameter string) error {
+	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(g.Types(), ", ")+".")
 }

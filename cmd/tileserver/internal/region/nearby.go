@@ -27,11 +27,11 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := boundaries(q, types)
+	g, err := ground(q, types)
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, b, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
+	return s.send(c, q, &g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&types=: how many regions of every type, or of those in
@@ -45,19 +45,14 @@ func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := boundaries(q, types)
+	g, err := ground(q, types)
 	if err != nil {
 		return err
 	}
-	from := []uint64{q.View().Boundaries.IDOf(types)}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
-			of, err := layersOf(b, types)
-			if err != nil {
-				return err
-			}
 			sum, each := int64(0), []byte{}
-			for _, l := range of.of {
+			for _, l := range g.Layers(types...) {
 				n, err := feature.Count(ctx, l, &query)
 				if err != nil {
 					return err

@@ -37,26 +37,25 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := boundaries(q, types)
+	g, err := ground(q, types)
 	if err != nil {
 		return err
 	}
-	from := []uint64{q.View().Boundaries.IDOf(types)}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
 		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
 		p := listing.Begin(append(out.Body, ','), "regions")
 		if snapParam.Given(q) {
-			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
+			matches, err := g.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
 				return err
 			}
 			out.Body = appendMatches(&p, matches)
 			return nil
 		}
-		regions, err := b.At(ctx, lat, lon, types...)
+		regions, err := g.At(ctx, lat, lon, types...)
 		if err != nil {
 			return err
 		}
@@ -118,17 +117,16 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := q.View().Boundaries.Having(typ)
+	g, err := q.View().Ground(typ)
 	if err != nil {
 		return err
 	}
-	from := []uint64{q.View().Boundaries.IDOf([]string{typ})}
 	// The geometry of the largest countries is a megabyte.
 	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
-			record, err := b.Region(ctx, typ, id, geometry)
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(typ), func(ctx context.Context, out *web.Scratch) error {
+			record, err := g.Record(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
-				return problems.UnknownType(b, "type")
+				return problems.UnknownType(&g, "type")
 			}
 			if err == nil {
 				err = web.IsAt(id, tiles.RecordID(record))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"quadrille/feature"
-	"quadrille/tiles"
 )
 
 // several makes one layer of the regions of several types, one type after the other. The mark
@@ -21,25 +20,15 @@ type several struct {
 	of    []feature.Layer
 }
 
-// layersOf returns the layers of types in the order of the data set. No types means all of
-// them.
-func layersOf(b *tiles.Reader, types []string) (*several, error) {
+// layersOf makes one layer of those of types; no types are all.
+func layersOf(of interface {
+	Layers(types ...string) []feature.Layer
+}, types []string) *several {
 	// Cursors depend on the types that are asked for, not on the types there are: they stay
 	// valid for a data set with another type.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))
 	// A layer of one type has cursors of its own.
-	s := &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}}
-	for _, t := range b.Types() {
-		if len(types) > 0 && !slices.Contains(types, t.Name) {
-			continue
-		}
-		l, err := b.Layer(t.Name)
-		if err != nil {
-			return nil, err
-		}
-		s.of = append(s.of, l)
-	}
-	return s, nil
+	return &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}, of: of.Layers(types...)}
 }
 
 // Info implements feature.Layer.

@@ -47,11 +47,8 @@ var box = feature.Query{In: feature.Box{East: 2, North: 1}}
 // page is a page as type:id, separated by spaces.
 func page(t *testing.T, b *tiles.Reader, types []string, q feature.Query, limit int, cursor string) (ids, next string, err error) {
 	t.Helper()
-	of, err := layersOf(b, types)
-	if err == nil {
-		err = q.Continue(of.Info(), cursor)
-	}
-	if err != nil {
+	of := layersOf(b, types)
+	if err := q.Continue(of.Info(), cursor); err != nil {
 		return "", "", err
 	}
 	next, err = feature.Page(t.Context(), of, q, limit, func(f *feature.Feature) error {
@@ -134,10 +131,7 @@ func TestSeveralTypesRefuse(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	of, err := layersOf(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := layersOf(b, nil)
 	if err := of.Get(t.Context(), "a", time.Time{}, new(feature.Feature)); !feature.IsUnsupported(err) {
 		t.Errorf("an id of one type: %v", err)
 	}
@@ -147,10 +141,7 @@ func TestSeveralTypesRefuse(t *testing.T) {
 // their types.
 func TestNearestOfSeveralTypes(t *testing.T) {
 	b := data(t, "land", "zone", "park")
-	of, err := layersOf(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := layersOf(b, nil)
 	for _, c := range []struct {
 		near feature.Near
 		want string

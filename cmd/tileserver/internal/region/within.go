@@ -1,11 +1,14 @@
 package region
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
@@ -39,14 +42,17 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	b, err := boundaries(q, types)
+	g, err := ground(q, types)
 	if err != nil {
 		return err
 	}
+	if id != "" && (g.Regions() == nil || !g.Regions().Has(types[0])) {
+		q.Refuse("id", "Leave out id: only a region has a part in a box. /regions/"+types[0]+"/"+id+"?geometry=true has the whole.")
+		return q.Err
+	}
 	if id != "" {
-		from := []uint64{q.View().Boundaries.IDOf(types)}
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
+			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(), types[0], id, box)
 			return err
 		})
 	}
@@ -54,7 +60,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, b, &l, types, query, limit, cursor)
+	return s.send(c, q, &g, &l, types, query, limit, cursor)
 }
 
 // newList begins a list in the form that is asked for.
@@ -69,28 +75,27 @@ func (s *Room) newList(c echo.Context, q *endpoint.Params, of *listing.Set) list
 // withBorders reports whether a list has the borders of its regions.
 func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
 
-// boundaries returns the boundaries, which must have types.
-func boundaries(q *endpoint.Params, types []string) (*tiles.Reader, error) {
-	b, err := q.View().Boundaries.Having(types...)
+// ground returns the regions and other areas of types, which must be there.
+func ground(q *endpoint.Params, types []string) (ask.Ground, error) {
+	g, err := q.View().Ground(types...)
 	if err == nil {
-		err = problems.CheckTypes(b, "types", types...)
+		err = problems.CheckTypes(&g, "types", types...)
 	}
-	return b, err
+	return g, err
 }
 
 // send answers with a page of the regions of types. Queries with a Step take a processor by turns.
 func (s *Room) send(
-	c echo.Context, q *endpoint.Params, b *tiles.Reader, l *listing.List, types []string, query feature.Query, limit int, cursor string,
+	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query, limit int, cursor string,
 ) error {
 	if !withBorders(l) {
 		query.Detail = feature.WithoutGeometry
 	}
 	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
-	from := []uint64{q.View().Boundaries.IDOf(types)}
-	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, answer, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendPage(ctx, out.Body, b, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {
+			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {
 				s.LinkNext(c, next, l.Form.Name)
 			}
 			return err
@@ -121,11 +126,11 @@ func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.E
 // appendPage writes a page of the regions of types, each with the box around it or, if a box is asked
 // for, around its part in that.
 func appendPage(
-	ctx context.Context, dst []byte, b *tiles.Reader, l *listing.List, types []string, q feature.Query, limit int, cursor string,
+	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {
-	of, err := layersOf(b, types)
-	if err != nil {
-		return dst, "", err
+	of := layersOf(g, types)
+	if len(types) == 0 { // what was not named need not be able to answer
+		of.of = slices.DeleteFunc(of.of, func(l feature.Layer) bool { return l.Info().Check(&q) != nil })
 	}
 	if err := q.Continue(of.Info(), cursor); err != nil {
 		return dst, "", err
@@ -134,7 +139,8 @@ func appendPage(
 	var members []byte
 	dst = l.Begin(dst)
 	next, err = feature.Page(ctx, of, q, limit, func(f *feature.Feature) (err error) {
-		members = listing.AppendRegion(members[:0], &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
+		typ, _, _ := bytes.Cut(f.Mark, []byte{':'})
+		members = listing.AppendRegion(members[:0], &tiles.Region{Type: string(typ), ID: f.ID, Name: f.Name()})
 		bounds := f.Bounds
 		if within {
 			bounds = tiles.Overlap(quadkey.Box(box), bounds)

@@ -1,0 +1,125 @@
+package layertest
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+// encloses asks which features hold positions. By their geometries, grounds and bounds the same ones do.
+func (j *judge) encloses() {
+	e, is := j.l.(feature.Encloser)
+	if !is {
+		return
+	}
+	for range j.rounds * 4 {
+		at := j.inside()
+		found, err := collect(e, j, at)
+		if err != nil {
+			j.Errorf("what holds %v: %v", at, err)
+			continue
+		}
+		size := func(b quadkey.Box) float64 {
+			return math.Mod(b.East-b.West+360, 360) * (b.North - b.South)
+		}
+		if !slices.IsSortedFunc(found, func(a, b feature.Feature) int {
+			return compareAbout(size(a.Bounds), size(b.Bounds))
+		}) {
+			j.Errorf("what holds %v is not the smallest first: %v", at, ids(found))
+		}
+		for i := range j.all {
+			f := &j.all[i]
+			k := slices.IndexFunc(found, func(o feature.Feature) bool { return o.ID == f.ID })
+			if k >= 0 {
+				without := f.Clone()
+				without.Geometry, found[k].Mark, without.Mark = feature.NoGeometry, nil, nil
+				if got := show(&found[k]); got != show(&without) {
+					j.Errorf("what holds %v is %s; in a list it is %s", at, got, show(&without))
+				}
+			}
+			in, err := within(j.Context(), e.Ground(f.ID), at)
+			if err != nil || in != (k >= 0) {
+				j.Errorf("feature %q holds %v: %v; its ground: %v, %v", f.ID, at, k >= 0, in, err)
+			}
+			if in, near := drawn(f, at); !near && in != (k >= 0) {
+				j.Errorf("feature %q holds %v: %v; its geometry: %v", f.ID, at, k >= 0, in)
+			}
+		}
+	}
+	for _, id := range []string{"", "no such id, I hope", "\x00"} {
+		if _, err := within(j.Context(), e.Ground(id), quadkey.Position{}); !errors.Is(err, feature.ErrNotFound) {
+			j.Errorf("the ground of %q, which is not there: %v", id, err)
+		}
+	}
+	for _, at := range []quadkey.Position{{Lat: 91}, {Lon: math.NaN()}} {
+		if found, err := collect(e, j, at); err == nil {
+			j.Errorf("what holds %v: %v, without an error", at, ids(found))
+		}
+	}
+}
+
+func collect(e feature.Encloser, j *judge, at quadkey.Position) (list []feature.Feature, err error) {
+	err = feature.Each(e.Enclosing(j.Context(), at), func(f *feature.Feature) error {
+		list = append(list, f.Clone())
+		return nil
+	})
+	return list, err
+}
+
+func ids(list []feature.Feature) (ids []string) {
+	for i := range list {
+		ids = append(ids, list[i].ID)
+	}
+	return ids
+}
+
+// compareAbout compares sizes. Those that differ by their rounding are equal.
+func compareAbout(a, b float64) int {
+	switch {
+	case math.Abs(a-b) <= 1e-9*max(a, b):
+		return 0
+	case a < b:
+		return -1
+	}
+	return 1
+}
+
+// inside is a position within the bounds of a feature.
+func (j *judge) inside() quadkey.Position {
+	b := j.all[j.r.IntN(len(j.all))].Bounds
+	lon := b.West + j.r.Float64()*math.Mod(b.East-b.West+360, 360)
+	return quadkey.Position{Lat: b.South + j.r.Float64()*(b.North-b.South), Lon: math.Remainder(lon, 360)}
+}
+
+// slack is the distance in degrees within which a border may be rounded, or bent by the map's projection.
+const slack = 0.02
+
+// drawn reports whether the geometry of a feature holds a position, in degrees as if these were plane, and whether a
+// border is too near to tell. Lines hold nothing.
+func drawn(f *feature.Feature, at quadkey.Position) (in, near bool) {
+	g, err := f.Orb()
+	if err != nil || g == nil {
+		return false, true
+	}
+	var all orb.MultiPolygon
+	switch g := g.(type) {
+	case orb.Polygon:
+		all = orb.MultiPolygon{g}
+	case orb.MultiPolygon:
+		all = g
+	}
+	p := orb.Point{at.Lon, at.Lat}
+	for _, polygon := range all {
+		in = in || planar.PolygonContains(polygon, p)
+		for _, ring := range polygon {
+			near = near || planar.DistanceFrom(orb.LineString(ring), p) < slack
+		}
+	}
+	return in, near
+}
