@@ -23,7 +23,7 @@ import (
 // It may be used concurrently until its view is released.
 type Ground struct {
 	of      *Regions
-	regions *tiles.Reader // nil if none are published
+	regions *tiles.Reader // what can be read, nil for nothing
 	areas   []encloser
 }
 
@@ -41,16 +41,20 @@ func (e *encloser) Info() *feature.Info { return &e.About }
 // Ground returns what tells which areas of types hold a position. No types are all. Types are not checked, see
 // Ground.Check. The error matches ErrMissing if nobody has published an area, and ErrFailed if a data set that may
 // have some cannot be read.
-func (m *Moment) Ground(types ...string) (g Ground, err error) {
-	g = Ground{of: &m.Boundaries, areas: m.layers().enclosers}
+func (m *Moment) Ground(types ...string) (*Ground, error) {
+	g := m.ground()
 	regions, _, some := g.parted(types)
 	if some {
-		g.regions, err = m.Boundaries.Having(regions...)
+		if _, err := g.of.Having(regions...); err != nil && (len(g.areas) == 0 || !errors.Is(err, ErrMissing)) {
+			return nil, err
+		}
 	}
-	if errors.Is(err, ErrMissing) && len(g.areas) > 0 {
-		err = nil
-	}
-	return g, err
+	return g, nil
+}
+
+// newGround makes the one of a moment.
+func (m *Moment) newGround() *Ground {
+	return &Ground{of: &m.Boundaries, regions: m.Boundaries.some, areas: m.layers().enclosers}
 }
 
 // parted parts types into those of regions and the other layers. some says that regions are asked too: with
@@ -112,7 +116,7 @@ func (g *Ground) Types() (names []string) {
 	return names
 }
 
-// Regions reads the regions alone, nil if none are published.
+// Regions reads the regions alone, nil if none can be read.
 func (g *Ground) Regions() *tiles.Reader { return g.regions }
 
 // IDs are the generations on which answers about types depend. They are nil if answers hold for this moment only
@@ -137,7 +141,7 @@ func withIDs(ids []uint64, areas []encloser) []uint64 {
 
 // WithAreas adds the generations of all that AreasAt tells to those on which an answer depends. It returns nil if
 // the answer may not be kept.
-func (m *Moment) WithAreas(ids []uint64) []uint64 { return withIDs(ids, m.layers().enclosers) }
+func (m *Moment) WithAreas(ids []uint64) []uint64 { return withIDs(ids, m.ground().areas) }
 
 // At returns what holds a position, of types or of all if none is given: the order is that of tiles.Reader.At, and
 // then the layers that are not of regions, of each the smallest first.
@@ -160,8 +164,7 @@ func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (fou
 
 // AreasAt is Ground.At without the types of regions. It asks no data set of regions.
 func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
-	g := Ground{areas: m.layers().enclosers}
-	_, areas, _ := g.parted(types)
+	_, areas, _ := m.ground().parted(types)
 	for i := range areas {
 		if found, err = areas[i].appendAt(ctx, found, quadkey.Position{Lat: lat, Lon: lon}); err != nil {
 			return nil, err

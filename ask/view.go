@@ -40,6 +40,7 @@ type Moment struct {
 	held        []interface{ Release() }
 	singles     func() []single
 	layers      func() layerList
+	ground      func() *Ground
 	// fixed says that the moment is of given generations, and has no collections.
 	fixed bool
 
@@ -125,7 +126,7 @@ func (v *Views) whole(m *Moment) bool {
 // points, or with a list those of the list and nothing else.
 func (v *Views) moment(numbers map[string]uint64) *Moment {
 	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, others: map[string]any{}}
-	m.singles, m.layers = sync.OnceValue(m.listSingles), sync.OnceValue(m.list)
+	m.singles, m.layers, m.ground = sync.OnceValue(m.listSingles), sync.OnceValue(m.list), sync.OnceValue(m.newGround)
 	m.refs.Acquire()
 	for _, d := range v.datasets() {
 		if numbers == nil {

@@ -34,7 +34,7 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		if err != nil {
 			return nil, err
 		}
-		return regionsAt(ctx, &g, at, types)
+		return regionsAt(ctx, g, at, types)
 	}
 	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
 		of, own, err := j.of(ctx, v, g, at, types)

@@ -105,7 +105,7 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	if err != nil {
 		return err
 	}
-	return problems.UnknownType(&g, unknown.Of)
+	return problems.UnknownType(g, unknown.Of)
 }
 
 // Reader reads the events of a collection in turns of a processor. It belongs to one goroutine.

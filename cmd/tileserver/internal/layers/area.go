@@ -43,7 +43,7 @@ func inRegion(v ask.View, typ, id, parameter string) (area, error) {
 	if err != nil {
 		return area{}, err
 	}
-	if err := problems.CheckTypes(&g, parameter, typ); err != nil {
+	if err := problems.CheckTypes(g, parameter, typ); err != nil {
 		return area{}, err
 	}
 	return area{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil

@@ -99,7 +99,7 @@ func answer(ctx context.Context, v *localtime.View, q *about.Query, dst []byte) 
 	err := a.Ask(ctx, v, *q)
 	if errors.Is(err, tiles.ErrUnknownType) {
 		if g, failed := v.Ground(); failed == nil {
-			err = cmp.Or(problems.CheckTypes(&g, "types", q.Types...), err) // with words for the client
+			err = cmp.Or(problems.CheckTypes(g, "types", q.Types...), err) // with words for the client
 		}
 	}
 	if err != nil {

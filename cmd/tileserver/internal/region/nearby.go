@@ -31,7 +31,7 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, &g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
+	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&types=: how many regions of every type, or of those in

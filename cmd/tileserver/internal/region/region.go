@@ -126,7 +126,7 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(typ), func(ctx context.Context, out *web.Scratch) error {
 			record, err := g.Record(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
-				return problems.UnknownType(&g, "type")
+				return problems.UnknownType(g, "type")
 			}
 			if err == nil {
 				err = web.IsAt(id, tiles.RecordID(record))

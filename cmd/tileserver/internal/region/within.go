@@ -60,7 +60,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, &g, &l, types, query, limit, cursor)
+	return s.send(c, q, g, &l, types, query, limit, cursor)
 }
 
 // newList begins a list in the form that is asked for.
@@ -76,10 +76,10 @@ func (s *Room) newList(c echo.Context, q *endpoint.Params, of *listing.Set) list
 func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
 
 // ground returns the regions and other areas of types, which must be there.
-func ground(q *endpoint.Params, types []string) (ask.Ground, error) {
+func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 	g, err := q.View().Ground(types...)
 	if err == nil {
-		err = problems.CheckTypes(&g, "types", types...)
+		err = problems.CheckTypes(g, "types", types...)
 	}
 	return g, err
 }
