@@ -173,10 +173,11 @@ func (f flat) Info() *feature.Info {
 func TestQuestionOverTwoLayers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWhole(t)
-	type kind struct{ live, flat bool }
+	type kind struct{ live, flat, private bool }
 	list := []feature.Feature{{ID: "oak", Position: quadkey.Position{Lat: 47.001, Lon: 5}}, {ID: "fir", Position: quadkey.Position{Lat: -47}}}
-	for name, is := range map[string]kind{"woods": {}, "cars": {live: true}, "drawings": {flat: true}} {
-		memory := &layertest.Memory{About: feature.Info{Name: name, Points: true, Live: is.live, Bounds: quadkey.World}, List: list}
+	for name, is := range map[string]kind{"woods": {}, "cars": {live: true}, "drawings": {flat: true}, "secrets": {private: true}} {
+		about := feature.Info{Name: name, Points: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
+		memory := &layertest.Memory{About: about, List: list}
 		layer := feature.Layer(memory)
 		if is.flat {
 			layer = flat{memory}
@@ -248,6 +249,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		parameter string
 	}{
 		{"/around/planets/places" + there, http.StatusNotFound, "collection-not-found", "of"},
+		{"/around/secrets/places" + there, http.StatusNotFound, "collection-not-found", "of"},
 		{"/around/places/points:none" + there, http.StatusNotFound, "collection-not-found", "by"},
 		{"/around/drawings/places" + there, http.StatusBadRequest, "bad-parameter", "of"},
 		{"/around/places/drawings" + there, http.StatusBadRequest, "bad-parameter", "by"},
