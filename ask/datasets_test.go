@@ -36,10 +36,17 @@ func TestDatasets(t *testing.T) {
 
 // TestSingleNames: those of the program and of its caller are in one list, and faces have words for what is known beforehand.
 func TestSingleNames(t *testing.T) {
+	var own ask.Sets
 	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
-	if all, open, tiled := sets.SingleNames(), sets.OpenNames(), sets.TiledNames(); !slices.Equal(all, []string{"places", "airports", "stations", "toys"}) ||
-		!slices.Equal(open, []string{"toys"}) || !slices.Equal(tiled, []string{"places", "airports"}) {
-		t.Errorf("layers %v, open %v, with tiles %v", all, open, tiled)
+	all, open, tiled := sets.SingleNames(), sets.OpenNames(), sets.TiledNames()
+	if !slices.Equal(all, append(own.SingleNames(), "toys")) || !slices.Equal(open, append(own.OpenNames(), "toys")) ||
+		!slices.Equal(tiled, own.TiledNames()) {
+		t.Errorf("with toys: layers %v, open %v, with tiles %v", all, open, tiled)
+	}
+	for _, name := range []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer} {
+		if !slices.Contains(all, name) || slices.Contains(open, name) || slices.Contains(tiled, name) != (name != ask.StationsLayer) {
+			t.Errorf("%s: layers %v, open %v, with tiles %v", name, all, open, tiled)
+		}
 	}
 	if !ask.IsPoints("points-toys") || ask.IsPoints("places") {
 		t.Error("points are not told from places")

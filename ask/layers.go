@@ -49,6 +49,15 @@ type Layer struct {
 // layers that take writes.
 func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
+// From adds the layer to the generations that an answer is made from, which begin as an empty list. It is nil, and
+// stays so, if the answer may not be kept: it holds for this moment only, or a key decides what is shown.
+func (l *Layer) From(from []uint64) []uint64 {
+	if from == nil || l.IDs == nil || l.About.Private {
+		return nil
+	}
+	return append(from, l.IDs...)
+}
+
 // Count implements feature.Counter.
 func (l *Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	return feature.Count(ctx, l.Layer, q)
@@ -254,6 +263,15 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 		return nil, m.Boundaries.Err
 	}
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
+}
+
+// PublicLayer is Layer for those who may read what all may see: for them there is no private layer.
+func (m *Moment) PublicLayer(name string) (*Layer, error) {
+	l, err := m.Layer(name)
+	if err == nil && l.About.Private || OfPrivate(err) {
+		return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
+	}
+	return l, err
 }
 
 func (m *Moment) pointsLayer(collection string) (*Layer, error) {

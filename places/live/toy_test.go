@@ -13,6 +13,7 @@ import (
 	"quadrille/feature"
 	"quadrille/places/live"
 	"quadrille/places/live/livetest"
+	"quadrille/quadkey"
 )
 
 // toy is the smallest Index that answers. It has no rows, so its log is whole, and all of it is read
@@ -106,25 +107,19 @@ func (x *toy) Get(_ context.Context, id string, at time.Time, f *feature.Feature
 
 // Features implements feature.Layer, in the order of ids.
 func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	box, boxed := q.In.(feature.Box)
-	if q.In != nil && !boxed || q.Near != nil || q.Order != (feature.Order{}) || !q.At.IsZero() {
-		return feature.Fail(feature.Unsupported("all but lists, of all features or of those in a box"))
+	if err := x.Info().Check(q); err != nil {
+		return feature.Fail(err)
 	}
-	return func(yield func(*feature.Feature, error) bool) {
-		n := 0
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
+		box, boxed := q.In.(feature.Box)
 		for _, f := range x.found(box, boxed, string(q.After)) {
 			f.Mark = feature.Mark(f.ID)
-			pass, err := q.Filter == nil, error(nil)
-			if !pass {
-				pass, err = q.Filter.Match(ctx, &f)
-			}
-			if err != nil || pass {
-				if n++; !yield(&f, err) || n == q.Limit {
-					return
-				}
+			if err := consider(&f, true); err != nil {
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // found returns the features after an id, as of one moment.
@@ -137,7 +132,7 @@ func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.F
 		}
 		for id := range ids {
 			f := x.known[id]
-			if id > after && (!boxed || f.Lat >= box.South && f.Lat <= box.North && f.Lon >= box.West && f.Lon <= box.East) {
+			if id > after && (!boxed || quadkey.Box(box).Contains(f.Lon, f.Lat)) {
 				list = append(list, f.Clone())
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
@@ -59,14 +60,14 @@ func (s *countRoom) get(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	l, err := q.View().Layer(values[0])
+	l, err := q.View().PublicLayer(values[0])
+	if ask.IsAbsent(err) {
+		return errUncounted
+	}
 	if err != nil {
-		return errUncounted
+		return err
 	}
-	if l.About.Private {
-		return errUncounted
-	}
-	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.IDs, func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.From([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
 		var doc featureCount
 		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
 			return err

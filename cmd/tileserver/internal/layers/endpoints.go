@@ -50,6 +50,9 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
@@ -61,7 +64,7 @@ func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 			all = append(all, l.cluster(), l.track())
 		}
 	}
-	return all
+	return added.To(s, all...)
 }
 
 // endpoint returns what the endpoints of a list have in common. end is the rest of the

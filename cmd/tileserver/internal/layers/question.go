@@ -135,11 +135,7 @@ func (q *question) add(layer, name string) error {
 	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 	}
-	if l.IDs == nil || l.About.Private { // the key decides what is shown of private ones
-		q.from = nil
-	} else if q.from != nil {
-		q.from = append(q.from, l.IDs...)
-	}
+	q.from = l.From(q.from)
 	return nil
 }
 
@@ -196,12 +192,10 @@ func (q *question) explain(err error) error {
 			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
 		}
 	}
-	past, unsupported := feature.DetailOf(err, feature.ErrQuery), feature.DetailOf(err, errors.ErrUnsupported)
+	past := feature.DetailOf(err, feature.ErrQuery)
 	switch {
 	case !q.at.IsZero() && past != "":
 		return endpoint.Refuse(endpoint.ErrParameter, "at", endpoint.Sentence(past))
-	case unsupported != "":
-		return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(unsupported))
 	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
 		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestPage(t *testing.T) {
 
 // The parameter decides on the form, and the Accept header where there is none.
 func TestFormOf(t *testing.T) {
-	csv := Forms[len(Forms)-1]
+	csv := Forms[slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == "csv" })]
 	for _, c := range []struct {
 		format, accept string
 		want           *Form

@@ -21,11 +21,8 @@ type collection struct {
 
 // open returns a collection. If there is no such collection, the error lists those there are.
 func open(v ask.View, name string) (*collection, error) {
-	l, err := v.Layer(name)
-	switch {
-	case err == nil && l.About.Private:
-		err = ask.ErrNoLayer
-	case err == nil:
+	l, err := v.PublicLayer(name)
+	if err == nil {
 		return newCollection(v, l), nil
 	}
 	if ask.IsAbsent(err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
 )
 
 // Errors of the handlers themselves. Errors of the domain packages keep their
@@ -177,6 +178,10 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 		case http.StatusMethodNotAllowed:
 			err = errMethod
 		}
+	}
+	if detail := feature.DetailOf(err, errors.ErrUnsupported); detail != "" && endpoint.DetailOf(err) == "" {
+		// What a layer cannot be asked is the fault of the question, whichever handler asked it.
+		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
 	k := s.kindOf(err)
 	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
