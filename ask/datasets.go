@@ -187,10 +187,11 @@ type described interface {
 	pin(s *Sets, m *Moment, number *uint64)
 	// pinned reports whether what pin held is still what is in service.
 	pinned(s *Sets, m *Moment) bool
-	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles, and
-	// listed that a face lists it.
+	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles,
+	// encloses that it is a feature.Encloser, and listed that a face lists it.
 	asLayer() func(*Moment) *Layer
 	tiled() bool
+	encloses() bool
 	listed() bool
 }
 
@@ -270,8 +271,13 @@ func (d *Of[R]) pinned(s *Sets, m *Moment) bool {
 
 func (d *Of[R]) asLayer() func(*Moment) *Layer { return d.layer }
 
-func (d *Of[R]) tiled() bool {
-	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[feature.Tiler]())
+func (d *Of[R]) tiled() bool { return is[feature.Tiler](d) }
+
+func (d *Of[R]) encloses() bool { return is[feature.Encloser](d) }
+
+// is reports whether a data set is a layer that is an I too, also while it cannot be read.
+func is[I, R any](d *Of[R]) bool {
+	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[I]())
 }
 
 func (d *Of[R]) listed() bool { return d.known }

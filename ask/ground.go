@@ -1,12 +1,12 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"quadrille/feature"
@@ -16,18 +16,20 @@ import (
 )
 
 // Ground tells what holds a position: the regions of all data sets, by their types, and the features of every
-// other layer that is a feature.Encloser, by the name of the layer. Types of regions come first. A layer that not
-// all may see is left out, and so is one that is called as a type of regions.
+// other layer whose data set is a feature.Encloser, by the name of the layer. Types of regions come first, and give
+// way to a layer of their name, as in Moment.Layer. Layers that not all may see are left out.
 //
 // Positions are degrees. Errors match tiles.ErrUnknownType or quadkey.ErrCoordinate, or come from the data sets.
-// It may be used concurrently until its view is released.
+// Questions name no other types than Moment.Ground was given. It may be used concurrently until its view is released.
 type Ground struct {
 	of      *Regions
 	regions *tiles.Reader // what can be read, nil for nothing
+	own     []string      // the types of regions that do not give way, nil for all
 	areas   []encloser
+	live    bool // what layers say of themselves may change
 }
 
-// encloser is a layer that is not one of regions.
+// encloser is a layer that is not one of regions. Its Encloser is nil if it cannot be read.
 type encloser struct {
 	*Layer
 	feature.Encloser
@@ -39,32 +41,73 @@ func (e *encloser) name() string { return e.About.Name }
 func (e *encloser) Info() *feature.Info { return &e.About }
 
 // Ground returns what tells which areas of types hold a position. No types are all. Types are not checked, see
-// Ground.Check. The error matches ErrMissing if nobody has published an area, and ErrFailed if a data set that may
-// have some cannot be read.
+// Ground.Check. The error matches ErrMissing if nobody has published what was asked for, and ErrFailed if a data set
+// that may have some cannot be read.
 func (m *Moment) Ground(types ...string) (*Ground, error) {
-	g := m.ground()
-	regions, _, some := g.parted(types)
+	g := m.groundNow()
+	regions, areas, some := g.parted(types)
+	for i := range areas {
+		if err := areas[i].Err; err != nil {
+			return nil, err
+		}
+	}
 	if some {
-		if _, err := g.of.Having(regions...); err != nil && (len(g.areas) == 0 || !errors.Is(err, ErrMissing)) {
+		_, err := g.of.Having(regions...)
+		enough := len(types) == 0 && len(areas) > 0 && !g.of.unsure && errors.Is(err, ErrMissing)
+		if err != nil && !enough {
 			return nil, err
 		}
 	}
 	return g, nil
 }
 
-// newGround makes the one of a moment.
+func (m *Moment) groundNow() *Ground {
+	if g := m.ground(); !g.live {
+		return g
+	}
+	return m.newGround()
+}
+
+// newGround makes the ground of a moment, as live layers are now.
 func (m *Moment) newGround() *Ground {
-	return &Ground{of: &m.Boundaries, regions: m.Boundaries.some, areas: m.layers().enclosers}
+	g := &Ground{of: &m.Boundaries, regions: m.Boundaries.some}
+	singles := m.singles()
+	hidden := false
+	for i := range singles {
+		if !singles[i].encloses {
+			continue
+		}
+		l := singles[i].now()
+		g.live = g.live || l.About.Live
+		if errors.Is(l.Err, ErrMissing) || l.About.Private {
+			continue
+		}
+		e := encloser{Layer: l}
+		if l.Err == nil {
+			e.Encloser = l.Layer.(feature.Encloser)
+		}
+		g.areas = append(g.areas, e)
+		hidden = hidden || m.Boundaries.part(e.name()) != nil
+	}
+	if hidden {
+		g.own = []string{}
+		for _, t := range g.regions.Types() {
+			if g.area(t.Name) == nil {
+				g.own = append(g.own, t.Name)
+			}
+		}
+	}
+	return g
 }
 
 // parted parts types into those of regions and the other layers. some says that regions are asked too: with
 // none of the types left, all of them.
 func (g *Ground) parted(types []string) (regions []string, areas []encloser, some bool) {
 	switch {
-	case len(g.areas) == 0:
-		return types, nil, true
 	case len(types) == 0:
-		return nil, g.areas, true
+		return g.own, g.areas, g.own == nil || len(g.own) > 0
+	case !slices.ContainsFunc(types, func(t string) bool { return g.area(t) != nil }):
+		return types, nil, true
 	}
 	for i := range g.areas {
 		if slices.Contains(types, g.areas[i].name()) {
@@ -96,8 +139,12 @@ func (g *Ground) Has(typ string) bool {
 // Check is nil if there are types of these names, and matches tiles.ErrUnknownType otherwise.
 func (g *Ground) Check(types ...string) error {
 	for _, t := range types {
-		if !g.Has(t) {
-			return fmt.Errorf("%w: %.40q, there is %q", tiles.ErrUnknownType, t, g.Types())
+		switch {
+		case g.Has(t):
+		case g.regions != nil && len(g.areas) == 0:
+			return g.regions.Check(t)
+		default:
+			return fmt.Errorf("%w: %q, this server has %q", tiles.ErrUnknownType, t, g.Types())
 		}
 	}
 	return nil
@@ -105,13 +152,8 @@ func (g *Ground) Check(types ...string) error {
 
 // Types are the names of the types that there are.
 func (g *Ground) Types() (names []string) {
-	if g.regions != nil {
-		for _, t := range g.regions.Types() {
-			names = append(names, t.Name)
-		}
-	}
-	for i := range g.areas {
-		names = append(names, g.areas[i].name())
+	for _, l := range g.Layers() {
+		names = append(names, l.Info().Name)
 	}
 	return names
 }
@@ -139,9 +181,21 @@ func withIDs(ids []uint64, areas []encloser) []uint64 {
 	return ids
 }
 
-// WithAreas adds the generations of all that AreasAt tells to those on which an answer depends. It returns nil if
-// the answer may not be kept.
-func (m *Moment) WithAreas(ids []uint64) []uint64 { return withIDs(ids, m.ground().areas) }
+// WithAreas adds the generations of what AreasAt tells to those on which an answer depends. It returns nil if the
+// answer may not be kept.
+func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
+	_, areas, _ := m.groundNow().parted(types)
+	return withIDs(ids, areas)
+}
+
+// PartTypes parts types into those of layers that are not of regions, and all others.
+func (m *Moment) PartTypes(types []string) (areas, regions []string) {
+	regions, of, _ := m.groundNow().parted(types)
+	for i := range of {
+		areas = append(areas, of[i].name())
+	}
+	return areas, regions
+}
 
 // At returns what holds a position, of types or of all if none is given: the order is that of tiles.Reader.At, and
 // then the layers that are not of regions, of each the smallest first.
@@ -164,7 +218,7 @@ func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (fou
 
 // AreasAt is Ground.At without the types of regions. It asks no data set of regions.
 func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
-	_, areas, _ := m.ground().parted(types)
+	_, areas, _ := m.groundNow().parted(types)
 	for i := range areas {
 		if found, err = areas[i].appendAt(ctx, found, quadkey.Position{Lat: lat, Lon: lon}); err != nil {
 			return nil, err
@@ -174,28 +228,29 @@ func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string)
 }
 
 func (e *encloser) appendAt(ctx context.Context, found []tiles.Region, at quadkey.Position) ([]tiles.Region, error) {
-	if err := at.Check(); err != nil {
+	if err := cmp.Or(e.Err, at.Check()); err != nil {
 		return found, err
 	}
 	for f, err := range e.Enclosing(ctx, at) {
 		if err != nil {
 			return found, err
 		}
-		found = append(found, tiles.Region{Type: e.name(), ID: f.ID, Name: strings.Clone(f.Name())})
+		found = append(found, tiles.Region{Type: e.name(), ID: f.ID, Name: f.Name()})
 	}
 	return found, nil
 }
 
-// Nearest is At with a search around the position, as tiles.Reader.Nearest has it. A layer that is not one of regions
-// and cannot be asked for its nearest has no match but those that hold the position.
+// Nearest is At with a search around the position, as tiles.Reader.Nearest has it. What a layer that is not one of
+// regions does not find, because it cannot be asked for its nearest or because that is too much work, is truncated.
 func (g *Ground) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) (found []tiles.Match, err error) {
 	regions, areas, some := g.parted(types)
 	switch {
 	case !some:
+		err = tiles.CheckSnap(radius)
 	case g.regions != nil:
 		found, err = g.regions.Nearest(ctx, lat, lon, radius, regions...)
 	default:
-		err = g.Check(regions...)
+		err = cmp.Or(g.Check(regions...), tiles.CheckSnap(radius))
 	}
 	for i := range areas {
 		if err == nil {
@@ -213,26 +268,53 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 	if err != nil || len(inside) > 0 {
 		return found, err
 	}
-	m := tiles.Match{Region: tiles.Region{Type: e.name()}}
+	m := tiles.Match{Region: tiles.Region{Type: e.name()}, Truncated: !e.About.Can.Near}
 	if radius > 0 && e.About.Can.Near {
 		q := feature.Query{Near: feature.NearTo(at.Lat, at.Lon, radius), Limit: 1, Detail: feature.WithoutGeometry}
-		for f, err := range e.Layer.Features(ctx, &q) {
-			if err != nil {
+		for f, err := range e.Encloser.Features(ctx, &q) {
+			switch {
+			case errors.Is(err, feature.ErrTooMuchWork):
+				m.Truncated = true
+			case err != nil:
 				return found, err
+			default:
+				m.ID, m.Name = f.ID, f.Name()
+				m.Kind, m.Distance = tiles.MatchSnapped, f.Distance
 			}
-			m.ID, m.Name = f.ID, strings.Clone(f.Name())
-			m.Kind, m.Distance = tiles.MatchSnapped, f.Distance
 		}
 	}
 	return append(found, m), nil
 }
 
-// Area returns the ground of a region or another area. The type must be there, see Check.
+// Area returns the ground of a region or another area. The type must be there, see Check. The error of its Cover
+// matches tiles.ErrNotFound if there is none of the id.
 func (g *Ground) Area(typ, id string) feature.Area {
 	if e := g.area(typ); e != nil {
-		return e.Encloser.Ground(id)
+		return ground{e.Encloser.Ground(id), typ, id}
 	}
 	return g.regions.Area(typ, id)
+}
+
+// ground is that of a feature, by the name of its layer.
+type ground struct {
+	feature.Area
+	typ, id string
+}
+
+// String implements feature.Area.
+func (a ground) String() string { return a.typ + "/" + a.id }
+
+// Cover implements feature.Area.
+func (a ground) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	return missing(a.Area.Cover(ctx, from, fn), a.typ, a.id)
+}
+
+// missing makes the error of a feature that is not there that of a region.
+func missing(err error, typ, id string) error {
+	if errors.Is(err, feature.ErrNotFound) && !errors.Is(err, tiles.ErrNotFound) {
+		return fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", tiles.ErrNotFound, typ, id)
+	}
+	return err
 }
 
 // Layers returns the layers of types, or of all if none is given, in the order of Types. Each is called as its type.
@@ -247,8 +329,8 @@ func (g *Ground) Layers(types ...string) (list []feature.Layer) {
 	return list
 }
 
-// Record returns what is known of a region or another area as a JSON object, with its geometry if asked: of a region
-// as tiles.Reader.Region has it. The error matches feature.ErrNotFound if there is none of the id.
+// Record returns what is known of a region or another area as a JSON object, with its geometry if asked, as
+// tiles.Reader.Region has it. The error matches tiles.ErrNotFound if there is none of the id.
 func (g *Ground) Record(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	e := g.area(typ)
 	switch {
@@ -259,19 +341,31 @@ func (g *Ground) Record(ctx context.Context, typ, id string, geometry bool) ([]b
 	}
 	var f feature.Feature
 	if err := e.Get(ctx, id, time.Time{}, &f); err != nil {
-		return nil, err
+		return nil, missing(err, typ, id)
 	}
 	dst := jsontext.AppendString([]byte(`{"type":`), typ)
 	dst = jsontext.AppendString(append(dst, `,"id":`...), f.ID)
 	if name := f.Name(); name != "" {
 		dst = jsontext.AppendString(append(dst, `,"name":`...), name)
 	}
-	dst = append(feature.AppendBounds(append(dst, ','), [4]float64{f.Bounds.West, f.Bounds.South, f.Bounds.East, f.Bounds.North}), `,"version":`...)
-	dst = strconv.AppendInt(dst, f.Version, 10)
-	dst = append(f.Properties.AppendMembers(append(dst, `,"properties":{`...)), '}')
-	var err error
-	if geometry {
-		dst, err = f.AppendGeometry(append(dst, `,"geometry":`...), nil)
+	b := f.Bounds
+	dst = feature.AppendBounds(append(dst, ','), [4]float64{b.West, b.South, b.East, b.North})
+	if f.Version != 0 {
+		dst = strconv.AppendInt(append(dst, `,"version":`...), f.Version, 10)
+	}
+	for name, v := range f.Properties.All() {
+		switch name {
+		case "type", "id", "name", "bbox", "version", "geometry":
+			continue // the record has its own member of this name
+		}
+		dst = v.AppendJSON(append(jsontext.AppendString(append(dst, ','), name), ':'))
+	}
+	if !geometry {
+		return append(dst, '}'), nil
+	}
+	shape, err := f.AppendGeometry(nil, nil)
+	if err == nil && string(shape) != "null" {
+		dst = append(append(dst, `,"geometry":`...), shape...)
 	}
 	return append(dst, '}'), err
 }

@@ -86,7 +86,8 @@ func (l *Layer) ID() uint64 {
 // LayerKind is a data set that is one layer.
 type LayerKind struct{ described }
 
-// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
+// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler, and is asked what holds a point
+// if T is a feature.Encloser. The name is
 // a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
 	if err := live.CheckName(name); err != nil {
@@ -135,7 +136,8 @@ func attribution(m *dataset.Manifest) string {
 type single struct {
 	*Layer
 	maker func() *Layer
-	tiled bool
+
+	tiled, encloses bool
 }
 
 // now returns the layer. What is said of one that changes is as it is now.
@@ -151,7 +153,7 @@ func (m *Moment) listSingles() (list []single) {
 	for _, d := range m.views.datasets() {
 		if layer := d.asLayer(); layer != nil {
 			maker := func() *Layer { return layer(m) }
-			list = append(list, single{maker(), maker, d.tiled()})
+			list = append(list, single{maker(), maker, d.tiled(), d.encloses()})
 		}
 	}
 	return list
@@ -163,8 +165,6 @@ type layerList struct {
 	regions []*Layer
 	singles []single
 	byName  map[string]int // the types of regions give way to all others
-	// enclosers are those of singles that Ground has beside the regions.
-	enclosers []encloser
 }
 
 func (m *Moment) list() layerList {
@@ -177,11 +177,7 @@ func (m *Moment) list() layerList {
 		}
 	}
 	for i := range list.singles {
-		l := list.singles[i].Layer
-		if of, is := l.Layer.(feature.Encloser); is && !l.About.Private && m.Boundaries.part(l.About.Name) == nil {
-			list.enclosers = append(list.enclosers, encloser{l, of})
-		}
-		list.byName[l.About.Name] = len(list.regions) + i
+		list.byName[list.singles[i].About.Name] = len(list.regions) + i
 	}
 	return list
 }

@@ -168,9 +168,9 @@ type Encloser interface {
 	// Enclosing yields the features that hold a position, those with the smallest bounds in
 	// square degrees first. They have no geometry.
 	Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*Feature, error]
-	// Ground returns the ground of a feature as an area for queries. A position is in it if
-	// Enclosing yields the feature there. The error of its Cover matches ErrNotFound if no
-	// feature has the id.
+	// Ground returns the ground of a feature as an area for queries. A position is in it if and
+	// only if Enclosing yields the feature there. The error of its Cover matches ErrNotFound if
+	// no feature has the id.
 	Ground(id string) Area
 }
 

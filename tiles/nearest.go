@@ -62,6 +62,14 @@ type Match struct {
 	Truncated bool
 }
 
+// CheckSnap is nil for a radius of [Reader.Nearest], in metres, and matches quadkey.ErrRadius otherwise.
+func CheckSnap(radius float64) error {
+	if !(radius >= 0 && radius <= MaxSnap) { // written so that NaN fails
+		return fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnap)
+	}
+	return nil
+}
+
 // Nearest is [Reader.At] with a search around the point. For each type without
 // a region at the point it finds the nearest region whose border is at most
 // radius metres away, from 0 to [MaxSnap]; lines are not regions to snap to. Every type gets at least one match,
@@ -78,8 +86,8 @@ type Match struct {
 // Errors match ErrUnknownType, quadkey.ErrCoordinate or quadkey.ErrRadius, or
 // come from the store.
 func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]Match, error) {
-	if !(radius >= 0 && radius <= MaxSnap) {
-		return nil, fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnap)
+	if err := CheckSnap(radius); err != nil {
+		return nil, err
 	}
 	inside, err := r.At(ctx, lat, lon, types...)
 	if err != nil {

@@ -42,7 +42,7 @@ type Query struct {
 // goroutine; the zero value is ready.
 type Answer struct {
 	Cell quadkey.Cell // that holds the point
-	// Regions hold the point, in the order of tiles.Reader.At: localtime.MatchInside. They have their
+	// Regions hold the point, in the order of ask.Ground.At: localtime.MatchInside. They have their
 	// names in Query.Lang as far as these are known.
 	Regions []tiles.Region
 	// Zone is the time zone, with how it was found. Its ID is "" where none is known.
@@ -100,7 +100,7 @@ func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error
 	if err := a.findStation(ctx, v, &q); err != nil {
 		return err
 	}
-	if len(a.Missing) == sets {
+	if len(a.Missing) == sets && len(a.Regions) == 0 {
 		return ask.ErrMissing
 	}
 	return a.nameRegions(ctx, v, q.Lang)
@@ -142,32 +142,39 @@ func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) 
 	return r, ok, err
 }
 
-// findRegions finds the regions that were asked for and returns all of them.
-func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) ([]tiles.Region, error) {
-	if _, _, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName); err != nil {
+// findRegions finds the areas that were asked for and returns all regions.
+func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (found []tiles.Region, err error) {
+	b, ok, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName)
+	if err != nil {
 		return nil, err
 	}
-	g, err := v.Ground()
-	if errors.Is(err, ask.ErrMissing) {
-		return nil, nil
-	}
-	if err == nil {
-		err = g.Check(q.Types...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("about: %w", err)
-	}
-	found, err := g.At(ctx, q.Lat, q.Lon)
-	if a.Regions = found; err != nil || len(q.Types) == 0 {
-		return found, err
-	}
-	a.wanted = a.wanted[:0]
-	for i := range found {
-		if slices.Contains(q.Types, found[i].Type) {
-			a.wanted = append(a.wanted, found[i])
+	areas, types := v.PartTypes(q.Types)
+	if ok {
+		for _, typ := range types {
+			if err := b.Check(typ); err != nil {
+				return nil, fmt.Errorf("about: %w", err)
+			}
+		}
+		if found, err = b.At(ctx, q.Lat, q.Lon); err != nil {
+			return nil, err
 		}
 	}
-	a.Regions = a.wanted
+	if a.Regions = found; len(q.Types) > 0 {
+		a.wanted = a.wanted[:0]
+		for i := range found {
+			if slices.Contains(types, found[i].Type) {
+				a.wanted = append(a.wanted, found[i])
+			}
+		}
+		a.Regions = a.wanted
+	}
+	if len(q.Types) == 0 || len(areas) > 0 {
+		others, err := v.AreasAt(ctx, q.Lat, q.Lon, areas...)
+		if err != nil {
+			return nil, err
+		}
+		a.Regions = append(slices.Clip(a.Regions), others...)
+	}
 	return found, nil
 }
 

@@ -23,8 +23,14 @@ type judge struct {
 }
 
 // regions returns the regions of types at a longitude and latitude, by an edition; the one without a name is the
-// one in service.
+// one in service. Areas that are no regions are those of now. A panic over stored bytes is an error: it must not
+// end a goroutine that serves more than one request.
 func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: what is at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
+		}
+	}()
 	v := j.views.Take(time.Time{})
 	defer v.Release()
 	serving, err := v.Boundaries.Edition()
@@ -36,7 +42,16 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		}
 		return regionsAt(ctx, g, at, types)
 	}
+	areas, types := v.PartTypes(types)
+	if len(areas) > 0 {
+		if found, err = v.AreasAt(ctx, at[1], at[0], areas...); err != nil {
+			return nil, err
+		}
+	}
 	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
+		if len(types) == 0 {
+			break
+		}
 		of, own, err := j.of(ctx, v, g, at, types)
 		if err != nil {
 			return nil, err
@@ -45,8 +60,7 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		// Of types of one name the first is read.
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return slices.Contains(own, t) })
 	}
-	areas, err := v.AreasAt(ctx, at[1], at[0], types...)
-	return append(found, areas...), err
+	return found, nil
 }
 
 // of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,
@@ -118,14 +132,8 @@ type holder interface {
 }
 
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
-// Types that are not published have none: a point leaves a region that is gone with its type. A panic over
-// the bytes of boundaries is an error: it must not end a goroutine that serves more than one request.
+// Types that are not published have none: a point leaves a region that is gone with its type.
 func regionsAt(ctx context.Context, b holder, at *[2]float64, types []string) (found []tiles.Region, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: boundaries at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
-		}
-	}()
 	found, err = b.At(ctx, at[1], at[0], types...)
 	if !errors.Is(err, tiles.ErrUnknownType) {
 		return found, err

@@ -123,8 +123,13 @@ type Session struct {
 	NoAddresses bool
 }
 
-// ReverseIDs are the generations from which answers of Reverse are made, nil if these may not be kept.
-func (s *Session) ReverseIDs() []uint64 { return s.View.WithAreas(s.IDs()) }
+// ReverseIDs are the generations from which an answer of Reverse is made, nil if it may not be kept.
+func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
+	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
+		return s.IDs()
+	}
+	return s.View.WithAreas(s.IDs())
+}
 
 // IDs are the generations from which all other answers are made.
 func (s *Session) IDs() []uint64 {

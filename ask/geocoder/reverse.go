@@ -32,10 +32,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	return err
 }
 
-// Reverse returns what is at a point: first the nearest places with their distances, and then
-// the areas that contain the point: those that are no boundaries, and then the regions, the smallest
-// first. If a place of the point's own
-// regions is near, such a place comes first. Each place has the regions that it is in itself.
+// Reverse returns what is at a point: first the nearest places with their distances, then the
+// areas of other layers than those of regions that contain the point, and then the regions that do,
+// the smallest first. If a place of the point's own regions is near, such a place comes first. Each
+// place has the regions that it is in itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
@@ -79,19 +79,10 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	if !f.wants(names.Region) {
 		return list, nil
 	}
-	areas, err := s.View.AreasAt(ctx, q.Lat, q.Lon)
-	if err != nil {
+	if err := f.regionNames(parents); err != nil { // once for all results
 		return nil, err
 	}
-	for i := range areas {
-		a := &areas[i]
-		r := Result{Feature: names.Feature{Kind: names.Region, Type: a.Type, ID: a.ID, Name: a.Name, Lat: q.Lat, Lon: q.Lon}}
-		if r.Parents, err = f.view.Named(ctx, slices.Clone(around)); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	if err := f.regionNames(parents); err != nil { // once for all results
+	if err := f.areasAt(&list, &q, parents); err != nil {
 		return nil, err
 	}
 	for i := range parents {
@@ -101,6 +92,26 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		}
 	}
 	return list, nil
+}
+
+// areasAt appends the results for the areas at a point that are no regions.
+func (f *finding) areasAt(list *[]Result, q *ReverseQuery, parents []names.Parent) error {
+	areas, err := f.s.View.AreasAt(f.ctx, q.Lat, q.Lon)
+	if err != nil || len(areas) == 0 {
+		return err
+	}
+	around, err := f.view.Named(f.ctx, hierarchy.Around(parents))
+	if err != nil {
+		return err
+	}
+	for i := range areas {
+		a := &areas[i]
+		*list = append(*list, Result{
+			Feature: names.Feature{Kind: names.Region, Type: a.Type, ID: a.ID, Name: a.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(around)},
+			Label:   Label(a.Name, around),
+		})
+	}
+	return nil
 }
 
 // regionAt fills in the result for one of the regions at a point.

@@ -25,9 +25,7 @@ func (j *judge) encloses() {
 			j.Errorf("what holds %v: %v", at, err)
 			continue
 		}
-		size := func(b quadkey.Box) float64 {
-			return math.Mod(b.East-b.West+360, 360) * (b.North - b.South)
-		}
+		size := func(b quadkey.Box) float64 { return width(b) * (b.North - b.South) }
 		if !slices.IsSortedFunc(found, func(a, b feature.Feature) int {
 			return compareAbout(size(a.Bounds), size(b.Bounds))
 		}) {
@@ -79,6 +77,14 @@ func ids(list []feature.Feature) (ids []string) {
 	return ids
 }
 
+// width is that of a box, in degrees.
+func width(b quadkey.Box) float64 {
+	if b.East < b.West {
+		return b.East - b.West + 360
+	}
+	return b.East - b.West
+}
+
 // compareAbout compares sizes. Those that differ by their rounding are equal.
 func compareAbout(a, b float64) int {
 	switch {
@@ -93,7 +99,7 @@ func compareAbout(a, b float64) int {
 // inside is a position within the bounds of a feature.
 func (j *judge) inside() quadkey.Position {
 	b := j.all[j.r.IntN(len(j.all))].Bounds
-	lon := b.West + j.r.Float64()*math.Mod(b.East-b.West+360, 360)
+	lon := b.West + j.r.Float64()*width(b)
 	return quadkey.Position{Lat: b.South + j.r.Float64()*(b.North-b.South), Lon: math.Remainder(lon, 360)}
 }
 

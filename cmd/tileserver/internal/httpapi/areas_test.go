@@ -3,6 +3,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/fence"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
@@ -30,8 +32,10 @@ import (
 // yards is a live layer of areas: boxes of degrees, by their ids. What holds a point asks it beside the
 // boundaries because it is a feature.Encloser.
 type yards struct {
-	mu    sync.Mutex
-	boxes map[string]quadkey.Box
+	mu      sync.Mutex
+	boxes   map[string]quadkey.Box
+	private bool // for those with a key
+	flat    bool // it cannot be asked for the nearest
 }
 
 func (y *yards) set(id string, b quadkey.Box) {
@@ -44,7 +48,7 @@ func (y *yards) set(id string, b quadkey.Box) {
 func (y *yards) Info() *feature.Info {
 	return &feature.Info{
 		Name: "yards", Title: "Yards", Schema: feature.Schema{{Name: "name", Kind: feature.Text}}, Bounds: quadkey.World, Count: -1,
-		Live: true, Can: feature.Can{Near: true},
+		Live: true, Private: y.private, Can: feature.Can{Near: !y.flat},
 	}
 }
 
@@ -119,7 +123,7 @@ func (y *yards) Enclosing(_ context.Context, at quadkey.Position) iter.Seq2[*fea
 	list := slices.DeleteFunc(y.list(), func(f feature.Feature) bool { return !f.Bounds.Contains(at.Lon, at.Lat) })
 	slices.SortStableFunc(list, func(a, b feature.Feature) int {
 		size := func(b quadkey.Box) float64 { return (b.East - b.West) * (b.North - b.South) }
-		return int(math.Copysign(1, size(a.Bounds)-size(b.Bounds)))
+		return cmp.Compare(size(a.Bounds), size(b.Bounds))
 	})
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		if err := at.Check(); err != nil {
@@ -160,8 +164,8 @@ func TestAreasOfTheCallers(t *testing.T) {
 		"a": {West: 3, South: 46, East: 6, North: 48}, "b": {West: 4, South: 46.5, East: 5, North: 47.5}, "far": {West: 100, South: 0, East: 101, North: 1},
 	}}
 	layertest.Test(t, of, layertest.Options{})
-	fixed := dataset.Fixed[feature.Layer](of, dataset.Manifest{Dataset: "yards", Generation: 7})
-	more := []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Layer] { return fixed })}
+	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	more := []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w := servertest.NewWhole(t)
 	w.Config.More = more
 	w.Serve()
@@ -180,7 +184,7 @@ func TestAreasOfTheCallers(t *testing.T) {
 		"/regions/at?lat=47&lon=4.5&types=yards":                  `"regions":[` + b + `},` + a + `}]`,
 		"/regions/at?lat=47&lon=6.1&types=yards&snap=50000":       a + `,"match":"snapped","distance_m":7`,
 		"/regions/at?lat=-40&lon=6.1&types=yards&snap=50":         `"none":[{"type":"yards","match":"none"}]`,
-		"/regions/yards/b":                                        b + `,"bbox":[4,46.5,5,47.5],"version":1,"properties":{"name":"Yard b"}}`,
+		"/regions/yards/b":                                        b + `,"bbox":[4,46.5,5,47.5],"version":1}`,
 		"/regions/yards/b?geometry=true":                          `"geometry":{"type":"Polygon"`,
 		"/regions/nearby?lat=47&lon=4.5&types=yards&limit=1":      `{"regions":[` + a + `,"bbox":[3,46,6,48],"distance_m":0.0}],"next":"`,
 		"/regions/within?bbox=4,46,5,47&types=yards":              a + `,"bbox":[4,46,5,47]},` + b,
@@ -227,11 +231,65 @@ func TestAreasOfTheCallers(t *testing.T) {
 	}
 }
 
+// A layer of areas does not stand for boundaries that are not there, and what it says of itself may change.
+func TestAreasAlone(t *testing.T) {
+	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
+	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	w := servertest.New(t, func(c *httpapi.Config) {
+		c.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+	}, ask.PlacesName)
+	want := func(path string, status int, text string) {
+		t.Helper()
+		res := w.Get(path)
+		if got := servertest.Body(t, res); res.StatusCode != status || !strings.Contains(got, text) {
+			t.Errorf("%s: %d %s, want %s", path, res.StatusCode, got, text)
+		}
+	}
+	const yard = `{"type":"yards","id":"a","name":"Yard a"`
+	want("/regions/at?lat=47&lon=4", 200, yard)
+	want("/at?lat=47&lon=4", 200, yard)
+	want("/at?lat=47&lon=4&types=country", 200, `"missing":["boundaries"`)
+	want("/reverse?lat=47&lon=4", 200, `"label":"Yard a"`)
+	want("/regions/at?lat=47&lon=4&types=country", 404, "dataset-missing")
+	want("/regions/country/wl", 404, "dataset-missing")
+	want("/regions/yards/none", 404, "region-not-found")
+	want("/regions/nearby?lat=47&lon=4&types=yards", 200, yard)
+	want("/regions/at?lat=47&lon=7&types=yards&snap=-1", 400, "snap")
+	of.flat = true
+	want("/regions/nearby?lat=47&lon=4&types=yards", 400, "ask for those in a box")
+	want("/regions/nearby?lat=47&lon=4", 200, `{"regions":[]`)
+	want("/regions/at?lat=47&lon=7&types=yards&snap=50", 200, `"none":[{"type":"yards","match":"none","truncated":true}]`)
+	of.private = true
+	want("/regions/at?lat=47&lon=4&types=yards", 404, "dataset-missing")
+	want("/at?lat=47&lon=4", 200, `"missing":["boundaries"`)
+	of.private = false
+	want("/regions/at?lat=47&lon=4", 200, yard)
+}
+
+// A layer of areas that cannot be read may hold the answer.
+func TestAreasThatCannotBeRead(t *testing.T) {
+	fixed := dataset.Fixed[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
+	if err := fixed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := servertest.NewWhole(t)
+	w.Config.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+	w.Serve()
+	for path, status := range map[string]int{
+		"/regions/at?lat=47&lon=4.5": 503, "/regions/at?lat=47&lon=4.5&types=yards": 503, "/at?lat=47&lon=4.5": 503, "/reverse?lat=47&lon=4.5": 503,
+		"/places/within/yards/a": 503, "/regions/at?lat=47&lon=4.5&types=country": 200, "/at?lat=47&lon=4.5&types=country": 200,
+	} {
+		if res := w.Get(path); res.StatusCode != status {
+			t.Errorf("%s: %d %s, want %d", path, res.StatusCode, servertest.Body(t, res), status)
+		}
+	}
+}
+
 // Fences of such a layer are told as those of regions, whatever boundaries a move was made by.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
-	fixed := dataset.Fixed[feature.Layer](of, dataset.Manifest{Dataset: "yards", Generation: 7})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Layer] { return fixed })}})
+	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
 	set, err := fence.New(fence.Fences{Enter: []fence.Region{{Type: "yards"}}, Leave: []fence.Region{{Type: "yards", ID: "a"}}})
 	if err != nil {
 		t.Fatal(err)

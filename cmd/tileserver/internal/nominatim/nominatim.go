@@ -97,7 +97,7 @@ func (s *Room) handle(e *question) endpoint.Handler {
 		q.Session = &geocoder.Session{View: p.View(), NoAddresses: true}
 		from := q.IDs()
 		if e.simple {
-			from = q.ReverseIDs()
+			from = q.View.WithAreas(from)
 		}
 		if from != nil {
 			from = append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))

@@ -81,7 +81,7 @@ func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
 	}
 	var from []uint64
 	if fixed {
-		from = v.WithAreas(v.IDs())
+		from = v.WithAreas(v.IDs(), p.Types...)
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = answer(ctx, &v, &p, out.Body)
@@ -114,7 +114,7 @@ func appendAnswer(dst []byte, q *about.Query, a *about.Answer) []byte {
 	dst = a.Cell.Tile().AppendQuadkey(append(dst, `,"quadkey":"`...))
 	dst = q.At.AppendFormat(append(dst, `","at":"`...), time.RFC3339)
 	dst = append(dst, '"')
-	if !a.Lacks(ask.BoundariesName) {
+	if !a.Lacks(ask.BoundariesName) || len(a.Regions) > 0 {
 		list := listing.Begin(append(dst, ','), "regions")
 		for i := range a.Regions {
 			list.Next()

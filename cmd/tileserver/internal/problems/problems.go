@@ -58,8 +58,10 @@ var Kinds = []web.Kind{
 
 // CheckTypes refuses types of areas that are not published, in a parameter.
 func CheckTypes(g *ask.Ground, parameter string, types ...string) error {
-	if g.Check(types...) != nil {
-		return UnknownType(g, parameter)
+	for _, t := range types {
+		if !g.Has(t) {
+			return UnknownType(g, parameter)
+		}
 	}
 	return nil
 }

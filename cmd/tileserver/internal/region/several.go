@@ -20,15 +20,13 @@ type several struct {
 	of    []feature.Layer
 }
 
-// layersOf makes one layer of those of types; no types are all.
-func layersOf(of interface {
-	Layers(types ...string) []feature.Layer
-}, types []string) *several {
+// layersOf makes one layer of those of types.
+func layersOf(of []feature.Layer, types []string) *several {
 	// Cursors depend on the types that are asked for, not on the types there are: they stay
 	// valid for a data set with another type.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))
 	// A layer of one type has cursors of its own.
-	return &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}, of: of.Layers(types...)}
+	return &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}, of: of}
 }
 
 // Info implements feature.Layer.

@@ -47,7 +47,7 @@ var box = feature.Query{In: feature.Box{East: 2, North: 1}}
 // page is a page as type:id, separated by spaces.
 func page(t *testing.T, b *tiles.Reader, types []string, q feature.Query, limit int, cursor string) (ids, next string, err error) {
 	t.Helper()
-	of := layersOf(b, types)
+	of := layersOf(b.Layers(types...), types)
 	if err := q.Continue(of.Info(), cursor); err != nil {
 		return "", "", err
 	}
@@ -131,7 +131,7 @@ func TestSeveralTypesRefuse(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	of := layersOf(b, nil)
+	of := layersOf(b.Layers(), nil)
 	if err := of.Get(t.Context(), "a", time.Time{}, new(feature.Feature)); !feature.IsUnsupported(err) {
 		t.Errorf("an id of one type: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestSeveralTypesRefuse(t *testing.T) {
 // their types.
 func TestNearestOfSeveralTypes(t *testing.T) {
 	b := data(t, "land", "zone", "park")
-	of := layersOf(b, nil)
+	of := layersOf(b.Layers(), nil)
 	for _, c := range []struct {
 		near feature.Near
 		want string

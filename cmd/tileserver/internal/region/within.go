@@ -128,10 +128,11 @@ func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.E
 func appendPage(
 	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {
-	of := layersOf(g, types)
+	layers := g.Layers(types...)
 	if len(types) == 0 { // what was not named need not be able to answer
-		of.of = slices.DeleteFunc(of.of, func(l feature.Layer) bool { return l.Info().Check(&q) != nil })
+		layers = slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(&q) != nil })
 	}
+	of := layersOf(layers, types)
 	if err := q.Continue(of.Info(), cursor); err != nil {
 		return dst, "", err
 	}
