@@ -23,14 +23,9 @@ type judge struct {
 }
 
 // regions returns the regions of types at a longitude and latitude, by an edition; the one without a name is the
-// one in service. Areas that are no regions are those of now. A panic over stored bytes is an error: it must not
-// end a goroutine that serves more than one request.
+// one in service. Areas that are no regions are those of now.
 func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: what is at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
-		}
-	}()
+	defer recovered(&err, at)
 	v := j.views.Take(time.Time{})
 	defer v.Release()
 	serving, err := v.Boundaries.Edition()
@@ -131,9 +126,18 @@ type holder interface {
 	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
 }
 
+// recovered makes an error of a panic over stored bytes: it must not end a goroutine that serves more than one
+// request.
+func recovered(err *error, at *[2]float64) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: what is at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
+	}
+}
+
 // regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
 // Types that are not published have none: a point leaves a region that is gone with its type.
 func regionsAt(ctx context.Context, b holder, at *[2]float64, types []string) (found []tiles.Region, err error) {
+	defer recovered(&err, at)
 	found, err = b.At(ctx, at[1], at[0], types...)
 	if !errors.Is(err, tiles.ErrUnknownType) {
 		return found, err
