@@ -1,7 +1,6 @@
 package layertest
 
 import (
-	"context"
 	"math"
 
 	"github.com/paulmach/orb"
@@ -90,34 +89,66 @@ func holds(shape orb.Geometry, p quadkey.Position) bool {
 	return false
 }
 
-// compare reports whether an area surely shares ground with the feature, and whether it surely does not.
-func (g *ground) compare(ctx context.Context, a feature.Area) (shares, apart bool, err error) {
-	apart = true
-	held := make([]int, len(g.inside))
-	err = a.Cover(ctx, 0, func(p *feature.Part) error {
-		for _, r := range g.around {
-			apart = apart && (r.Last < p.Cells.First || r.First > p.Cells.Last)
-		}
-		for i, all := range g.inside {
-			for _, at := range all {
-				cell, err := quadkey.CellOf(at.Lon, at.Lat)
-				if err != nil {
-					return err
-				}
-				if !p.Cells.Contains(cell) {
-					continue
-				}
-				in, err := p.Holds(at)
-				if err != nil {
-					return err
-				}
-				if in {
-					held[i]++
-				}
+// verdict says whether an area surely shares ground with a feature, and whether it surely does not.
+type verdict struct{ shares, apart bool }
+
+// verdicts compares an area with all features.
+func (j *judge) verdicts(in feature.Area) map[string]verdict {
+	if v := j.verdictsIn[in.String()]; v != nil {
+		return v
+	}
+	all := map[string]verdict{}
+	held := map[string][]int{}
+	for i := range j.all {
+		f := &j.all[i]
+		all[f.ID], held[f.ID] = verdict{apart: true}, make([]int, len(j.groundOf(f).inside))
+	}
+	err := in.Cover(j.Context(), 0, func(p *feature.Part) error {
+		for i := range j.all {
+			id := j.all[i].ID
+			v := all[id]
+			if err := j.grounds[id].compare(p, &v, held[id]); err != nil {
+				return err
 			}
-			shares = shares || held[i] == len(all)
+			all[id] = v
 		}
 		return nil
 	})
-	return shares, apart, err
+	if err != nil {
+		j.Errorf("the area %v: %v", in, err)
+	}
+	j.verdictsIn[in.String()] = all
+	return all
+}
+
+// compare adds what a part of an area says. held counts the positions of each place that are in the area.
+func (g *ground) compare(p *feature.Part, v *verdict, held []int) error {
+	near := false
+	for _, r := range g.around {
+		near = near || r.Last >= p.Cells.First && r.First <= p.Cells.Last
+	}
+	if !near {
+		return nil
+	}
+	v.apart = false
+	for i, all := range g.inside {
+		for _, at := range all {
+			cell, err := quadkey.CellOf(at.Lon, at.Lat)
+			if err != nil {
+				return err
+			}
+			in := p.Cells.Contains(cell)
+			if in {
+				in, err = p.Holds(at)
+			}
+			if err != nil {
+				return err
+			}
+			if in {
+				held[i]++
+			}
+		}
+		v.shares = v.shares || held[i] == len(all)
+	}
+	return nil
 }

@@ -47,7 +47,7 @@ const maxLate = 4096
 func Test(t TB, l feature.Layer, o Options) {
 	t.Helper()
 	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20),
-		areas: o.Areas, grounds: map[string]*ground{}}
+		areas: o.Areas, grounds: map[string]*ground{}, verdictsIn: map[string]map[string]verdict{}}
 	j.info()
 	var err error
 	if j.all, err = j.list(feature.Query{}); err != nil {
@@ -88,8 +88,9 @@ type judge struct {
 	rounds int
 	all    []feature.Feature
 
-	areas   []feature.Area
-	grounds map[string]*ground
+	areas      []feature.Area
+	grounds    map[string]*ground            // by the id of a feature
+	verdictsIn map[string]map[string]verdict // by the name of an area
 }
 
 // list collects an answer. Nothing may come after an error.
@@ -571,10 +572,8 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 		whole := b.Contains(f.Bounds.West, f.Bounds.South) && b.Contains(f.Bounds.East, f.Bounds.North) && f.Bounds.West <= f.Bounds.East && b.West <= b.East
 		beside := f.Bounds.North < b.South || f.Bounds.South > b.North
 		if !boxed {
-			var err error
-			if whole, beside, err = j.groundOf(f).compare(j.Context(), q.In); err != nil {
-				j.Errorf("%s: %v", what, err)
-			}
+			v := j.verdicts(q.In)[f.ID]
+			whole, beside = v.shares, v.apart
 		}
 		passes := true
 		if q.Filter != nil {

@@ -46,7 +46,7 @@ func magnified(dst, edges []Edge, origin Point, shift int) []Edge {
 	return dst
 }
 
-// Enters reports whether an edge has a point strictly within a closed chain.
+// Enters reports whether an edge has a point strictly within the rings of polygons.
 func Enters(chain []Edge, e Edge) bool {
 	within := func(f Edge, p Point) bool { return side(f, p) == 0 && inBox(p, boundsOf(f)) }
 	// The edge is cut where vertices of the chain lie on it, so that each piece is within, beside or on the
