@@ -27,9 +27,9 @@ import (
 // In any other area are the regions that share ground with it: neighbours that only touch its border are
 // not. So a region is in itself, and in the ground of a region of another Reader, but no neighbour is. A line is
 // in an area if it has a point inside; of a line along an edge of tiles, an area has what it has of the points
-// there. A feature.Tile of the top or bottom row reaches to the pole. Ground is compared to the border on the
-// world grid, in tiles of zoom 13: exactly if the borders meet at vertices only, as those of one data set do, and
-// otherwise without what is narrower than a millimetre. An area whose parts have a Contains and no Border cannot be
+// there. A feature.Tile of the top or bottom row reaches to the pole. Ground is compared exactly as it is in
+// the tiles of zoom 13: borders of one data set that coincide do so there, and those of another data set are drawn
+// by themselves, so the two may overlap by a metre where their sources agree. An area whose parts have a Contains and no Border cannot be
 // compared: the error matches errors.ErrUnsupported. The rows of the type in the cells of the area are read for
 // each page anew, and the ids found are kept meanwhile: at most one for each region of the type.
 //

@@ -24,8 +24,9 @@ type sharing struct {
 	caps [2][]byte // the type's layers in the polar rows
 
 	part       *feature.Part
-	read       bool        // the next two are those of the part
+	read       bool        // the next three are those of the part
 	tiles, cap []grid.Edge // its border
+	size       int32       // of tiles, in steps
 	own        []grid.Edge // of a region
 	outliner   *grid.Outliner
 	rects      [1]rect
@@ -121,13 +122,19 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 		w.rects[0] = rect{unit(b.X0 - origin.X0), unit(b.Y0 - origin.Y0), unit(b.X1-origin.X0) - 1, unit(b.Y1-origin.Y0) - 1}
 		return w.s.touches(f, w.rects[:], tileSubBits)
 	}
-	square := grid.TileBox(int(within.Z), within.X, within.Y, false)
 	if err := w.border(); err != nil {
 		return false, err
 	}
-	ground := w.tiles
-	if whole {
+	square := grid.TileBox(int(within.Z), within.X, within.Y, false)
+	around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
+	var ground []grid.Edge
+	switch {
+	case whole:
 		ground = grid.Perimeter(square)
+	case w.size <= mvt.Extent+2*layout.TileBuffer:
+		ground = w.tiles
+	default: // of a wide border only what is near
+		ground = w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0)
 	}
 	if leaf {
 		return w.outliner.Share(grid.Perimeter(square), ground)
@@ -192,6 +199,11 @@ func (w *sharing) border() error {
 		return fmt.Errorf("the border of an area: %w", err)
 	}
 	w.tiles, w.cap, w.read = appendRings(w.tiles[:0], b.Mercator), appendRings(w.cap[:0], b.Polar), true
+	w.size = 0
+	if len(w.tiles) > 0 {
+		box := grid.BoxOf(w.tiles)
+		w.size = max(box.X1-box.X0, box.Y1-box.Y0)
+	}
 	return nil
 }
 
