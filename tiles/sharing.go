@@ -45,7 +45,7 @@ func (r *Reader) sharing(ctx context.Context, rt *readerType, in feature.Area, s
 		w.caps[i] = bytes.Clone(value)
 	}
 	return w.seen, in.Cover(ctx, 0, func(p *feature.Part) error {
-		if err := ctx.Err(); err != nil {
+		if err := w.turn(); err != nil {
 			return err
 		}
 		if p.Contains != nil && p.Border == nil {
@@ -61,14 +61,20 @@ func (r *Reader) sharing(ctx context.Context, rt *readerType, in feature.Area, s
 	})
 }
 
+// turn lets others have theirs.
+func (w *sharing) turn() error {
+	if err := w.ctx.Err(); err != nil || w.step == nil {
+		return err
+	}
+	return w.step(w.ctx)
+}
+
 // tile looks at what the part has of a tile.
 func (w *sharing) tile(t quadkey.Tile) error {
 	all := func(quadkey.Tile) bool { return true }
 	err := w.d.walk(t.Ancestor(grid.MaxZoom), grid.MaxZoom, all, func(of quadkey.Tile, leaf bool, value []byte) error {
-		if w.step != nil {
-			if err := w.step(w.ctx); err != nil {
-				return err
-			}
+		if err := w.turn(); err != nil {
+			return err
 		}
 		within := of
 		if of.Contains(t) {

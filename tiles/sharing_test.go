@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
@@ -388,5 +389,103 @@ func TestLayertestJudgesAreas(t *testing.T) {
 		if found.faults == 0 {
 			t.Errorf("a layer that %s: nothing is found", what)
 		}
+	}
+}
+
+// patchwork has two countries side by side, each of n times n counties that share their borders with each other
+// and with the countries. A county is about as wide as half a degree, with eight vertices a side.
+func patchwork(n int) []build.Layer {
+	rnd := rand.New(rand.NewPCG(51, 52))
+	const size, parts = 0.5, 8
+	joint := map[[2]int]orb.Point{}
+	at := func(x, y int) orb.Point { // in parts of a side
+		p, ok := joint[[2]int{x, y}]
+		if !ok {
+			p = orb.Point{5 + (float64(x)+0.6*rnd.Float64())*size/parts, 45 + (float64(y)+0.6*rnd.Float64())*size/parts}
+			joint[[2]int{x, y}] = p
+		}
+		return p
+	}
+	around := func(x0, y0, x1, y1 int) orb.Polygon {
+		var r orb.Ring
+		for x := x0 * parts; x < x1*parts; x++ {
+			r = append(r, at(x, y0*parts))
+		}
+		for y := y0 * parts; y < y1*parts; y++ {
+			r = append(r, at(x1*parts, y))
+		}
+		for x := x1 * parts; x > x0*parts; x-- {
+			r = append(r, at(x, y1*parts))
+		}
+		for y := y1 * parts; y > y0*parts; y-- {
+			r = append(r, at(x0*parts, y))
+		}
+		return orb.Polygon{append(r, r[0])}
+	}
+	counties, countries := build.Layer{Type: "county"}, build.Layer{Type: "country"}
+	for i := range 2 {
+		countries.Features = append(countries.Features, build.Feature{ID: fmt.Sprint("country", i), Geometry: around(i*n, 0, (i+1)*n, n)})
+		for k := range n * n {
+			x, y := i*n+k%n, k/n
+			counties.Features = append(counties.Features, build.Feature{ID: fmt.Sprintf("c%d-%03d", i, k), Geometry: around(x, y, x+1, y+1)})
+		}
+	}
+	return []build.Layer{countries, counties}
+}
+
+// Counties are in their country, and none of those beside it.
+func TestSharesPatchwork(t *testing.T) {
+	r, _, _ := buildReader(t, patchwork(5)...)
+	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")
+	for i := range 2 {
+		var want []string
+		for k := range 25 {
+			want = append(want, fmt.Sprintf("c%d-%03d", i, k))
+		}
+		of := fmt.Sprint("country", i)
+		if got := listed(t, county, feature.Query{In: r.Area("country", of)}); got != strings.Join(want, " ") {
+			t.Errorf("counties in %s: %s", of, got)
+		}
+		for _, id := range want {
+			if got := listed(t, country, feature.Query{In: r.Area("county", id)}); got != of {
+				t.Errorf("the country of %s: %s", id, got)
+			}
+			if got := listed(t, county, feature.Query{In: r.Area("county", id)}); got != id {
+				t.Errorf("counties in %s: %s", id, got)
+			}
+		}
+		if got := listed(t, country, feature.Query{In: r.Area("country", of)}); got != of {
+			t.Errorf("countries in %s: %s", of, got)
+		}
+	}
+}
+
+// BenchmarkSharing asks for the regions in a region of a small world, and for those in the box around it.
+func BenchmarkSharing(b *testing.B) {
+	r, _, _ := buildReader(b, patchwork(10)...)
+	county, country := layerOf(b, r, "county"), layerOf(b, r, "country")
+	var of feature.Feature
+	if err := country.Get(b.Context(), "country0", time.Time{}, &of); err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		l    feature.Layer
+		in   feature.Area
+	}{
+		{"counties in a country", county, r.Area("country", "country0")},
+		{"counties in its box", county, feature.Box(of.Bounds)},
+		{"counties in a tile", county, feature.Tile{Z: 7, X: 66, Y: 45}},
+		{"countries in a country", country, r.Area("country", "country0")},
+		{"the country of a county", country, r.Area("county", "c0-055")},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n += len(strings.Fields(listed(b, c.l, feature.Query{In: c.in, Detail: feature.WithoutGeometry})))
+			}
+			b.ReportMetric(float64(n)/float64(b.N), "found/op")
+		})
 	}
 }
