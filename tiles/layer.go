@@ -24,14 +24,14 @@ import (
 // that runs along the edge of the box. A box is in degrees. It may cross ±180°, and be a line or
 // a point; an invalid one gives feature.ErrQuery.
 //
-// In any other area are the regions that share ground with it: neighbours that only touch its border are
-// not. So a region is in itself, and in the ground of a region of another Reader, but no neighbour is. A line is
-// in an area if it has a point inside; of a line along an edge of tiles, an area has what it has of the points
-// there. A feature.Tile of the top or bottom row reaches to the pole. Ground is compared exactly as it is in
-// the tiles of zoom 13: borders of one data set that coincide do so there, and those of another data set are drawn
-// by themselves, so the two may overlap by a metre where their sources agree. An area whose parts have a Contains and no Border cannot be
-// compared: the error matches errors.ErrUnsupported. The rows of the type in the cells of the area are read for
-// each page anew, and the ids found are kept meanwhile: at most one for each region of the type.
+// In any other area are the regions that share ground with it, and not the neighbours that only touch its
+// border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
+// area if it has a point inside. Along an edge of tiles, the tile that owns points there has the line, too. A
+// feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
+// draw it. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
+// border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
+// that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
+// cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a newer data set.
 // The error matches ErrUnknownType.
@@ -44,7 +44,7 @@ import (
 // with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
 //
 // The most important region is that with the largest bounds, in square degrees. That order, and the
-// order of a property, look at all regions of the box; see feature.Query.Ranked.
+// order of a property, look at all regions of the area; see feature.Query.Ranked.
 //
 // The layer is a feature.Tiler, see Tile.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -409,8 +409,8 @@ func middle(b [4]float64) quadkey.Position {
 	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
 }
 
-// Area returns the ground of a region as an area for queries of features. Errors of its
-// Cover are those of Reader.Cover.
+// Area returns the ground of a region as an area for queries of features, with borders. Errors of
+// its Cover are those of Reader.Cover.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {

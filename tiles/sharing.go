@@ -33,7 +33,9 @@ type sharing struct {
 }
 
 // sharing returns the regions of a type that share ground with an area.
-func (r *Reader) sharing(ctx context.Context, rt *readerType, in feature.Area, step func(context.Context) error) (map[string]struct{}, error) {
+func (r *Reader) sharing(
+	ctx context.Context, rt *readerType, in feature.Area, step func(context.Context) error,
+) (map[string]struct{}, error) {
 	w := &sharing{ctx: ctx, rt: rt, step: step, seen: map[string]struct{}{}, outliner: grid.NewOutliner(), s: r.scratch.Get().(*scratch)}
 	defer r.scratch.Put(w.s)
 	w.d = descend(ctx, w.s, rt, 0)
