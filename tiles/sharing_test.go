@@ -23,6 +23,8 @@ import (
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
 // squareUnits is the area that two shapes have in common.
@@ -244,6 +246,46 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// A tile has the regions that share ground with its square, and with the cap beyond one of the outermost rows.
+func TestSharesTiles(t *testing.T) {
+	r, store, _ := buildReader(t, toyLayer())
+	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
+	p := newPlanes(t, ref)
+	rnd := rand.New(rand.NewPCG(43, 44))
+	some := 0
+	for range 400 {
+		lon, lat := ref.vertex(rnd)
+		tile, err := quadkey.TileAt(lon, lat, uint8(rnd.IntN(quadkey.MaxZoom+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := float64(grid.WorldSize) / float64(uint64(1)<<tile.Z)
+		x, y := float64(tile.X)*side, float64(tile.Y)*side
+		square := planeBox(x, y, x+side, y+side)
+		var want []string
+		for i, id := range ref.ids {
+			common := squareUnits(t, p.tiles[i], square)
+			for k, polar := range layout.Caps {
+				if tile.Y == [2]uint32{0, 1<<tile.Z - 1}[k] {
+					common += squareUnits(t, p.caps[i][k], planeBox(x, float64(polar.Y0), x+side, float64(polar.Y1)))
+				}
+			}
+			if common > 0 {
+				want = append(want, id)
+			}
+		}
+		if got := strings.Fields(listed(t, l, feature.Query{In: feature.Tile(tile), Detail: feature.WithoutGeometry})); !slices.Equal(got, want) {
+			t.Errorf("tile %v: %v, want %v", tile, got, want)
+		}
+		if len(want) > 0 && len(want) < len(ref.ids) {
+			some++
+		}
+	}
+	if some < 300 {
+		t.Errorf("only %d tiles have some regions", some)
+	}
+}
+
 // cells is an area of whole cells.
 type cells []quadkey.Range
 
@@ -281,6 +323,63 @@ func TestSharesCells(t *testing.T) {
 		if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return !want[id] }) {
 			t.Errorf("%v: %v, want %v", in, got, want)
 		}
+	}
+}
+
+// frame is an area between two rectangles on the grid, which has all cells in one part.
+type frame struct{ outer, inner grid.Box }
+
+func (frame) String() string { return "frame" }
+
+func (f frame) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) error) error {
+	return fn(&feature.Part{
+		Cells:    quadkey.Range{Last: math.MaxUint32},
+		Contains: func(quadkey.Position) (bool, error) { return false, errors.New("nobody asks for points") },
+		Border: func() (*feature.Border, error) {
+			o, i := f.outer, f.inner
+			return &feature.Border{Mercator: []feature.Ring{
+				{{o.X0, o.Y0}, {o.X1, o.Y0}, {o.X1, o.Y1}, {o.X0, o.Y1}},
+				{{i.X0, i.Y0}, {i.X0, i.Y1}, {i.X1, i.Y1}, {i.X1, i.Y0}},
+			}}, nil
+		},
+	})
+}
+
+// A border may be wider than tiles, and have a hole around regions.
+func TestSharesWideBorder(t *testing.T) {
+	r, store, _ := buildReader(t, toyLayer())
+	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
+	p := newPlanes(t, ref)
+	rnd := rand.New(rand.NewPCG(45, 46))
+	some := 0
+	for range 60 {
+		lon, lat := ref.vertex(rnd)
+		reach := int32(math.Exp(3 + rnd.Float64()*12))
+		x, y := int32(layout.GridX(lon)), int32(layout.MercatorY(max(-85, min(85, lat))))
+		f := frame{outer: grid.Box{X0: x - 2*reach, Y0: y - 2*reach, X1: x + 2*reach, Y1: y + 2*reach}}
+		f.inner = grid.Box{X0: x - rnd.Int32N(reach) - 1, Y0: y - reach, X1: x + rnd.Int32N(reach) + 1, Y1: y + reach}
+		limit := func(b grid.Box) grid.Box {
+			return grid.Box{X0: max(b.X0, 0), Y0: max(b.Y0, 0), X1: min(b.X1, grid.WorldSize), Y1: min(b.Y1, grid.WorldSize)}
+		}
+		f.outer, f.inner = limit(f.outer), limit(f.inner)
+		box := func(b grid.Box) geom.Geometry {
+			return planeBox(float64(b.X0), float64(b.Y0), float64(b.X1), float64(b.Y1))
+		}
+		var want []string
+		for i, id := range ref.ids {
+			if squareUnits(t, p.tiles[i], box(f.outer)) > squareUnits(t, p.tiles[i], box(f.inner))+1e-3 {
+				want = append(want, id)
+			}
+		}
+		if got := strings.Fields(listed(t, l, feature.Query{In: f, Detail: feature.WithoutGeometry})); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", f, got, want)
+		}
+		if len(want) > 0 {
+			some++
+		}
+	}
+	if some < 20 {
+		t.Errorf("only %d frames have regions", some)
 	}
 }
 
