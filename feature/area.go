@@ -23,7 +23,25 @@ type Part struct {
 	// Contains reports whether a position in these cells is in the area. If it is nil, all
 	// positions are.
 	Contains func(quadkey.Position) (bool, error)
+	// Border returns the outline of the area where Contains decides. It is for features that are not
+	// points: an area without it can be asked for points only. It is valid until fn of Cover returns.
+	Border func() (*Border, error)
 }
+
+// Border is the outline of an area's ground. It is exact in the cells of its part. What it has beyond
+// them is ground of the area, too. Edges are straight on its map.
+type Border struct {
+	// Mercator is on the map of Web-Mercator, in 2²⁵ steps across the world: x to the east from 180° W,
+	// y to the south from 85.0511° N.
+	Mercator []Ring
+	// Polar is beyond the latitudes of that map, on one of degrees with the same steps: y to the south
+	// from the North Pole. A part may leave it out if an earlier part had it.
+	Polar []Ring
+}
+
+// Ring is a closed line of at least three points x, y, which does not repeat the first. The ground is on
+// its right, so holes run the other way round.
+type Ring [][2]int32
 
 // Holds reports whether a position in the cells of the part is in the area.
 func (p *Part) Holds(at quadkey.Position) (bool, error) {

@@ -17,8 +17,9 @@ import (
 // Query asks a layer for features. The zero Query asks for all of them in the layer's own
 // order, in which any number can be listed.
 type Query struct {
-	// In is the area in which they are, nil for anywhere. A feature that is not a point
-	// is in an area if the two have a point in common.
+	// In is the area in which they are, nil for anywhere. A feature that is not a point is in a
+	// box if the two have a point in common. It is in any other area if they share ground: if some
+	// of it lies inside, and not just on the border.
 	In Area
 	// Near asks for the nearest first. A feature as far away as another comes in the layer's
 	// own order.

@@ -3,6 +3,7 @@ package quadkey
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 )
@@ -23,6 +24,23 @@ func (r Range) Keys() (start, stop []byte) {
 		stop = (r.Last + 1).AppendKey(make([]byte, 0, 4))
 	}
 	return start, stop
+}
+
+// Tiles yields the fewest tiles that have the cells of the range, in the order of the cells.
+func (r Range) Tiles() iter.Seq[Tile] {
+	return func(yield func(Tile) bool) {
+		for at, end := uint64(r.First), uint64(r.Last)+1; at < end; {
+			z, shift := uint8(CellZoom), uint(0)
+			for z > 0 && at&(4<<shift-1) == 0 && at+4<<shift <= end {
+				z, shift = z-1, shift+2
+			}
+			x, y := deinterleave(at >> shift)
+			if !yield(Tile{Z: z, X: x, Y: y}) {
+				return
+			}
+			at += 1 << shift
+		}
+	}
 }
 
 // CoverBox returns at most maxRanges ranges that together hold every cell with

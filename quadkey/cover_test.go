@@ -507,3 +507,40 @@ func TestRangeKeys(t *testing.T) {
 		}
 	})
 }
+
+// The tiles of a range have its cells and no others, in their order, and no four of them are a larger one's.
+func TestRangeTiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(61, 62))
+	for i := range 2000 {
+		a := r.Uint32() >> r.IntN(32)
+		b := a + r.Uint32()>>r.IntN(32)
+		switch i {
+		case 0:
+			a, b = 0, math.MaxUint32
+		case 1:
+			a, b = math.MaxUint32, math.MaxUint32
+		}
+		of := Range{Cell(min(a, b)), Cell(max(a, b))}
+		next, n := uint64(of.First), 0
+		var last [3]Tile
+		for tile := range of.Tiles() {
+			first, end := tile.CellRange()
+			if uint64(first) != next || end > of.Last || !tile.Valid() {
+				t.Fatalf("%v: %v begins with %d and not %d", of, tile, first, next)
+			}
+			if p := tile.Parent(); n >= 3 && tile.Z > 0 && last[0].Z == tile.Z && last[1].Z == tile.Z && last[2].Z == tile.Z &&
+				last[0].Parent() == p && last[1].Parent() == p && last[2].Parent() == p {
+				t.Fatalf("%v: %v would do", of, p)
+			}
+			next = uint64(end) + 1
+			last = [3]Tile{last[1], last[2], tile}
+			n++
+		}
+		if next != uint64(of.Last)+1 || n > 6*CellZoom {
+			t.Fatalf("%v: %d tiles end before %d", of, n, next)
+		}
+		for range of.Tiles() {
+			break
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -210,14 +211,45 @@ func (d *Covered) Contains(lat, lon float64) (bool, error) {
 	case d.ground != groundMixed:
 		return d.ground == groundAll, nil
 	}
-	if !d.read {
-		if err := d.rings.read(d.cover.s, d.feature); err != nil {
-			return false, err
-		}
-		d.read = true
+	if err := d.readRings(); err != nil {
+		return false, err
 	}
 	px, py := tilePoint(d.Tile, lon, lat)
 	return d.rings.contain(px, py, tileSubBits), nil
+}
+
+func (d *Covered) readRings() error {
+	if d.read {
+		return nil
+	}
+	err := d.rings.read(d.cover.s, d.feature)
+	d.read = err == nil
+	return err
+}
+
+// border writes the outline of the region in the tile over b.
+func (d *Covered) border(b *feature.Border) error {
+	b.Mercator, b.Polar = b.Mercator[:0], b.Polar[:0]
+	square := grid.TileBox(int(d.Tile.Z), d.Tile.X, d.Tile.Y, false)
+	switch d.ground {
+	case groundMixed:
+		if err := d.readRings(); err != nil {
+			return err
+		}
+		b.Mercator = d.rings.appendTo(b.Mercator, square.Corner())
+	case groundAll:
+		b.Mercator = append(b.Mercator, feature.Ring{
+			{square.X0, square.Y0}, {square.X1, square.Y0}, {square.X1, square.Y1}, {square.X0, square.Y1},
+		})
+	}
+	// All columns of a cap have the same outline.
+	for i, polar := range layout.Caps {
+		if k := &d.cover.caps[i]; !k.given && d.Tile.Y == rimTile(i*rimSide).Y {
+			k.given = true
+			b.Polar = k.rings.appendTo(b.Polar, grid.Pt(0, polar.Y0))
+		}
+	}
+	return nil
 }
 
 // rings are the rings of a polygon feature.
@@ -241,6 +273,22 @@ func (r *rings) read(s *scratch, f mvt.Feature) error {
 		r.points = append(r.points, pts...)
 		r.ends = append(r.ends, len(r.points))
 	}
+}
+
+// appendTo appends the rings moved to a corner. It uses the memory of rings that were there.
+func (r *rings) appendTo(dst []feature.Ring, corner grid.Point) []feature.Ring {
+	start := 0
+	for _, end := range r.ends {
+		var ring feature.Ring
+		if n := len(dst); n < cap(dst) {
+			ring = dst[:n+1][n][:0]
+		}
+		for _, p := range r.points[start:end] {
+			ring = append(ring, [2]int32{corner.X + p.X, corner.Y + p.Y})
+		}
+		dst, start = append(dst, ring), end
+	}
+	return dst
 }
 
 // contain reports what scratch.holds does.

@@ -13,6 +13,7 @@ import (
 type coverCap struct {
 	rings   rings
 	full    bool
+	given   bool   // its outline is in the border of a tile
 	columns []bool // the columns of the rim to which points of the region may belong; nil for none
 }
 

@@ -22,9 +22,19 @@ import (
 // without the bounds. It lists them in the order of their ids. With a feature.Box it lists those
 // that have a point in common with it, even if only on their edges: both neighbours of a border
 // that runs along the edge of the box. A box is in degrees. It may cross ±180°, and be a line or
-// a point; an invalid one gives feature.ErrQuery. Other areas, the nearest of a box, and
-// instants of the past are not supported. A mark stays valid for a newer data set. The error
-// matches ErrUnknownType.
+// a point; an invalid one gives feature.ErrQuery.
+//
+// In any other area are the regions that share ground with it, and not the neighbours that only touch its
+// border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
+// area if it has a point inside. Along an edge of tiles, the tile that owns points there has the line, too. A
+// feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
+// draw it. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
+// border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
+// that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
+// cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.
+//
+// The nearest of an area, and instants of the past, are not supported. A mark stays valid for a newer data set.
+// The error matches ErrUnknownType.
 //
 // The nearest are those that hold a position, at 0 m, and then others by the distance to their
 // borders, or of lines to the lines. Distances are those of Reader.Nearest, without its bounds.
@@ -34,7 +44,7 @@ import (
 // with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
 //
 // The most important region is that with the largest bounds, in square degrees. That order, and the
-// order of a property, look at all regions of the box; see feature.Query.Ranked.
+// order of a property, look at all regions of the area; see feature.Query.Ranked.
 //
 // The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -71,7 +81,7 @@ func (t *TypeMeta) info() *feature.Info {
 	in := &feature.Info{
 		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
 		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
-		Can: feature.Can{Near: true, Importance: true, Sort: true},
+		Can: feature.Can{Near: true, Area: true, Importance: true, Sort: true},
 	}
 	if t.Bounds == [4]float64{} {
 		in.Bounds = quadkey.World
@@ -133,12 +143,18 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 
 // Features implements feature.Layer.
 func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	box, boxed := q.In.(feature.Box)
 	if err := l.rt.about.Check(q); err != nil {
 		return feature.Fail(err)
 	}
-	if err := quadkey.Box(box).Check(); boxed && err != nil {
-		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+	switch in := q.In.(type) {
+	case feature.Box:
+		if err := quadkey.Box(in).Check(); err != nil {
+			return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+		}
+	case feature.Tile:
+		if !quadkey.Tile(in).Valid() {
+			return feature.Fail(errNoTile(quadkey.Tile(in)))
+		}
 	}
 	switch {
 	case q.Near != nil:
@@ -289,10 +305,22 @@ func (l *layer) answer(ctx context.Context, q *feature.Query, consider func(*fea
 
 // run considers regions in the layer's own order.
 func (a *answer) run() error {
-	if box, ok := a.q.In.(feature.Box); ok {
-		return a.within(quadkey.Box(box))
+	switch in := a.q.In.(type) {
+	case nil:
+		return a.scan()
+	case feature.Box:
+		return a.within(quadkey.Box(in), windowOf(quadkey.Box(in)))
+	case feature.Tile:
+		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in)))
 	}
-	return a.scan()
+	found, err := a.r.sharing(a.ctx, a.rt, a.q.In, a.q.Step)
+	if err != nil {
+		return err
+	}
+	return a.r.eachNamed(a.ctx, a.rt, found, string(a.q.After), func(rec *record) error {
+		rec.feature(&a.f, &a.members)
+		return a.one(true, false)
+	})
 }
 
 // scan considers all regions.
@@ -313,9 +341,9 @@ func (a *answer) scan() error {
 	return nil
 }
 
-// within considers the regions that may meet a box.
-func (a *answer) within(box quadkey.Box) error {
-	w := a.r.newWithin(a.ctx, box)
+// within considers the regions that may meet a window and a box around it.
+func (a *answer) within(box quadkey.Box, win window) error {
+	w := a.r.newWithin(a.ctx, box, win)
 	defer w.release()
 	w.after, w.step = string(a.q.After), a.q.Step
 	return w.each(a.rt, func(rec *record, meets bool) error {
@@ -397,8 +425,8 @@ func middle(b [4]float64) quadkey.Position {
 	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
 }
 
-// Area returns the ground of a region as an area for queries of features. Errors of its
-// Cover are those of Reader.Cover.
+// Area returns the ground of a region as an area for queries of features, with borders. Errors of
+// its Cover are those of Reader.Cover.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {
@@ -413,7 +441,9 @@ func (a area) String() string { return "region " + a.typ + "/" + a.id }
 func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	var part feature.Part
 	var tile *Covered
+	var outline feature.Border
 	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
+	part.Border = func() (*feature.Border, error) { return &outline, tile.border(&outline) }
 	return a.r.Cover(ctx, a.typ, a.id, from, func(c *Covered) error {
 		tile = c
 		part.Cells.First, part.Cells.Last = c.Tile.CellRange()

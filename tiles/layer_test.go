@@ -166,7 +166,7 @@ func TestLayerRefuses(t *testing.T) {
 		{feature.Query{Near: &feature.Near{}, Order: feature.Order{Importance: true}}, feature.ErrQuery},
 		{feature.Query{Order: feature.Order{Importance: true}, Limit: 1, After: feature.Mark("a")}, feature.ErrCursor},
 		{feature.Query{At: now}, errors.ErrUnsupported},
-		{feature.Query{In: feature.Tile{}}, errors.ErrUnsupported},
+		{feature.Query{In: feature.Tile{X: 1}}, feature.ErrQuery},
 		{feature.Query{In: feature.Box{North: -1}}, feature.ErrQuery},
 		{feature.Query{In: feature.Box{North: -1}}, quadkey.ErrBox},
 		{feature.Query{In: feature.Box{West: math.NaN()}}, quadkey.ErrBox},

@@ -18,7 +18,7 @@ import (
 // and as Members, and is no region of the layer.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
-		return feature.Fail(feature.BadQuery("tile %v: there is none with this number", t))
+		return feature.Fail(errNoTile(t))
 	}
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{{Type: l.rt.Name}})
@@ -41,6 +41,10 @@ func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fea
 		}
 		return nil
 	})
+}
+
+func errNoTile(t quadkey.Tile) error {
+	return feature.BadQuery("tile %v: there is none with this number: give a zoom from 0 to %d, and x and y below 2 to its power", t, quadkey.MaxZoom)
 }
 
 // partOf makes a feature of one that is written as GeoJSON.

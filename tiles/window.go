@@ -77,6 +77,36 @@ func windowOf(b quadkey.Box) window {
 	return w
 }
 
+// boxOfTile is around all points that belong to a tile.
+func boxOfTile(t quadkey.Tile) quadkey.Box {
+	b := t.Bound()
+	if t.Y == 0 {
+		b.North = 90
+	}
+	if t.Y == 1<<t.Z-1 {
+		b.South = -90
+	}
+	return b
+}
+
+// windowOfTile is the inside of a tile: what meets it shares ground with the tile, unless that is narrower
+// than a sub-unit.
+func windowOfTile(t quadkey.Tile) window {
+	inside := func(at uint32, world int64) (from, to int64) {
+		side := world >> t.Z
+		return int64(at)*side + 1, int64(at+1)*side - 1
+	}
+	w := window{tiles: true, full: t.Z == 0, openNorth: t.Y == 0, openSouth: t.Y == 1<<t.Z-1}
+	w.x0, w.x1 = inside(t.X, tileWorld)
+	w.y0, w.y1 = inside(t.Y, tileWorld)
+	for i, open := range [2]bool{w.openNorth, w.openSouth} {
+		c := &w.caps[i]
+		c.any, c.y1 = open, int64(layout.Caps[i].Y1-layout.Caps[i].Y0)<<capSubBits
+		c.x0, c.x1 = inside(t.X, capWorld)
+	}
+	return w
+}
+
 // rect is a rectangle of sub-units, its edges included.
 type rect struct{ x0, y0, x1, y1 int64 }
 

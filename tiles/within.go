@@ -23,7 +23,7 @@ const (
 	seamUnits = 512
 )
 
-// within looks for the regions that meet a box. The answer is exact to the border on the
+// within looks for the regions that meet the window of a box. The answer is exact to the border on the
 // world grid. The box is rounded to 2⁻²⁰ of a unit, about a micrometre.
 //
 // A small box costs one seek for each of its non-empty tiles of zoom 13, at most a thousand.
@@ -42,8 +42,8 @@ type within struct {
 	step func(context.Context) error
 }
 
-func (r *Reader) newWithin(ctx context.Context, box quadkey.Box) *within {
-	w := &within{r: r, ctx: ctx, box: box, window: windowOf(box), s: r.scratch.Get().(*scratch)}
+func (r *Reader) newWithin(ctx context.Context, box quadkey.Box, win window) *within {
+	w := &within{r: r, ctx: ctx, box: box, window: win, s: r.scratch.Get().(*scratch)}
 	w.whole = w.window.tilesAt(grid.MaxZoom) <= wholeTiles
 	return w
 }
@@ -58,22 +58,7 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 		return err
 	}
 	if w.whole {
-		for _, id := range slices.SortedFunc(maps.Keys(names), feature.CompareIDs) {
-			if feature.CompareIDs(id, w.after) <= 0 {
-				continue
-			}
-			rec, err := w.r.record(w.ctx, rt.Name, id)
-			if errors.Is(err, ErrNotFound) {
-				err = fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
-			}
-			if err != nil {
-				return err
-			}
-			if err := fn(&rec, true); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.r.eachNamed(w.ctx, rt, names, w.after, func(rec *record) error { return fn(rec, true) })
 	}
 	for row, err := range w.r.scanRegions(w.ctx, rt, w.after, false) {
 		if err != nil {
@@ -90,6 +75,26 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 			}
 		}
 		if err := fn(&rec, meets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachNamed calls fn with the records of regions behind an id, in the order of their ids.
+func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
+	for _, id := range slices.SortedFunc(maps.Keys(names), feature.CompareIDs) {
+		if feature.CompareIDs(id, after) <= 0 {
+			continue
+		}
+		rec, err := r.record(ctx, rt.Name, id)
+		if errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := fn(&rec); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	Seed uint64
 	// Rounds is the number of random questions of each kind; 0 means 20.
 	Rounds int
+	// Areas are asked for besides those that Test has itself.
+	Areas []feature.Area
 }
 
 // maxLate bounds the features that may come after the context has ended.
@@ -44,7 +46,8 @@ const maxLate = 4096
 // cannot be asked, once that is so.
 func Test(t TB, l feature.Layer, o Options) {
 	t.Helper()
-	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20)}
+	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20),
+		areas: o.Areas, grounds: map[string]*ground{}, verdictsIn: map[string]map[string]verdict{}}
 	j.info()
 	var err error
 	if j.all, err = j.list(feature.Query{}); err != nil {
@@ -85,6 +88,10 @@ type judge struct {
 	r      *rand.Rand
 	rounds int
 	all    []feature.Feature
+
+	areas      []feature.Area
+	grounds    map[string]*ground            // by the id of a feature
+	verdictsIn map[string]map[string]verdict // by the name of an area
 }
 
 // list collects an answer. Nothing may come after an error.
@@ -243,6 +250,9 @@ func (j *judge) marks() {
 
 // area is one around a feature.
 func (j *judge) area() feature.Area {
+	if n := len(j.areas); n > 0 && j.r.IntN(2) == 0 {
+		return j.areas[j.r.IntN(n)]
+	}
 	f := &j.all[j.r.IntN(len(j.all))]
 	switch j.r.IntN(8) {
 	case 0:
@@ -262,10 +272,11 @@ func (j *judge) area() feature.Area {
 	return feature.Box{West: wrapped(f.Lon - size), South: max(f.Lat-size/2, -90), East: wrapped(f.Lon + size*j.r.Float64()), North: min(f.Lat+size/3, 90)}
 }
 
-// stripes is an area that no index has: every other degree of longitude in the eastern half
-// of the world, and all of its north west. Its parts end with the call, as those of regions
-// do.
+// stripes is an area that no index has: every other stripe in the eastern half of the world, each as wide as a
+// tile of zoom 8, and all of its north west. Its parts end with the call, as those of regions do.
 type stripes struct{}
+
+const stripe = 360.0 / 256 // degrees
 
 func (stripes) String() string { return "stripes" }
 
@@ -279,7 +290,13 @@ func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Pa
 				if over {
 					return false, errors.New("the part of an area is asked after its end")
 				}
-				return int(at.Lon)%2 == 0, nil
+				return int(at.Lon/stripe)%2 == 0, nil
+			}
+			p.Border = func() (*feature.Border, error) {
+				if over {
+					return nil, errors.New("the border of a part is asked for after its end")
+				}
+				return stripesIn(int32(i / 2)), nil
 			}
 		}
 		if i == 2 || p.Cells.Last < from {
@@ -291,6 +308,18 @@ func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Pa
 		}
 	}
 	return nil
+}
+
+// stripesIn are the stripes of the northern half, 0, or of the southern one, 1.
+func stripesIn(half int32) *feature.Border {
+	const side, step, quarter = 1 << 24, 1 << 17, 1 << 23
+	b := &feature.Border{}
+	for x := int32(side); x < 2*side; x += 2 * step {
+		rect := func(y0, y1 int32) feature.Ring { return feature.Ring{{x, y0}, {x + step, y0}, {x + step, y1}, {x, y1}} }
+		b.Mercator = append(b.Mercator, rect(half*side, (half+1)*side))
+		b.Polar = append(b.Polar, rect(half*quarter, (half+1)*quarter))
+	}
+	return b
 }
 
 // near is a ring around a place, which may be that of a feature.
@@ -529,10 +558,11 @@ func (j *judge) distances(from quadkey.Position) map[string]float64 {
 }
 
 // bounded judges features with borders. They must be in the order of all; those wholly in a
-// box must be there, and those beside it must not.
+// box must be there, and those beside it must not. In another area, those that have ground well inside must be
+// there, and those that are far from it must not.
 func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	i := 0
-	box, _ := q.In.(feature.Box)
+	box, boxed := q.In.(feature.Box)
 	for k := range j.all {
 		f := &j.all[k]
 		there := i < len(got) && got[i].ID == f.ID
@@ -542,6 +572,10 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 		b := quadkey.Box(box)
 		whole := b.Contains(f.Bounds.West, f.Bounds.South) && b.Contains(f.Bounds.East, f.Bounds.North) && f.Bounds.West <= f.Bounds.East && b.West <= b.East
 		beside := f.Bounds.North < b.South || f.Bounds.South > b.North
+		if !boxed {
+			v := j.verdicts(q.In)[f.ID]
+			whole, beside = v.shares, v.apart
+		}
 		passes := true
 		if q.Filter != nil {
 			passes, _ = q.Filter.Match(j.Context(), f)

@@ -108,8 +108,12 @@ func (m *members) String() string { return "cluster " + m.id }
 // Cover implements feature.Area.
 func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	var part feature.Part
-	part.Contains = func(at quadkey.Position) (bool, error) { return m.holds(at), nil }
+	contains := func(at quadkey.Position) (bool, error) { return m.holds(at), nil }
 	for i := 0; i < len(m.keys); i++ {
+		// Whole cells are in it as they are. Ranges within one cell are one part.
+		if part.Contains = nil; !m.keys[i].ofCells() {
+			part.Contains = contains
+		}
 		part.Cells = quadkey.Range{First: quadkey.Cell(m.keys[i].first >> cellShift), Last: quadkey.Cell(m.keys[i].last >> cellShift)}
 		for ; i+1 < len(m.keys) && quadkey.Cell(m.keys[i+1].first>>cellShift) == part.Cells.Last; i++ {
 			part.Cells.Last = quadkey.Cell(m.keys[i+1].last >> cellShift)
@@ -122,6 +126,12 @@ func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature
 		}
 	}
 	return nil
+}
+
+// ofCells reports whether a range of keys begins and ends with a cell.
+func (r keyRange) ofCells() bool {
+	const within = 1<<cellShift - 1
+	return r.first&within == 0 && r.last&within == within
 }
 
 func (m *members) holds(at quadkey.Position) bool {

@@ -21,6 +21,12 @@ type plain struct{ feature.Area }
 // cluster or shown alone, and there are as many as the cluster says.
 func TestClusterMembers(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 8))
+	whole, split := 0, 0 // parts of clusters
+	defer func() {
+		if whole == 0 || split == 0 {
+			t.Errorf("%d parts of clusters are whole cells and %d are not", whole, split)
+		}
+	}()
 	for _, n := range []int{1, 40, 300, 1500} {
 		list := scattered(r, n)
 		if n == 1500 { // and more in a cell than may be looked at for a page
@@ -56,6 +62,14 @@ func TestClusterMembers(t *testing.T) {
 					if err != nil {
 						return fmt.Errorf("zoom %d, tile %v: %w", z, tile, err)
 					}
+					must.Do(t, in.Cover(t.Context(), 0, func(p *feature.Part) error {
+						if p.Contains == nil {
+							whole++
+							return nil
+						}
+						split++
+						return nil
+					}))
 					var got, even int64
 					q := feature.Query{In: in}
 					for again := true; again; { // by pages

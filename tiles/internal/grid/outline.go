@@ -78,21 +78,27 @@ func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
 // mend reports whether shells and holes are valid. If not, it returns the
 // border of the inside, valid until the next call.
 func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border []Edge, ok bool, err error) {
-	reg := o.noder.Reg
-	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
-	o.drawn = AppendCounted(o.drawn[:0], o.lines, reg)
-	border, repaired, err := Resolve(o.drawn, inside, o.border[:0])
+	border, repaired, err := o.resolve(shells, holes, inside)
 	if errors.Is(err, errCrossing) {
 		var lines []Line
 		if lines, err = o.noder.Node(o.lines); err != nil {
 			return nil, false, err
 		}
-		o.drawn = AppendCounted(o.drawn[:0], lines, reg)
+		o.drawn = AppendCounted(o.drawn[:0], lines, o.noder.Reg)
 		border, repaired, err = Resolve(o.drawn, inside, border[:0])
 	}
 	o.border = border
 	o.Repaired = o.Repaired || repaired
 	return border, !repaired, err
+}
+
+// resolve is Resolve for the edges of shells and holes, which it leaves in lines.
+func (o *Outliner) resolve(shells, holes []Edge, inside func(Winding) bool) (border []Edge, repaired bool, err error) {
+	reg := o.noder.Reg
+	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
+	o.drawn = AppendCounted(o.drawn[:0], o.lines, reg)
+	o.border, repaired, err = Resolve(o.drawn, inside, o.border[:0])
+	return o.border, repaired, err
 }
 
 // AppendCounted appends lines whose registry numbers shells 0 and holes 1.

@@ -3,12 +3,12 @@ package layers
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -68,17 +68,7 @@ func (q *question) dependOn(where *area) {
 // getCount answers GET …/count: how many features are in an area, or in all.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	in := func() (area, error) { return area{}, nil }
-	given := ""
-	for _, name := range []string{"bbox", "tile", "region"} {
-		if !p.Has(name) {
-			continue
-		}
-		if given != "" {
-			p.Refuse(name, "Give either "+given+" or "+name+", not both.")
-		}
-		given = name
-	}
-	switch given {
+	switch listing.GivenArea(p) {
 	case "bbox":
 		b := endpoint.BBox.Of(p)
 		in = func() (area, error) { return inBox(b), nil }
@@ -86,11 +76,8 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 		t := *endpoint.Tile.Of(p)
 		in = func() (area, error) { return inTile(t), nil }
 	case "region":
-		typ, id, ok := strings.Cut(inRegionParam.Of(p), ":")
-		if !ok || typ == "" || id == "" {
-			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
-		}
-		in = func() (area, error) { return inRegion(p.View(), typ, id, "region") }
+		r := listing.Region.Of(p)
+		in = func() (area, error) { return inRegion(p.View(), r.Type, r.ID, "region") }
 	}
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {

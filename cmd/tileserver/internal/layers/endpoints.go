@@ -23,7 +23,6 @@ var (
 	ofTypeParam     = endpoint.Described(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"}, "country")
 	ofIDParam       = endpoint.Described(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
 	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without an area all are counted.").May()
-	inRegionParam   = endpoint.Text("region", endpoint.MaxListText, "A region: its type, a colon and its id.").Like("country:ch")
 	oneParam        = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
 	clusterParam    = endpoint.Described(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.", endpoint.Schema{"type": "string"}, "8-1z3k")
 	trackFromParam  = endpoint.Moment("from", "The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
@@ -181,7 +180,7 @@ func (l *list) count() endpoint.Endpoint {
 		e.Doc += " Of several collections the sum, and each."
 	}
 	e.Answers, e.Problems = endpoint.Content{"application/json": listing.Count{}}, append(e.Problems, "unknown-layer", "region-not-found")
-	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, inRegionParam}, nil)
+	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region}, nil)
 	return e
 }
 

@@ -2,10 +2,12 @@ package listing
 
 import (
 	"strconv"
+	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/feature"
 	"quadrille/places"
+	"quadrille/tiles"
 )
 
 // Parameters of several kinds of lists.
@@ -24,6 +26,29 @@ var (
 	OrBox  = endpoint.BBox.As(endpoint.BBox.Doc + " Either this or `tile`.").May()
 	OrTile = endpoint.Tile.As(endpoint.Tile.Doc + " Either this or `bbox`.")
 )
+
+// Region names a region as an area.
+var Region = endpoint.New("region", "A region: its type, a colon and its id.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": endpoint.MaxListText},
+	func(q *endpoint.Params, name string) (of tiles.Selector) {
+		if of.Type, of.ID, _ = strings.Cut(q.Text(name, endpoint.MaxListText), ":"); of.Type == "" || of.ID == "" {
+			q.Refuse(name, "Set region to a region type and an id such as country:ch.")
+		}
+		return of
+	}).Like("country:ch")
+
+// GivenArea returns which of the parameters bbox, tile and region is given, "" for none. Several are refused.
+func GivenArea(q *endpoint.Params) (given string) {
+	for _, name := range []string{"bbox", "tile", "region"} {
+		if !q.Has(name) {
+			continue
+		}
+		if given != "" {
+			q.Refuse(name, "Give either "+given+" or "+name+", not both.")
+		}
+		given = name
+	}
+	return given
+}
 
 // maxProperties bounds the properties that may be chosen.
 const maxProperties = 64

@@ -31,30 +31,30 @@ type RegionsAt struct {
 
 // RegionsWithin is the answer of /regions/within.
 type RegionsWithin struct {
-	_       struct{}       `doc:"Regions that meet a box; the bbox of each is of its part in the box."`
-	BBox    listing.BBox   `json:"bbox"`
+	_       struct{}       `doc:"Regions in an area; in a box the bbox of each is of its part there."`
+	BBox    listing.BBox   `json:"bbox,omitzero" doc:"The box that was asked for."`
 	Regions []RegionWithin `json:"regions"`
 	Next    listing.Next   `json:"next,omitzero"`
 }
 
-// RegionWithin is a region that meets a box.
+// RegionWithin is a region in an area.
 type RegionWithin struct {
-	_ struct{} `doc:"A region that meets a box."`
+	_ struct{} `doc:"A region in an area."`
 	listing.RegionName
-	BBox listing.BBox `json:"bbox" doc:"Of its part in the box."`
+	BBox listing.BBox `json:"bbox" doc:"Of its part in the box, or of all of it in another area."`
 }
 
-// RegionFeature is a region that meets a box as GeoJSON.
+// RegionFeature is a region in an area as GeoJSON.
 type RegionFeature struct {
-	_ struct{} `doc:"A region that meets a box as GeoJSON, with its whole border."`
+	_ struct{} `doc:"A region in an area as GeoJSON, with its whole border."`
 	listing.Feature[any, RegionWithin]
 	Geometry listing.Area `json:"geometry,omitzero"`
 }
 
 // RegionFeatures is a page of regions as GeoJSON.
 type RegionFeatures struct {
-	_    struct{}     `doc:"Regions that meet a box as GeoJSON."`
-	BBox listing.BBox `json:"bbox"`
+	_    struct{}     `doc:"Regions in an area as GeoJSON."`
+	BBox listing.BBox `json:"bbox,omitzero"`
 	listing.Features[RegionFeature]
 	Next listing.Next `json:"next,omitzero"`
 }
@@ -97,7 +97,7 @@ type RegionsCount struct {
 
 // RegionsOrPart is an answer of /regions/within as GeoJSON.
 type RegionsOrPart struct {
-	_       struct{} `doc:"The regions that meet a box or, with id, the part of one." schema:"is"`
+	_       struct{} `doc:"The regions in an area or, with id, the part of one." schema:"is"`
 	Regions RegionFeatures
 	Part    RegionPart
 }

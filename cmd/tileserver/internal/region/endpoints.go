@@ -17,7 +17,7 @@ var (
 	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
 	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
 	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
-	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without a box all are counted.").May()
+	boxParam        = endpoint.BBox.As(endpoint.BBox.Doc + " Either this, `tile` or `region`.").May()
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters beside id come first.
@@ -50,10 +50,11 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 		{
 			Path: "/regions/within",
 			ID:   "getRegionsWithin", Tag: "regions", Rank: 2,
-			Summary: "The regions that meet a box, or the part of one of them in it",
-			Doc:     "Forms other than `json` have their borders, whole; a page ends early where these are long.",
-			Params:  []endpoint.Param{endpoint.BBox, listing.Types, idParam, limitParam, cursorParam, s.form, listing.SkipGeometry},
-			Handle:  s.getRegionsWithin, Cost: endpoint.Heavy,
+			Summary: "The regions in a box, a tile or a region, or the part of one of them in a box",
+			Doc: "In a box are those that meet it, if only at its edge. In a tile or a region are those that share ground with it: a region is in itself, " +
+				"and a neighbour is not. A line is in it if it has a point inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
+			Params: []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types, idParam, limitParam, cursorParam, s.form, listing.SkipGeometry},
+			Handle: s.getRegionsWithin, Cost: endpoint.Heavy,
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
@@ -62,6 +63,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 				"/regions/within?bbox=4,50,6,52&limit=1000",
 				"/regions/within?bbox=-180,-90,180,90&types=country&id={region}",
 				"/regions/within?bbox=-180,-90,180,90&format=geojson&limit=1000",
+				"/regions/within?region=country:{region}&limit=1000",
 			},
 		},
 		{
@@ -87,13 +89,13 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Path: "/regions/count",
 			ID:   "getRegionsCount", Tag: "regions", Rank: 4,
 			Summary: "How many regions there are",
-			Doc:     "That meet a box, or all.",
-			Params:  []endpoint.Param{boxParam, listing.Types},
+			Doc:     "In a box, a tile or a region, as `/regions/within` has them, or all.",
+			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types},
 			Handle:  s.getRegionsCount, Cost: endpoint.Heavy,
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, Keeps: endpoint.Tagged,
-			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/regions/count?bbox=7,46,8,47&types=country"},
-			Dearest:  []string{"/regions/count?bbox=-180,-90,180,90", "/regions/count?bbox=4,50,6,52"},
+			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/regions/count?region=country:ch&types=state"},
+			Dearest:  []string{"/regions/count?bbox=-180,-90,180,90", "/regions/count?bbox=4,50,6,52", "/regions/count?region=country:{region}"},
 		},
 		{
 			Path: "/regions/{type}/{id}",

@@ -31,17 +31,14 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor)
+	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.IDs(types...))
 }
 
-// getRegionsCount answers GET /regions/count?bbox=&types=: how many regions of every type, or of those in
-// types, meet the box or exist.
+// getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
+// those in types, are in an area or exist.
 func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	query := feature.Query{Step: web.Step}
-	if boxParam.Given(q) {
-		query.In = feature.Box(boxParam.Of(q))
-	}
-	types := listing.Types.Of(q)
+	query := feature.Query{Step: web.Step, Detail: feature.WithoutGeometry}
+	of, types := readArea(q), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -49,7 +46,11 @@ func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
+	if query.In, err = of.area(q); err != nil {
+		return err
+	}
+	from := of.with(g.IDs(types...))
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
 			sum, each := int64(0), []byte{}
 			for _, l := range g.Layers(types...) {

@@ -18,13 +18,18 @@ import (
 	"quadrille/tiles"
 )
 
-// getRegionsWithin answers GET /regions/within?bbox=: a page of the regions
-// that meet the box, of every type or of those in types; or, with types=T&id=ID,
+// getRegionsWithin answers GET /regions/within?bbox=&tile=&region=: a page of the
+// regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
 // the part of one region in the box as GeoJSON.
 func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	box, types, id := endpoint.BBox.Of(q), listing.Types.Of(q), idParam.Of(q)
+	of, types, id := readArea(q), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
+	box, boxed := of.in.(feature.Box)
 	switch {
+	case !of.given:
+		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch.")
+	case idParam.Given(q) && !boxed:
+		q.Refuse("id", "Give bbox with id: the part of a region is that in a box.")
 	case idParam.Given(q) && id == "":
 		q.Refuse("id", "Give id a region's id, or leave it out for all regions.")
 	case idParam.Given(q) && len(types) != 1:
@@ -35,7 +40,9 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
 	l := s.newList(c, q, &list)
-	l.First = string(append(feature.AppendBounds(nil, boundsOf(box)), ','))
+	if boxed {
+		l.First = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
+	}
 	if id != "" && s.form.Given(q) {
 		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
 	}
@@ -52,15 +59,71 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	}
 	if id != "" {
 		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(), types[0], id, box)
+			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(), types[0], id, quadkey.Box(box))
 			return err
 		})
 	}
-	query := feature.Query{In: feature.Box(box)}
-	if withBorders(&l) {
+	query := feature.Query{}
+	if query.In, err = of.area(q); err != nil {
+		return err
+	}
+	if !boxed || withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, g, &l, types, query, limit, cursor)
+	return s.send(c, q, g, &l, types, query, limit, cursor, of.with(g.IDs(types...)))
+}
+
+// where is the area that a request asks for.
+type where struct {
+	given  bool
+	in     feature.Area // if it is no region
+	region *tiles.Selector
+	from   []uint64 // the generations that draw the region, nil if it is as it is now
+}
+
+// with adds the generations that draw the area to those of an answer, which is nil if it may not be kept.
+func (of *where) with(from []uint64) []uint64 {
+	switch {
+	case of.region == nil:
+		return from
+	case from == nil || of.from == nil:
+		return nil
+	}
+	return append(from, of.from...)
+}
+
+func readArea(q *endpoint.Params) *where {
+	of := &where{given: true}
+	switch listing.GivenArea(q) {
+	case "bbox":
+		of.in = feature.Box(boxParam.Of(q))
+	case "tile":
+		if t := endpoint.Tile.Of(q); t != nil {
+			of.in = feature.Tile(*t)
+		}
+	case "region":
+		r := listing.Region.Of(q)
+		of.region = &r
+	default:
+		of.given = false
+	}
+	return of
+}
+
+// area returns the area, nil for everywhere.
+func (of *where) area(q *endpoint.Params) (feature.Area, error) {
+	if of.region == nil {
+		return of.in, nil
+	}
+	g, err := q.View().Ground(of.region.Type)
+	if err == nil {
+		err = problems.CheckTypes(g, "region", of.region.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	of.from = g.IDs(of.region.Type)
+	return g.Area(of.region.Type, of.region.ID), nil
 }
 
 // newList begins a list in the form that is asked for.
@@ -84,15 +147,16 @@ func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 	return g, err
 }
 
-// send answers with a page of the regions of types. Queries with a Step take a processor by turns.
+// send answers with a page of the regions of types, which is made from generations. Queries with a Step take a
+// processor by turns.
 func (s *Room) send(
-	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query, limit int, cursor string,
+	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query, limit int, cursor string, from []uint64,
 ) error {
 	if !withBorders(l) {
 		query.Detail = feature.WithoutGeometry
 	}
 	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
-	return s.Reply(c, answer, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {

@@ -93,6 +93,56 @@ func TestRealWithin(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
 		}
 	}
+	// Neighbours touch a box that ends at their border, and share no ground with a region.
+	for _, tt := range []struct{ query, want string }{
+		{"region=country:wl", "country:wl, state:wl-n, state:wl-s"},
+		{"region=country:el", "country:el"},
+		{"region=country:el&types=state", ""},
+		{"region=country:is&types=country", "country:is"},
+		{"region=state:wl-s", "country:wl, state:wl-s"},
+		{"region=state:wl-n&types=state", "state:wl-n"},
+		{"tile=0/0/0", "country:el, country:is, country:wl, state:wl-n, state:wl-s"},
+	} {
+		for _, more := range []string{"", "&format=geojson", "&limit=1"} {
+			if more == "" {
+				if a := regions(w, "/regions/within?"+tt.query); a.String() != tt.want || a.Next != "" {
+					t.Errorf("%s: %s, want %s", tt.query, a.String(), tt.want)
+				}
+			}
+			var got []string
+			for next := ""; ; {
+				var doc struct {
+					Regions  []struct{ Type, ID string }
+					Features []struct{ Properties struct{ Type, ID string } }
+					Next     string
+				}
+				if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/regions/within?"+tt.query+more+next))), &doc); err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range doc.Regions {
+					got = append(got, r.Type+":"+r.ID)
+				}
+				for _, f := range doc.Features {
+					got = append(got, f.Properties.Type+":"+f.Properties.ID)
+				}
+				if doc.Next == "" {
+					break
+				}
+				next = "&cursor=" + doc.Next
+			}
+			if s := strings.Join(got, ", "); s != tt.want {
+				t.Errorf("%s%s: %s, want %s", tt.query, more, s, tt.want)
+			}
+		}
+		var counted struct{ Count int }
+		text := servertest.Body(t, w.Get("/regions/count?"+tt.query))
+		if err := json.Unmarshal([]byte(text), &counted); err != nil || counted.Count != len(strings.FieldsFunc(tt.want, func(r rune) bool { return r == ',' })) {
+			t.Errorf("%s: %s, want %s, %v", tt.query, text, tt.want, err)
+		}
+	}
+	servertest.WantProblem(t, w.Get("/regions/within?region=country:xx"), 404, "region-not-found")
+	servertest.WantProblem(t, w.Get("/regions/count?region=county:wl"), 404, "unknown-layer")
+	servertest.WantProblem(t, w.Get("/regions/within?region=wl"), 400, "bad-parameter")
 	// Pages join to the whole.
 	var got []string
 	path := "/regions/within?bbox=-180,-90,180,90&limit=2"

@@ -158,7 +158,7 @@ var contractCalls = map[string][]string{
 	"POST /reverse":           {"/reverse | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\n91,0\nx", "/reverse | Body: x | Content-Type: multipart/form-data; boundary=x", "/reverse?format=json | Body: x"},
 	"POST /geocode":           {"/geocode?limit=2 | Body: {\"q\":\"zur\"}\n{\"q\":\"47.4, 8.5\",\"lang\":\"fr\"}\n{}\nx", "/geocode | Body: x | Content-Encoding: br"},
 	"/regions/at":             {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},
-	"/regions/within":         {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
+	"/regions/within":         {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?region=country:wl", "/regions/within?tile=5/16/11&types=state", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
 	"/regions/nearby":         {"/regions/nearby?lat=48&lon=6", "/regions/nearby?lat=48&lon=6&types=country&limit=1&format=geojson", "/regions/nearby?lat=48&lon=6&cursor=AAAA", "/regions/nearby?lat=0&lon=-140&radius=5"},
 	"/regions/count":          {"/regions/count", "/regions/count?bbox=4,46,6,50&types=country", "/regions/count?types=planet"},
 	"/regions/{type}/{id}":    {"/regions/country/el", "/regions/country/el?geometry=true", "/regions/country/zz", "/regions/planet/zz"},

@@ -1,0 +1,97 @@
+package grid
+
+import (
+	"errors"
+	"slices"
+)
+
+// shared says that a place is on the right of both chains.
+func (w Winding) shared() bool { return w.shells > 0 && w.holes > 0 }
+
+// Share reports whether polygons have common ground, more than points and lines. a and b are the edges of
+// their rings. It is exact.
+func (o *Outliner) Share(a, b []Edge) (bool, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return false, nil
+	}
+	p, q := BoxOf(a), BoxOf(b)
+	if p.X0 >= q.X1 || q.X0 >= p.X1 || p.Y0 >= q.Y1 || q.Y0 >= p.Y1 {
+		return false, nil
+	}
+	border, _, err := o.resolve(a, b, Winding.shared)
+	if errors.Is(err, errCrossing) {
+		if slices.ContainsFunc(a, func(e Edge) bool { return slices.ContainsFunc(b, func(f Edge) bool { return crosses(e, f) }) }) {
+			return true, nil
+		}
+		// Where none cross, they meet at vertices of one of them.
+		o.shell, o.holes = splitAt(o.shell[:0], a, b), splitAt(o.holes[:0], b, a)
+		border, _, err = o.mend(o.shell, o.holes, Winding.shared)
+	}
+	return len(border) > 0, err
+}
+
+// crosses reports whether two edges cross between their ends.
+func crosses(e, f Edge) bool {
+	if max(e.A.X, e.B.X) <= min(f.A.X, f.B.X) && e.A.X != e.B.X || max(f.A.X, f.B.X) <= min(e.A.X, e.B.X) && f.A.X != f.B.X {
+		return false
+	}
+	apart := func(s, t int64) bool { return s > 0 && t < 0 || s < 0 && t > 0 }
+	return apart(side(e, f.A), side(e, f.B)) && apart(side(f, e.A), side(f, e.B))
+}
+
+// has reports whether a point lies on an edge.
+func (e Edge) has(p Point) bool { return inBox(p, boundsOf(e)) && side(e, p) == 0 }
+
+// splitAt appends edges, split where vertices of others lie on them.
+func splitAt(dst, edges, others []Edge) []Edge {
+	var cuts []Point
+	for _, e := range edges {
+		cuts = append(cuts[:0], e.A, e.B)
+		for _, f := range others {
+			if e.has(f.A) {
+				cuts = append(cuts, f.A)
+			}
+		}
+		slices.SortFunc(cuts, ComparePoints)
+		for i, p := range cuts[1:] {
+			switch q := cuts[i]; {
+			case p == q:
+			case e.Upward():
+				dst = append(dst, Edge{q, p})
+			default:
+				dst = append(dst, Edge{p, q})
+			}
+		}
+	}
+	return dst
+}
+
+// BoxOf returns the box around closed chains, which have an edge.
+func BoxOf(edges []Edge) Box {
+	b := boundsOf(edges[0])
+	for _, e := range edges[1:] { // chains are closed, so every vertex begins an edge
+		b = Box{min(b.X0, e.A.X), min(b.Y0, e.A.Y), max(b.X1, e.A.X), max(b.Y1, e.A.Y)}
+	}
+	return b
+}
+
+// Enters reports whether an edge has a point strictly within the rings of polygons.
+func Enters(rings []Edge, e Edge) bool {
+	if slices.ContainsFunc(rings, func(f Edge) bool { return crosses(e, f) }) {
+		return true
+	}
+	// Each piece between vertices is within, beside or on the rings as a whole.
+	pieces := splitAt(nil, []Edge{e}, rings)
+	if len(pieces) == 0 {
+		return false
+	}
+	twice := make([]Edge, 0, len(rings)) // so that middles are whole numbers
+	for _, f := range rings {
+		twice = append(twice, Edge{Point{2 * f.A.X, 2 * f.A.Y}, Point{2 * f.B.X, 2 * f.B.Y}})
+	}
+	return slices.ContainsFunc(pieces, func(piece Edge) bool {
+		middle := Point{piece.A.X + piece.B.X, piece.A.Y + piece.B.Y}
+		on := slices.ContainsFunc(twice, func(f Edge) bool { return f.has(middle) })
+		return !on && WindingFromNorth(twice, middle) > 0
+	})
+}

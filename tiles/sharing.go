@@ -1,0 +1,226 @@
+package tiles
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// sharing looks for the regions of a type that share ground with an area. It reads the rows of the type in
+// the cells of the area.
+type sharing struct {
+	ctx  context.Context
+	rt   *readerType
+	s    *scratch
+	d    *descent
+	step func(context.Context) error
+	seen map[string]struct{}
+	caps [2][]byte // the type's layers in the polar rows
+
+	part       *feature.Part
+	read       bool        // the next three are those of the part
+	tiles, cap []grid.Edge // its border
+	size       int32       // of tiles, in steps
+	own        []grid.Edge // of a region
+	outliner   *grid.Outliner
+	rects      [1]rect
+}
+
+// sharing returns the regions of a type that share ground with an area.
+func (r *Reader) sharing(
+	ctx context.Context, rt *readerType, in feature.Area, step func(context.Context) error,
+) (map[string]struct{}, error) {
+	w := &sharing{ctx: ctx, rt: rt, step: step, seen: map[string]struct{}{}, outliner: grid.NewOutliner(), s: r.scratch.Get().(*scratch)}
+	defer r.scratch.Put(w.s)
+	w.d = descend(ctx, w.s, rt, 0)
+	for i, polar := range layout.Caps {
+		value, err := w.d.polar(polar)
+		if err != nil {
+			return nil, err
+		}
+		w.caps[i] = bytes.Clone(value)
+	}
+	return w.seen, in.Cover(ctx, 0, func(p *feature.Part) error {
+		if err := w.turn(); err != nil {
+			return err
+		}
+		if p.Contains != nil && p.Border == nil {
+			return feature.Unsupported("the regions in %.40s, whose border is not known: ask for those in a box, a tile or a region", in)
+		}
+		w.part, w.read = p, false
+		for t := range p.Cells.Tiles() {
+			if err := w.tile(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// turn lets others have theirs.
+func (w *sharing) turn() error {
+	if err := w.ctx.Err(); err != nil || w.step == nil {
+		return err
+	}
+	return w.step(w.ctx)
+}
+
+// tile looks at what the part has of a tile.
+func (w *sharing) tile(t quadkey.Tile) error {
+	all := func(quadkey.Tile) bool { return true }
+	err := w.d.walk(t.Ancestor(grid.MaxZoom), grid.MaxZoom, all, func(of quadkey.Tile, leaf bool, value []byte) error {
+		if err := w.turn(); err != nil {
+			return err
+		}
+		within := of
+		if of.Contains(t) {
+			within = t
+		}
+		return w.row(value, func(f mvt.Feature) (bool, error) { return w.meets(f, of, within, leaf) })
+	})
+	if err != nil {
+		return err
+	}
+	for i, polar := range layout.Caps {
+		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
+			continue
+		}
+		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, polar, t) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row adds the regions of a row that meet the part and have not been seen.
+func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
+	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
+		id := w.s.view.StringTag(f, layout.TagID)
+		if _, ok := w.seen[string(id)]; ok {
+			return nil
+		}
+		in, err := meets(f)
+		if in {
+			w.seen[string(id)] = struct{}{}
+		}
+		return err
+	})
+	return err
+}
+
+// meets reports whether a region shares ground with the part within a tile. f is what it has of the row of
+// tile of; a leaf it fills.
+func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool, error) {
+	whole := w.part.Contains == nil
+	switch {
+	case whole && leaf:
+		return true, nil
+	case whole && f.Type == mvt.LineString:
+		// Of a line along an edge of tiles, the part has what it has of points there.
+		b := grid.TileBox(int(within.Z), within.X, within.Y, false)
+		origin := grid.TileBox(int(of.Z), of.X, of.Y, false)
+		unit := func(v int32) int64 { return int64(v) << tileSubBits }
+		w.rects[0] = rect{unit(b.X0 - origin.X0), unit(b.Y0 - origin.Y0), unit(b.X1-origin.X0) - 1, unit(b.Y1-origin.Y0) - 1}
+		return w.s.touches(f, w.rects[:], tileSubBits)
+	}
+	if err := w.border(); err != nil {
+		return false, err
+	}
+	square := grid.TileBox(int(within.Z), within.X, within.Y, false)
+	around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
+	var ground []grid.Edge
+	switch {
+	case whole:
+		ground = grid.Perimeter(square)
+	case w.size <= mvt.Extent+2*layout.TileBuffer:
+		ground = w.tiles
+	default: // of a wide border only what is near
+		ground = w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0)
+	}
+	if leaf {
+		return w.outliner.Share(grid.Perimeter(square), ground)
+	}
+	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner(), ground)
+}
+
+// meetsInCap reports whether a region shares ground with the part beyond a tile of the top or bottom row.
+func (w *sharing) meetsInCap(f mvt.Feature, polar *layout.Cap, t quadkey.Tile) (bool, error) {
+	if err := w.border(); err != nil {
+		return false, err
+	}
+	ground := w.cap
+	if w.part.Contains == nil {
+		column := grid.TileBox(int(t.Z), t.X, 0, false)
+		ground = grid.Perimeter(grid.Box{X0: column.X0, Y0: polar.Y0, X1: column.X1, Y1: polar.Y1})
+	}
+	return w.shares(f, grid.Pt(0, polar.Y0), ground)
+}
+
+// shares reports whether a region shares ground with what a border encloses. f has its coordinates from a corner.
+func (w *sharing) shares(f mvt.Feature, corner grid.Point, ground []grid.Edge) (bool, error) {
+	at := func(p grid.Point) grid.Point { return grid.Pt(corner.X+p.X, corner.Y+p.Y) }
+	lines := f.Type == mvt.LineString
+	if f.Type != mvt.Polygon && !lines {
+		return false, errNoPolygon()
+	}
+	w.own = w.own[:0]
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		a, pts, err := w.s.nextEdges(&p, lines)
+		if err != nil {
+			return false, err
+		}
+		if pts == nil {
+			break
+		}
+		for _, b := range pts {
+			w.own = append(w.own, grid.Edge{A: at(a), B: at(b)})
+			a = b
+		}
+	}
+	if lines {
+		for _, e := range w.own {
+			if grid.Enters(ground, e) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	return w.outliner.Share(w.own, ground)
+}
+
+// border reads the border of the part, if it has one.
+func (w *sharing) border() error {
+	if w.read || w.part.Contains == nil {
+		return nil
+	}
+	b, err := w.part.Border()
+	if err != nil {
+		return fmt.Errorf("the border of an area: %w", err)
+	}
+	w.tiles, w.cap, w.read = appendRings(w.tiles[:0], b.Mercator), appendRings(w.cap[:0], b.Polar), true
+	w.size = 0
+	if len(w.tiles) > 0 {
+		box := grid.BoxOf(w.tiles)
+		w.size = max(box.X1-box.X0, box.Y1-box.Y0)
+	}
+	return nil
+}
+
+func appendRings(dst []grid.Edge, rings []feature.Ring) []grid.Edge {
+	for _, r := range rings {
+		for i, p := range r {
+			q := r[(i+1)%len(r)]
+			dst = append(dst, grid.Edge{A: grid.Pt(p[0], p[1]), B: grid.Pt(q[0], q[1])})
+		}
+	}
+	return dst
+}
