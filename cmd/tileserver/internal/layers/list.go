@@ -155,18 +155,18 @@ func (q *question) newList(head string) listing.List {
 
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
-	var in area
+	var in listing.Ground
 	switch {
 	case endpoint.BBox.Given(p) && endpoint.Tile.Given(p):
 		p.Refuse("tile", "Give either bbox or tile, not both.")
 	case endpoint.Tile.Given(p):
-		in = inTile(*endpoint.Tile.Of(p))
+		in.Area = feature.Tile(*endpoint.Tile.Of(p))
 	case endpoint.BBox.Given(p):
-		in = inBox(endpoint.BBox.Of(p))
+		in.Area = feature.Box(endpoint.BBox.Of(p))
 	default:
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return in, nil })
+	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in, nil })
 }
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
@@ -179,7 +179,9 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	typ, id := values[len(values)-2], values[len(values)-1]
-	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return inRegion(p.View(), typ, id, "type") })
+	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) {
+		return listing.InRegion(p.View(), typ, id, "type")
+	})
 }
 
 // getCluster answers GET …/cluster/{cluster}: the features in a cluster of a tile.
@@ -194,7 +196,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	if l.Open && p.Values().Has(pastParam.Name) {
 		return endpoint.Refuse(endpoint.ErrParameter, pastParam.Name, "Leave out at: clusters are made of the points as they are now.")
 	}
-	return l.sendWithin(c, p, func(of feature.Layer) (in area, err error) {
+	return l.sendWithin(c, p, func(of feature.Layer) (in listing.Ground, err error) {
 		clusters, ok := of.(feature.Clusterer)
 		if !ok {
 			return in, endpoint.ErrNoRoute
@@ -211,7 +213,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 
 // sendWithin answers with the features in an area: a page of them or, in a form for all that
 // is not asked for a page, every one.
-func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (area, error)) error {
+func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (listing.Ground, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
 	if l.Open {
@@ -235,7 +237,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return q.explain(err)
 	}
 	query.In = where.Area
-	q.dependOn(&where)
+	q.from, q.turns = where.From(q.from), where.Drawn
 	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)

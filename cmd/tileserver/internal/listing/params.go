@@ -36,20 +36,6 @@ var Region = endpoint.New("region", "A region: its type, a colon and its id.", e
 		return of
 	}).Like("country:ch")
 
-// GivenArea returns which of the parameters bbox, tile and region is given, "" for none. Several are refused.
-func GivenArea(q *endpoint.Params) (given string) {
-	for _, name := range []string{"bbox", "tile", "region"} {
-		if !q.Has(name) {
-			continue
-		}
-		if given != "" {
-			q.Refuse(name, "Give either "+given+" or "+name+", not both.")
-		}
-		given = name
-	}
-	return given
-}
-
 // maxProperties bounds the properties that may be chosen.
 const maxProperties = 64
 

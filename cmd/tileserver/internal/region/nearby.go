@@ -37,8 +37,7 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
 // those in types, are in an area or exist.
 func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	query := feature.Query{Step: web.Step, Detail: feature.WithoutGeometry}
-	of, types := readArea(q), listing.Types.Of(q)
+	of, types := listing.WhereOf(q), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -46,11 +45,12 @@ func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if query.In, err = of.area(q); err != nil {
+	in, err := of.Ground(q.View())
+	if err != nil {
 		return err
 	}
-	from := of.with(g.IDs(types...))
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	query := feature.Query{In: in.Area, Step: web.Step, Detail: feature.WithoutGeometry}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.From(g.IDs(types...)), func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
 			sum, each := int64(0), []byte{}
 			for _, l := range g.Layers(types...) {

@@ -22,11 +22,11 @@ import (
 // regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
 // the part of one region in the box as GeoJSON.
 func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	of, types, id := readArea(q), listing.Types.Of(q), idParam.Of(q)
+	of, types, id := listing.WhereOf(q), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
-	box, boxed := of.in.(feature.Box)
+	box, boxed := of.In.(feature.Box)
 	switch {
-	case !of.given:
+	case of.In == nil && of.Region == nil:
 		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch.")
 	case idParam.Given(q) && !boxed:
 		q.Refuse("id", "Give bbox with id: the part of a region is that in a box.")
@@ -63,67 +63,15 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 			return err
 		})
 	}
-	query := feature.Query{}
-	if query.In, err = of.area(q); err != nil {
+	in, err := of.Ground(q.View())
+	if err != nil {
 		return err
 	}
+	query := feature.Query{In: in.Area}
 	if !boxed || withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, g, &l, types, query, limit, cursor, of.with(g.IDs(types...)))
-}
-
-// where is the area that a request asks for.
-type where struct {
-	given  bool
-	in     feature.Area // if it is no region
-	region *tiles.Selector
-	from   []uint64 // the generations that draw the region, nil if it is as it is now
-}
-
-// with adds the generations that draw the area to those of an answer, which is nil if it may not be kept.
-func (of *where) with(from []uint64) []uint64 {
-	switch {
-	case of.region == nil:
-		return from
-	case from == nil || of.from == nil:
-		return nil
-	}
-	return append(from, of.from...)
-}
-
-func readArea(q *endpoint.Params) *where {
-	of := &where{given: true}
-	switch listing.GivenArea(q) {
-	case "bbox":
-		of.in = feature.Box(boxParam.Of(q))
-	case "tile":
-		if t := endpoint.Tile.Of(q); t != nil {
-			of.in = feature.Tile(*t)
-		}
-	case "region":
-		r := listing.Region.Of(q)
-		of.region = &r
-	default:
-		of.given = false
-	}
-	return of
-}
-
-// area returns the area, nil for everywhere.
-func (of *where) area(q *endpoint.Params) (feature.Area, error) {
-	if of.region == nil {
-		return of.in, nil
-	}
-	g, err := q.View().Ground(of.region.Type)
-	if err == nil {
-		err = problems.CheckTypes(g, "region", of.region.Type)
-	}
-	if err != nil {
-		return nil, err
-	}
-	of.from = g.IDs(of.region.Type)
-	return g.Area(of.region.Type, of.region.ID), nil
+	return s.send(c, q, g, &l, types, query, limit, cursor, in.From(g.IDs(types...)))
 }
 
 // newList begins a list in the form that is asked for.

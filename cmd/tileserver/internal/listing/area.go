@@ -1,0 +1,97 @@
+package listing
+
+import (
+	"context"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Ground is where features are queried. The zero Ground is everywhere.
+type Ground struct {
+	feature.Area
+	Drawn bool     // by data, and not by the question alone
+	from  []uint64 // the generations that draw it, nil if it is as it is now
+}
+
+// From adds the generations that draw the ground to those of an answer. It returns nil if that may not be kept.
+func (a *Ground) From(ids []uint64) []uint64 {
+	switch {
+	case !a.Drawn:
+		return ids
+	case ids == nil || a.from == nil:
+		return nil
+	}
+	return append(ids, a.from...)
+}
+
+// InRegion is the ground of a region. parameter is the name of the parameter with its type.
+func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
+	g, err := v.Ground(typ)
+	if err == nil {
+		err = problems.CheckTypes(g, parameter, typ)
+	}
+	if err != nil {
+		return Ground{}, err
+	}
+	return Ground{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
+}
+
+// inTurns is an area that takes turns of a processor between its parts: a large region
+// without a feature in it has many.
+type inTurns struct{ feature.Area }
+
+// Cover implements feature.Area.
+func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	return a.Area.Cover(ctx, from, func(p *feature.Part) error {
+		if err := web.Step(ctx); err != nil {
+			return err
+		}
+		return fn(p)
+	})
+}
+
+// Where is the area that a request names: nothing, a box, a tile or a region.
+type Where struct {
+	In     feature.Area    // a feature.Box or feature.Tile, nil for none
+	Region *tiles.Selector // nil for none
+}
+
+// WhereOf reads the parameters bbox, tile and region. Several are refused.
+func WhereOf(q *endpoint.Params) (w Where) {
+	given := ""
+	for _, name := range []string{"bbox", "tile", "region"} {
+		if !q.Has(name) {
+			continue
+		}
+		if given != "" {
+			q.Refuse(name, "Give either "+given+" or "+name+", not both.")
+		}
+		given = name
+	}
+	switch given {
+	case "bbox":
+		w.In = feature.Box(endpoint.BBox.Of(q))
+	case "tile":
+		if t := endpoint.Tile.Of(q); t != nil {
+			w.In = feature.Tile(*t)
+		}
+	case "region":
+		r := Region.Of(q)
+		w.Region = &r
+	}
+	return w
+}
+
+// Ground returns the area, of a region by a view.
+func (w *Where) Ground(v ask.View) (Ground, error) {
+	if w.Region == nil {
+		return Ground{Area: w.In}, nil
+	}
+	return InRegion(v, w.Region.Type, w.Region.ID, "region")
+}
