@@ -134,6 +134,9 @@ func (b *builder) content(all endpoint.Content) mediaTypes {
 		c := object{}
 		switch of := of.(type) {
 		case nil:
+			if strings.HasPrefix(media, "text/") { // without a schema, generated clients know nothing of any form
+				c["schema"] = object{"type": "string"}
+			}
 		case endpoint.Schema:
 			c["schema"] = of
 		default:
