@@ -136,6 +136,11 @@ func (g *Ground) Has(typ string) bool {
 	return g.regions != nil && g.regions.Has(typ) || g.area(typ) != nil
 }
 
+// HasRegions reports whether there is a type of regions of a name, which Regions reads.
+func (g *Ground) HasRegions(typ string) bool {
+	return g.area(typ) == nil && g.regions != nil && g.regions.Has(typ)
+}
+
 // Check is nil if there are types of these names, and matches tiles.ErrUnknownType otherwise.
 func (g *Ground) Check(types ...string) error {
 	for _, t := range types {
@@ -268,7 +273,7 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 	if err != nil || len(inside) > 0 {
 		return found, err
 	}
-	m := tiles.Match{Region: tiles.Region{Type: e.name()}, Truncated: !e.About.Can.Near}
+	m := tiles.Match{Region: tiles.Region{Type: e.name()}, Truncated: radius > 0 && !e.About.Can.Near}
 	if radius > 0 && e.About.Can.Near {
 		q := feature.Query{Near: feature.NearTo(at.Lat, at.Lon, radius), Limit: 1, Detail: feature.WithoutGeometry}
 		for f, err := range e.Encloser.Features(ctx, &q) {
@@ -306,7 +311,15 @@ func (a ground) String() string { return a.typ + "/" + a.id }
 
 // Cover implements feature.Area.
 func (a ground) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	return missing(a.Area.Cover(ctx, from, fn), a.typ, a.id)
+	var own error
+	err := a.Area.Cover(ctx, from, func(p *feature.Part) error {
+		own = fn(p)
+		return own
+	})
+	if own != nil {
+		return err
+	}
+	return missing(err, a.typ, a.id)
 }
 
 // missing makes the error of a feature that is not there that of a region.

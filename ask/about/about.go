@@ -60,6 +60,7 @@ type Answer struct {
 	// Missing lists the data sets that are not published, by the names of package ask.
 	Missing []string
 
+	areas    bool // others than the layers of regions were asked what holds the point
 	place    places.Hit
 	station  stations.Hit
 	wanted   []tiles.Region
@@ -100,7 +101,7 @@ func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error
 	if err := a.findStation(ctx, v, &q); err != nil {
 		return err
 	}
-	if len(a.Missing) == sets && len(a.Regions) == 0 {
+	if len(a.Missing) == sets && !a.areas {
 		return ask.ErrMissing
 	}
 	return a.nameRegions(ctx, v, q.Lang)
@@ -130,6 +131,9 @@ func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string
 	return nil
 }
 
+// LacksRegions reports whether nobody was asked what holds the point.
+func (a *Answer) LacksRegions() bool { return a.Lacks(ask.BoundariesName) && !a.areas }
+
 // Lacks reports whether a data set is not published.
 func (a *Answer) Lacks(name string) bool { return slices.Contains(a.Missing, name) }
 
@@ -149,7 +153,7 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 		return nil, err
 	}
 	areas, types := v.PartTypes(q.Types)
-	if ok {
+	if a.areas = len(areas) > 0; ok {
 		for _, typ := range types {
 			if err := b.Check(typ); err != nil {
 				return nil, fmt.Errorf("about: %w", err)
@@ -159,7 +163,7 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 			return nil, err
 		}
 	}
-	if a.Regions = found; len(q.Types) > 0 {
+	if a.Regions = found; len(q.Types) > 0 || types != nil {
 		a.wanted = a.wanted[:0]
 		for i := range found {
 			if slices.Contains(types, found[i].Type) {
@@ -168,7 +172,7 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 		}
 		a.Regions = a.wanted
 	}
-	if len(q.Types) == 0 || len(areas) > 0 {
+	if a.areas {
 		others, err := v.AreasAt(ctx, q.Lat, q.Lon, areas...)
 		if err != nil {
 			return nil, err

@@ -38,11 +38,6 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		return regionsAt(ctx, g, at, types)
 	}
 	areas, types := v.PartTypes(types)
-	if len(areas) > 0 {
-		if found, err = v.AreasAt(ctx, at[1], at[0], areas...); err != nil {
-			return nil, err
-		}
-	}
 	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
 		if len(types) == 0 {
 			break
@@ -55,7 +50,11 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 		// Of types of one name the first is read.
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return slices.Contains(own, t) })
 	}
-	return found, nil
+	if len(areas) == 0 {
+		return found, nil
+	}
+	others, err := v.AreasAt(ctx, at[1], at[0], areas...) // last, as in ask.Ground.At: readers number events
+	return append(found, others...), err
 }
 
 // of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,

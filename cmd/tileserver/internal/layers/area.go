@@ -15,7 +15,7 @@ import (
 
 // getCount answers GET …/count: how many features are in an area, or in all.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
-	in := listing.WhereOf(p)
+	in := listing.WhereOf(p, "region")
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {
 		return err

@@ -155,18 +155,11 @@ func (q *question) newList(head string) listing.List {
 
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
-	var in listing.Ground
-	switch {
-	case endpoint.BBox.Given(p) && endpoint.Tile.Given(p):
-		p.Refuse("tile", "Give either bbox or tile, not both.")
-	case endpoint.Tile.Given(p):
-		in.Area = feature.Tile(*endpoint.Tile.Of(p))
-	case endpoint.BBox.Given(p):
-		in.Area = feature.Box(endpoint.BBox.Of(p))
-	default:
+	in := listing.WhereOf(p)
+	if in.In == nil {
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in, nil })
+	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in.Ground(p.View()) })
 }
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.

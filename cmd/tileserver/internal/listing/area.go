@@ -62,10 +62,10 @@ type Where struct {
 	Region *tiles.Selector // nil for none
 }
 
-// WhereOf reads the parameters bbox, tile and region. Several are refused.
-func WhereOf(q *endpoint.Params) (w Where) {
+// WhereOf reads the parameters bbox and tile, and what more of an area a list takes: region. Several are refused.
+func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 	given := ""
-	for _, name := range []string{"bbox", "tile", "region"} {
+	for _, name := range append([]string{"bbox", "tile"}, more...) {
 		if !q.Has(name) {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/ask/about"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -114,7 +113,7 @@ func appendAnswer(dst []byte, q *about.Query, a *about.Answer) []byte {
 	dst = a.Cell.Tile().AppendQuadkey(append(dst, `,"quadkey":"`...))
 	dst = q.At.AppendFormat(append(dst, `","at":"`...), time.RFC3339)
 	dst = append(dst, '"')
-	if !a.Lacks(ask.BoundariesName) || len(a.Regions) > 0 {
+	if !a.LacksRegions() {
 		list := listing.Begin(append(dst, ','), "regions")
 		for i := range a.Regions {
 			list.Next()

@@ -37,7 +37,7 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
 // those in types, are in an area or exist.
 func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	of, types := listing.WhereOf(q), listing.Types.Of(q)
+	of, types := listing.WhereOf(q, "region"), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -49,11 +49,11 @@ func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	query := feature.Query{In: in.Area, Step: web.Step, Detail: feature.WithoutGeometry}
+	query := feature.Query{In: in.Area, Step: web.Step}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.From(g.IDs(types...)), func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
 			sum, each := int64(0), []byte{}
-			for _, l := range g.Layers(types...) {
+			for _, l := range asked(g, types, &query) {
 				n, err := feature.Count(ctx, l, &query)
 				if err != nil {
 					return err

@@ -22,7 +22,7 @@ import (
 // regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
 // the part of one region in the box as GeoJSON.
 func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	of, types, id := listing.WhereOf(q), listing.Types.Of(q), idParam.Of(q)
+	of, types, id := listing.WhereOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
 	box, boxed := of.In.(feature.Box)
 	switch {
@@ -53,7 +53,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if id != "" && (g.Regions() == nil || !g.Regions().Has(types[0])) {
+	if id != "" && !g.HasRegions(types[0]) {
 		q.Refuse("id", "Leave out id: only a region has a part in a box. /regions/"+types[0]+"/"+id+"?geometry=true has the whole.")
 		return q.Err
 	}
@@ -135,16 +135,21 @@ var schema = feature.Schema{
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
 
+// asked returns the layers of types for a query. What was not named need not be able to answer.
+func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
+	layers := g.Layers(types...)
+	if len(types) > 0 {
+		return layers
+	}
+	return slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(q) != nil })
+}
+
 // appendPage writes a page of the regions of types, each with the box around it or, if a box is asked
 // for, around its part in that.
 func appendPage(
 	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {
-	layers := g.Layers(types...)
-	if len(types) == 0 { // what was not named need not be able to answer
-		layers = slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(&q) != nil })
-	}
-	of := layersOf(layers, types)
+	of := layersOf(asked(g, types, &q), types)
 	if err := q.Continue(of.Info(), cursor); err != nil {
 		return dst, "", err
 	}
