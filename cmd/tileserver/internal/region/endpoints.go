@@ -52,7 +52,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID:   "getRegionsWithin", Tag: "regions", Rank: 2,
 			Summary: "The regions in a box, a tile or a region, or the part of one of them in a box",
 			Doc: "In a box are those that meet it, if only at its edge. In a tile or a region are those that share ground with it: a region is in itself, " +
-				"and a neighbour is not. A line is in it if it has a point inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
+				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
 			Params: []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types, idParam, limitParam, cursorParam, s.form, listing.SkipGeometry},
 			Handle: s.getRegionsWithin, Cost: endpoint.Heavy,
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
