@@ -26,7 +26,8 @@ import (
 //
 // In any other area are the regions that share ground with it, and not the neighbours that only touch its
 // border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
-// area if it has a point inside. Along an edge of tiles, the tile that owns points there has the line, too. A
+// area if it has a point inside. In a tile and in an area of whole cells it is with a point of theirs, so along
+// an edge of tiles, the tile that owns points there has the line. A
 // feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
 // draw it. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
 // border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
@@ -311,7 +312,7 @@ func (a *answer) run() error {
 	case feature.Box:
 		return a.within(quadkey.Box(in), windowOf(quadkey.Box(in)))
 	case feature.Tile:
-		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in)))
+		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.Lines))
 	}
 	found, err := a.r.sharing(a.ctx, a.rt, a.q.In, a.q.Step)
 	if err != nil {

@@ -29,7 +29,7 @@ type sharing struct {
 	size       int32       // of tiles, in steps
 	own        []grid.Edge // of a region
 	outliner   *grid.Outliner
-	rects      [1]rect
+	rects      []rect
 }
 
 // sharing returns the regions of a type that share ground with an area.
@@ -87,11 +87,11 @@ func (w *sharing) tile(t quadkey.Tile) error {
 	if err != nil {
 		return err
 	}
-	for i, polar := range layout.Caps {
+	for i := range layout.Caps {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
-		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, polar, t) })
+		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, i, t) })
 		if err != nil {
 			return err
 		}
@@ -123,12 +123,9 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 	case whole && leaf:
 		return true, nil
 	case whole && f.Type == mvt.LineString:
-		// Of a line along an edge of tiles, the part has what it has of points there.
-		b := grid.TileBox(int(within.Z), within.X, within.Y, false)
-		origin := grid.TileBox(int(of.Z), of.X, of.Y, false)
-		unit := func(v int32) int64 { return int64(v) << tileSubBits }
-		w.rects[0] = rect{unit(b.X0 - origin.X0), unit(b.Y0 - origin.Y0), unit(b.X1-origin.X0) - 1, unit(b.Y1-origin.Y0) - 1}
-		return w.s.touches(f, w.rects[:], tileSubBits)
+		win := windowOfTile(within, true)
+		w.rects = win.within(w.rects[:0], of)
+		return w.s.touches(f, w.rects, tileSubBits)
 	}
 	if err := w.border(); err != nil {
 		return false, err
@@ -151,7 +148,13 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 }
 
 // meetsInCap reports whether a region shares ground with the part beyond a tile of the top or bottom row.
-func (w *sharing) meetsInCap(f mvt.Feature, polar *layout.Cap, t quadkey.Tile) (bool, error) {
+func (w *sharing) meetsInCap(f mvt.Feature, i int, t quadkey.Tile) (bool, error) {
+	polar := layout.Caps[i]
+	if w.part.Contains == nil && f.Type == mvt.LineString {
+		win := windowOfTile(t, true)
+		w.rects = win.caps[i].within(w.rects[:0], polar.Box)
+		return w.s.touches(f, w.rects, capSubBits)
+	}
 	if err := w.border(); err != nil {
 		return false, err
 	}

@@ -223,6 +223,11 @@ func TestShares(t *testing.T) {
 		{"land", at(1.5*u+0.01, 3*u+1e-9, 22), "b"},
 		{"land", at(1.5*u+0.01, 3*u-1e-9, 22), "a twin"},
 		{"line", tile(8, 129, 125), "through"},
+		{"line", tile(8, 200, 128), "equator"}, // the tile south of a line along its edge owns the points there
+		{"line", tile(8, 200, 127), ""},
+		{"line", tile(8, 129, 127), "edge"},
+		{"line", tile(8, 128, 127), ""},
+		{"line", tile(1, 1, 1), "edge equator"}, // the end of one
 		{"line", at(2*u, 2*u+1e-3, 22), "through"},
 		{"line", at(2*u+1e-3, 2*u+1e-3, 22), ""},
 	} {
@@ -300,28 +305,64 @@ func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	return nil
 }
 
-// An area of cells has the regions that its tiles have.
+// An area of cells has the regions that its tiles have, and the lines, many of which run along edges of tiles.
 func TestSharesCells(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
-	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
+	land, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
 	rnd := rand.New(rand.NewPCG(41, 42))
-	for range 150 {
-		lon, lat := ref.vertex(rnd)
-		first, err := quadkey.CellOf(lon, lat)
+	lines := build.Layer{Type: "line"}
+	add := func(l orb.LineString) {
+		lines.Features = append(lines.Features, build.Feature{ID: fmt.Sprint("l", len(lines.Features)), Geometry: l})
+	}
+	add(orb.LineString{{-170, 0}, {0, 0}, {170, 0}})
+	add(orb.LineString{{0, -80}, {0, 88}})
+	add(orb.LineString{{180, -88}, {180, 80}})
+	add(orb.LineString{{90, 86}, {90, 89}})
+	for range 40 {
+		of, err := quadkey.NewTile(6, rnd.IntN(64), rnd.IntN(64))
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := min(uint64(first)+uint64(math.Exp(rnd.Float64()*14)), 1<<32-1)
-		in := cells{{First: first, Last: quadkey.Cell(last)}}
-		want := map[string]bool{}
-		for tile := range in[0].Tiles() {
-			for _, id := range strings.Fields(listed(t, l, feature.Query{In: feature.Tile(tile), Detail: feature.WithoutGeometry})) {
-				want[id] = true
+		b := of.Bound()
+		add(orb.LineString{{b.West, b.North}, {b.East, b.North}})
+		add(orb.LineString{{b.West, b.South}, {b.West, b.North}, {b.West - 1, b.North + 0.5}})
+	}
+	ends := slices.Clone(lines.Features) // a build uses its layers up
+	drawn, _, _ := buildReader(t, lines)
+	onLine := func(rnd *rand.Rand) (lon, lat float64) {
+		l := ends[rnd.IntN(len(ends))].Geometry.(orb.LineString)
+		a, b, f := l[0], l[1], rnd.Float64()
+		return a[0] + f*(b[0]-a[0]), a[1] + f*(b[1]-a[1])
+	}
+	for _, c := range []struct {
+		l     feature.Layer
+		place func(*rand.Rand) (lon, lat float64)
+	}{{land, ref.vertex}, {layerOf(t, drawn, "line"), onLine}} {
+		some := 0
+		for range 150 {
+			lon, lat := c.place(rnd)
+			first, err := quadkey.CellOf(lon, lat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := min(uint64(first)+uint64(math.Exp(rnd.Float64()*14)), 1<<32-1)
+			in := cells{{First: first, Last: quadkey.Cell(last)}}
+			want := map[string]bool{}
+			for tile := range in[0].Tiles() {
+				for _, id := range strings.Fields(listed(t, c.l, feature.Query{In: feature.Tile(tile), Detail: feature.WithoutGeometry})) {
+					want[id] = true
+				}
+			}
+			got := strings.Fields(listed(t, c.l, feature.Query{In: in, Detail: feature.WithoutGeometry}))
+			if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return !want[id] }) {
+				t.Errorf("%v: %v, want %v", in, got, want)
+			}
+			if len(got) > 0 {
+				some++
 			}
 		}
-		got := strings.Fields(listed(t, l, feature.Query{In: in}))
-		if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return !want[id] }) {
-			t.Errorf("%v: %v, want %v", in, got, want)
+		if some < 100 {
+			t.Errorf("only %d areas have some", some)
 		}
 	}
 }
