@@ -29,7 +29,7 @@ import (
 // area if it has a point inside. In a tile and in an area of whole cells it is with a point of theirs, so along
 // an edge of tiles, the tile that owns points there has the line. A
 // feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
-// draw it. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
+// draw it, but a feature.Border wider than such a tile to half a step of the grid where its edges are oblique. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
 // border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
 // that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
 // cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"quadrille/feature"
 	"quadrille/quadkey"
@@ -27,7 +28,11 @@ type sharing struct {
 	read       bool        // the next three are those of the part
 	tiles, cap []grid.Edge // its border
 	size       int32       // of tiles, in steps
+	placed     bool        // the next two are those of the row
+	ground     []grid.Edge // the border of what the part has there
+	box        grid.Box    // around it, unless there is none
 	own        []grid.Edge // of a region
+	edges      int         // read since the last turn, about
 	outliner   *grid.Outliner
 	rects      []rect
 }
@@ -65,10 +70,22 @@ func (r *Reader) sharing(
 
 // turn lets others have theirs.
 func (w *sharing) turn() error {
+	w.edges = 0
 	if err := w.ctx.Err(); err != nil || w.step == nil {
 		return err
 	}
 	return w.step(w.ctx)
+}
+
+// turnEdges are read in about a millisecond.
+const turnEdges = 4096
+
+// work counts edges, and takes a turn when they are many: a row can have all regions of a city.
+func (w *sharing) work(edges int) error {
+	if w.edges += edges; w.edges < turnEdges {
+		return nil
+	}
+	return w.turn()
 }
 
 // tile looks at what the part has of a tile.
@@ -82,14 +99,19 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if of.Contains(t) {
 			within = t
 		}
+		w.placed = false
 		return w.row(value, func(f mvt.Feature) (bool, error) { return w.meets(f, of, within, leaf) })
 	})
 	if err != nil {
 		return err
 	}
-	for i := range layout.Caps {
+	for i, polar := range layout.Caps {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
+		}
+		// Of the many tiles of a rim, one has the border in the cap.
+		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
+			return err
 		}
 		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, i, t) })
 		if err != nil {
@@ -102,6 +124,9 @@ func (w *sharing) tile(t quadkey.Tile) error {
 // row adds the regions of a row that meet the part and have not been seen.
 func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
 	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
+		if err := w.work(1); err != nil {
+			return err
+		}
 		id := w.s.view.StringTag(f, layout.TagID)
 		if _, ok := w.seen[string(id)]; ok {
 			return nil
@@ -127,24 +152,51 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 		w.rects = win.within(w.rects[:0], of)
 		return w.s.touches(f, w.rects, tileSubBits)
 	}
-	if err := w.border(); err != nil {
+	if err := w.place(of, within, leaf); err != nil || len(w.ground) == 0 {
 		return false, err
 	}
-	square := grid.TileBox(int(within.Z), within.X, within.Y, false)
-	around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
-	var ground []grid.Edge
-	switch {
-	case whole:
-		ground = grid.Perimeter(square)
-	case w.size <= mvt.Extent+2*layout.TileBuffer:
-		ground = w.tiles
-	default: // of a wide border only what is near
-		ground = w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0)
-	}
 	if leaf {
-		return w.outliner.Share(grid.Perimeter(square), ground)
+		return w.outliner.Share(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)), w.ground)
 	}
-	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner(), ground)
+	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner())
+}
+
+// place finds the ground of the part in a row, once for all its regions.
+func (w *sharing) place(of, within quadkey.Tile, leaf bool) error {
+	if w.placed {
+		return nil
+	}
+	if err := w.border(); err != nil {
+		return err
+	}
+	switch {
+	case w.part.Contains == nil:
+		w.setGround(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)))
+	case w.size <= mvt.Extent+2*layout.TileBuffer:
+		w.setGround(w.tiles)
+	default: // of a wide border only what is near
+		around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
+		w.setGround(w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0))
+	}
+	return nil
+}
+
+// placeInCap finds the ground of the part beyond a tile of the top or bottom row.
+func (w *sharing) placeInCap(polar *layout.Cap, t quadkey.Tile) error {
+	if err := w.border(); err != nil {
+		return err
+	}
+	if w.setGround(w.cap); w.part.Contains == nil {
+		column := grid.TileBox(int(t.Z), t.X, 0, false)
+		w.setGround(grid.Perimeter(grid.Box{X0: column.X0, Y0: polar.Y0, X1: column.X1, Y1: polar.Y1}))
+	}
+	return nil
+}
+
+func (w *sharing) setGround(edges []grid.Edge) {
+	if w.ground, w.placed = edges, true; len(edges) > 0 {
+		w.box = grid.BoxOf(edges)
+	}
 }
 
 // meetsInCap reports whether a region shares ground with the part beyond a tile of the top or bottom row.
@@ -155,19 +207,14 @@ func (w *sharing) meetsInCap(f mvt.Feature, i int, t quadkey.Tile) (bool, error)
 		w.rects = win.caps[i].within(w.rects[:0], polar.Box)
 		return w.s.touches(f, w.rects, capSubBits)
 	}
-	if err := w.border(); err != nil {
-		return false, err
-	}
-	ground := w.cap
-	if w.part.Contains == nil {
-		column := grid.TileBox(int(t.Z), t.X, 0, false)
-		ground = grid.Perimeter(grid.Box{X0: column.X0, Y0: polar.Y0, X1: column.X1, Y1: polar.Y1})
-	}
-	return w.shares(f, grid.Pt(0, polar.Y0), ground)
+	return w.shares(f, grid.Pt(0, polar.Y0))
 }
 
-// shares reports whether a region shares ground with what a border encloses. f has its coordinates from a corner.
-func (w *sharing) shares(f mvt.Feature, corner grid.Point, ground []grid.Edge) (bool, error) {
+// linesAtOnce are compared with a border between turns. Each can meet every edge of it.
+const linesAtOnce = 256
+
+// shares reports whether a region shares ground with the part in a row. f has its coordinates from a corner.
+func (w *sharing) shares(f mvt.Feature, corner grid.Point) (bool, error) {
 	at := func(p grid.Point) grid.Point { return grid.Pt(corner.X+p.X, corner.Y+p.Y) }
 	lines := f.Type == mvt.LineString
 	if f.Type != mvt.Polygon && !lines {
@@ -190,14 +237,23 @@ func (w *sharing) shares(f mvt.Feature, corner grid.Point, ground []grid.Edge) (
 		}
 	}
 	if lines {
-		for _, e := range w.own {
-			if grid.Enters(ground, e) {
+		for some := range slices.Chunk(w.own, linesAtOnce) {
+			if w.outliner.Enter(some, w.ground) {
 				return true, nil
+			}
+			if err := w.work(len(some) + len(w.ground)); err != nil {
+				return false, err
 			}
 		}
 		return false, nil
 	}
-	return w.outliner.Share(w.own, ground)
+	if err := w.work(len(w.own) + len(w.ground)); err != nil {
+		return false, err
+	}
+	if len(w.own) == 0 || grid.BoxOf(w.own).Apart(w.box) {
+		return false, nil
+	}
+	return w.outliner.Share(w.own, w.ground)
 }
 
 // border reads the border of the part, if it has one.

@@ -470,6 +470,48 @@ func TestSharesRefuses(t *testing.T) {
 	}
 }
 
+// Others have their turn while many edges of a row are compared, and far ones are soon passed.
+func TestSharesTakesTurns(t *testing.T) {
+	const unit, edges = 360.0 / grid.WorldSize, 4000
+	var lines build.Layer
+	lines.Type = "line"
+	for i := range 5 {
+		var l orb.LineString
+		for k := range edges + 1 {
+			l = append(l, orb.Point{float64(k) * unit, (100*float64(i) + 500 + 80*float64(k%2)) * unit})
+		}
+		lines.Features = append(lines.Features, build.Feature{ID: fmt.Sprint("l", i), Geometry: l})
+	}
+	land := build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "far", Geometry: tilestest.Square(100*unit, 100*unit, 200*unit, 200*unit)},
+		{ID: "near", Geometry: tilestest.Square(4000*unit, 400*unit, 4090*unit, 4000*unit)},
+		{ID: "on", Geometry: tilestest.Square(3900*unit, 400*unit, 3990*unit, 520*unit)},
+	}}
+	r, _, _ := buildReader(t, lines, land)
+	for of, want := range map[string]string{"far": "", "near": "", "on": "l0"} {
+		turns := 0
+		q := feature.Query{In: r.Area("land", of), Step: func(context.Context) error { turns++; return nil }}
+		if got := listed(t, layerOf(t, r, "line"), q); got != want || turns < 4 {
+			t.Errorf("%s: %q in %d turns", of, got, turns)
+		}
+	}
+}
+
+// A part that ends at a rim has no border beyond it, and nothing of a cap.
+func TestSharesRim(t *testing.T) {
+	r, _, _ := buildReader(t,
+		build.Layer{Type: "land", Features: []build.Feature{
+			{ID: "below", Geometry: tilestest.Square(0, 85, 1, 85.05)},
+			{ID: "across", Geometry: tilestest.Square(2, 85, 3, 86)},
+		}},
+		build.Layer{Type: "cap", Features: []build.Feature{{ID: "cap", Geometry: tilestest.Square(0, 85.06, 3, 87)}}})
+	for of, want := range map[string]string{"below": "", "across": "cap"} {
+		if got := listed(t, layerOf(t, r, "cap"), feature.Query{In: r.Area("land", of)}); got != want {
+			t.Errorf("in %s: %q", of, got)
+		}
+	}
+}
+
 // What is in an area is judged like all else that a layer can be asked: orders, pages, filters.
 func TestLayerInAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12))
