@@ -29,7 +29,8 @@ import (
 // area if it has a point inside. In a tile and in an area of whole cells it is with a point of theirs, so along
 // an edge of tiles, the tile that owns points there has the line. A
 // feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
-// draw it, but a feature.Border wider than such a tile to half a step of the grid where its edges are oblique. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
+// draw it, but a feature.Border wider than such a tile to half a step of the grid where its edges are oblique.
+// There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
 // border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
 // that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
 // cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.
@@ -172,10 +173,18 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 func errNoMark() error { return feature.BadCursor("it is not one of regions") }
 
-// Count implements feature.Counter. It counts all regions.
-func (l *layer) Count(_ context.Context, q *feature.Query) (int64, error) {
-	if q.In == nil && q.Near == nil && q.Filter == nil && q.At.IsZero() {
-		return l.rt.about.Count, nil
+// Count implements feature.Counter. It counts all regions, and those in an area, which are found before their
+// records are read.
+func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
+	if q.Near == nil && q.Filter == nil && q.At.IsZero() {
+		switch q.In.(type) {
+		case nil:
+			return l.rt.about.Count, nil
+		case feature.Box, feature.Tile:
+		default:
+			found, err := l.r.sharing(ctx, l.rt, q.In, q.Step)
+			return int64(len(found)), err
+		}
 	}
 	return 0, feature.Unsupported("count without a list")
 }

@@ -645,6 +645,46 @@ func TestSharesPatchwork(t *testing.T) {
 	}
 }
 
+// Pages of an area have all its regions once, however many are asked for together. They are counted without records.
+func TestSharesPages(t *testing.T) {
+	const n = 12
+	r, _, _ := buildReader(t, patchwork(n)...)
+	l := layerOf(t, r, "county")
+	in := cells{{Last: math.MaxUint32}}
+	want := strings.Fields(listed(t, l, feature.Query{Detail: feature.WithoutGeometry}))
+	for _, limit := range []int{7, 100, 257, 1000} {
+		var got []string
+		q := feature.Query{In: in, Detail: feature.WithoutGeometry}
+		for {
+			next, err := feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
+				got = append(got, f.ID)
+				return nil
+			})
+			if err == nil {
+				err = q.Continue(l.Info(), next)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %v, want %v", limit, got, want)
+		}
+	}
+	counter := l.(feature.Counter)
+	if c, err := counter.Count(t.Context(), &feature.Query{In: in, After: feature.Mark(want[3])}); err != nil || c != 2*n*n {
+		t.Errorf("%d are counted, %v", c, err)
+	}
+	for _, in := range []feature.Area{feature.Box(quadkey.World), feature.Tile{}} {
+		if _, err := counter.Count(t.Context(), &feature.Query{In: in}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("those of %v are counted: %v", in, err)
+		}
+	}
+}
+
 // BenchmarkSharing asks for the regions in a region of a small world, and for those in the box around it.
 func BenchmarkSharing(b *testing.B) {
 	r, _, _ := buildReader(b, patchwork(10)...)
@@ -663,6 +703,7 @@ func BenchmarkSharing(b *testing.B) {
 		{"counties in a tile", county, feature.Tile{Z: 7, X: 66, Y: 45}},
 		{"countries in a country", country, r.Area("country", "country0")},
 		{"the country of a county", country, r.Area("county", "c0-055")},
+		{"all counties", county, cells{{Last: math.MaxUint32}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
