@@ -436,7 +436,8 @@ func middle(b [4]float64) quadkey.Position {
 }
 
 // Area returns the ground of a region as an area for queries of features, with borders. Errors of
-// its Cover are those of Reader.Cover.
+// its Cover are those of Reader.Cover. A line has no ground: the Cover of one of a type of lines is empty, as no
+// point is in it.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {

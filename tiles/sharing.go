@@ -56,7 +56,7 @@ func (r *Reader) sharing(
 			return err
 		}
 		if p.Contains != nil && p.Border == nil {
-			return feature.Unsupported("the regions in %.40s, whose border is not known: ask for those in a box, a tile or a region", in)
+			return feature.Unsupported("the regions in %.40s, which has no border to compare: ask for those in a box or a tile", in)
 		}
 		w.part, w.read = p, false
 		for t := range p.Cells.Tiles() {

@@ -140,6 +140,7 @@ func sharingLayers() []build.Layer {
 		}},
 		{Type: "line", Features: []build.Feature{
 			{ID: "border", Geometry: orb.LineString{{3 * u, 1.1 * u}, {3 * u, 2.9 * u}}},
+			{ID: "date", Geometry: orb.LineString{{180, -9.9}, {180, -9.1}}},
 			{ID: "edge", Geometry: orb.LineString{{1 * u, 0}, {1 * u, 1 * u}}},
 			{ID: "equator", Geometry: orb.LineString{{-170, 0}, {0, 0}, {170, 0}}},
 			{ID: "hole", Geometry: orb.LineString{{12 * u, 12 * u}, {12.1 * u, 12.2 * u}}},
@@ -206,6 +207,8 @@ func TestShares(t *testing.T) {
 		{"line", r.Area("land", "a"), "through"},
 		{"line", r.Area("land", "b"), "through"},
 		{"line", r.Area("land", "ring"), ""},
+		{"line", r.Area("land", "seam"), "date"},
+		{"line", other.Area("zone", "day"), ""},
 		{"line", r.Area("land", "enclave"), "hole"},
 		{"line", other.Area("zone", "equator"), "equator"},
 		{"line", other.Area("zone", "sliver"), "through"},
@@ -461,7 +464,7 @@ func TestSharesRefuses(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
-		if what == "no border" && !strings.Contains(err.Error(), "ask for those in a box, a tile or a region") {
+		if what == "no border" && !strings.Contains(err.Error(), "no border to compare: ask for those in a box or a tile") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
