@@ -26,14 +26,15 @@ import (
 //
 // In any other area are the regions that share ground with it, and not the neighbours that only touch its
 // border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
-// area if it has a point inside. In a tile and in an area of whole cells it is with a point of theirs, so along
-// an edge of tiles, the tile that owns points there has the line. A
-// feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
-// draw it, but a feature.Border wider than such a tile to half a step of the grid where its edges are oblique.
-// There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
-// border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
-// that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
-// cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.
+// area if it has a point inside. In a tile or whole cells it is with any point that belongs to them, so of the
+// tiles on either side of an edge, the one that owns points there has a line along it. A feature.Tile of the top
+// or the bottom row reaches to the pole. Lines are drawn in the latitudes of Mercator only. Ground is
+// compared exactly as tiles of zoom 13 draw it, and with a feature.Border wider than such a tile to half a step of
+// the grid where oblique edges are cut. If such a border is cut at ±180°, it ends there for a line. Where tiles
+// are drawn, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a border
+// that both have may differ by a metre, and what is beside it may share that metre. An area with parts that have a
+// Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the cells of the
+// area anew, and keeps the ids that it finds: at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a newer data set.
 // The error matches ErrUnknownType.

@@ -113,7 +113,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
 			return err
 		}
-		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, i, t) })
+		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.shares(f, grid.Pt(0, polar.Y0)) })
 		if err != nil {
 			return err
 		}
@@ -197,17 +197,6 @@ func (w *sharing) setGround(edges []grid.Edge) {
 	if w.ground, w.placed = edges, true; len(edges) > 0 {
 		w.box = grid.BoxOf(edges)
 	}
-}
-
-// meetsInCap reports whether a region shares ground with the part beyond a tile of the top or bottom row.
-func (w *sharing) meetsInCap(f mvt.Feature, i int, t quadkey.Tile) (bool, error) {
-	polar := layout.Caps[i]
-	if w.part.Contains == nil && f.Type == mvt.LineString {
-		win := windowOfTile(t, true)
-		w.rects = win.caps[i].within(w.rects[:0], polar.Box)
-		return w.s.touches(f, w.rects, capSubBits)
-	}
-	return w.shares(f, grid.Pt(0, polar.Y0))
 }
 
 // linesAtOnce are compared with a border between turns. Each can meet every edge of it.

@@ -320,7 +320,6 @@ func TestSharesCells(t *testing.T) {
 	add(orb.LineString{{-170, 0}, {0, 0}, {170, 0}})
 	add(orb.LineString{{0, -80}, {0, 88}})
 	add(orb.LineString{{180, -88}, {180, 80}})
-	add(orb.LineString{{90, 86}, {90, 89}})
 	for range 40 {
 		of, err := quadkey.NewTile(6, rnd.IntN(64), rnd.IntN(64))
 		if err != nil {
@@ -496,6 +495,24 @@ func TestSharesTakesTurns(t *testing.T) {
 		q := feature.Query{In: r.Area("land", of), Step: func(context.Context) error { turns++; return nil }}
 		if got := listed(t, layerOf(t, r, "line"), q); got != want || turns < 4 {
 			t.Errorf("%s: %q in %d turns", of, got, turns)
+		}
+	}
+}
+
+// A line along ±180° is within a region on both sides of it, and on the border of one that ends there.
+func TestSharesSeam(t *testing.T) {
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "both", Geometry: tilestest.Square(179.99, -9.03, 180.01, -9.02)},
+		{ID: "east", Geometry: tilestest.Square(-180, -9.03, -179.99, -9.02)},
+		{ID: "west", Geometry: tilestest.Square(179.99, -9.03, 180, -9.02)},
+		{ID: "wide", Geometry: tilestest.Square(178, -12, 182, -9)},
+	}}, build.Layer{Type: "line", Features: []build.Feature{
+		{ID: "a", Geometry: orb.LineString{{180, -9.028}, {180, -9.022}}},
+		{ID: "b", Geometry: orb.LineString{{-180, -9.028}, {-180, -9.022}}},
+	}})
+	for of, want := range map[string]string{"both": "a b", "east": "", "west": "", "wide": "a b"} {
+		if got := listed(t, layerOf(t, r, "line"), feature.Query{In: r.Area("land", of)}); got != want {
+			t.Errorf("in %s: %q, want %q", of, got, want)
 		}
 	}
 }

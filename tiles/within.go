@@ -91,7 +91,7 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 		}
 	}
 	slices.SortFunc(ids, feature.CompareIDs)
-	sel, keys := regionSelection(false), make([][]byte, 0, recordsAtOnce)
+	sel, keys := regionSelection(false), make([][]byte, 0, min(len(ids), recordsAtOnce))
 	for some := range slices.Chunk(ids, recordsAtOnce) {
 		keys = keys[:0]
 		for _, id := range some {
