@@ -26,12 +26,15 @@ import (
 //
 // In any other area are the regions that share ground with it, and not the neighbours that only touch its
 // border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
-// area if it has a point inside. Along an edge of tiles, the tile that owns points there has the line, too. A
-// feature.Tile of the top or the bottom row reaches to the pole. Ground is compared exactly as tiles of zoom 13
-// draw it. There, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a
-// border that both have may differ by a metre, and what is beside it may share that metre. An area with parts
-// that have a Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the
-// cells of the area anew, and keeps the ids that it finds: at most one for each region of the type.
+// area if it has a point inside. In a tile or whole cells it is with any point that belongs to them, so of the
+// tiles on either side of an edge, the one that owns points there has a line along it. A feature.Tile of the top
+// or the bottom row reaches to the pole. Lines are drawn in the latitudes of Mercator only. Ground is
+// compared exactly as tiles of zoom 13 draw it, and with a feature.Border wider than such a tile to half a step of
+// the grid where oblique edges are cut. If such a border is cut at ±180°, it ends there for a line. Where tiles
+// are drawn, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a border
+// that both have may differ by a metre, and what is beside it may share that metre. An area with parts that have a
+// Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the cells of the
+// area anew, and keeps the ids that it finds: at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a newer data set.
 // The error matches ErrUnknownType.
@@ -171,10 +174,18 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 func errNoMark() error { return feature.BadCursor("it is not one of regions") }
 
-// Count implements feature.Counter. It counts all regions.
-func (l *layer) Count(_ context.Context, q *feature.Query) (int64, error) {
-	if q.In == nil && q.Near == nil && q.Filter == nil && q.At.IsZero() {
-		return l.rt.about.Count, nil
+// Count implements feature.Counter. It counts all regions, and those in an area, which are found before their
+// records are read.
+func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
+	if q.Near == nil && q.Filter == nil && q.At.IsZero() {
+		switch q.In.(type) {
+		case nil:
+			return l.rt.about.Count, nil
+		case feature.Box, feature.Tile:
+		default:
+			found, err := l.r.sharing(ctx, l.rt, q.In, q.Step)
+			return int64(len(found)), err
+		}
 	}
 	return 0, feature.Unsupported("count without a list")
 }
@@ -311,7 +322,7 @@ func (a *answer) run() error {
 	case feature.Box:
 		return a.within(quadkey.Box(in), windowOf(quadkey.Box(in)))
 	case feature.Tile:
-		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in)))
+		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.Lines))
 	}
 	found, err := a.r.sharing(a.ctx, a.rt, a.q.In, a.q.Step)
 	if err != nil {
@@ -426,7 +437,8 @@ func middle(b [4]float64) quadkey.Position {
 }
 
 // Area returns the ground of a region as an area for queries of features, with borders. Errors of
-// its Cover are those of Reader.Cover.
+// its Cover are those of Reader.Cover. A line has no ground: the Cover of one of a type of lines is empty, as no
+// point is in it.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {

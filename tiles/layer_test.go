@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -327,6 +328,18 @@ func TestLayerReadsFewBorders(t *testing.T) {
 				t.Errorf("%s: %v, %v", f.ID, shape, err)
 			}
 		}
+	}
+}
+
+// A line has no ground.
+func TestAreaOfLine(t *testing.T) {
+	r, _, _ := buildReader(t, sharingLayers()...)
+	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }
+	if err := r.Area("line", "through").Cover(t.Context(), 0, none); err != nil {
+		t.Error(err)
+	}
+	if err := r.Area("line", "nowhere").Cover(t.Context(), 0, none); !errors.Is(err, feature.ErrNotFound) {
+		t.Errorf("no line: %v", err)
 	}
 }
 

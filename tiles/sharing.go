@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"quadrille/feature"
 	"quadrille/quadkey"
@@ -27,9 +28,13 @@ type sharing struct {
 	read       bool        // the next three are those of the part
 	tiles, cap []grid.Edge // its border
 	size       int32       // of tiles, in steps
+	placed     bool        // the next two are those of the row
+	ground     []grid.Edge // the border of what the part has there
+	box        grid.Box    // around it, unless there is none
 	own        []grid.Edge // of a region
+	edges      int         // read since the last turn, about
 	outliner   *grid.Outliner
-	rects      [1]rect
+	rects      []rect
 }
 
 // sharing returns the regions of a type that share ground with an area.
@@ -51,7 +56,7 @@ func (r *Reader) sharing(
 			return err
 		}
 		if p.Contains != nil && p.Border == nil {
-			return feature.Unsupported("the regions in %.40s, whose border is not known: ask for those in a box, a tile or a region", in)
+			return feature.Unsupported("the regions in %.40s, which has no border to compare: ask for those in a box or a tile", in)
 		}
 		w.part, w.read = p, false
 		for t := range p.Cells.Tiles() {
@@ -65,10 +70,22 @@ func (r *Reader) sharing(
 
 // turn lets others have theirs.
 func (w *sharing) turn() error {
+	w.edges = 0
 	if err := w.ctx.Err(); err != nil || w.step == nil {
 		return err
 	}
 	return w.step(w.ctx)
+}
+
+// turnEdges are read in about a millisecond.
+const turnEdges = 4096
+
+// work counts edges, and takes a turn when they are many: a row can have all regions of a city.
+func (w *sharing) work(edges int) error {
+	if w.edges += edges; w.edges < turnEdges {
+		return nil
+	}
+	return w.turn()
 }
 
 // tile looks at what the part has of a tile.
@@ -82,6 +99,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if of.Contains(t) {
 			within = t
 		}
+		w.placed = false
 		return w.row(value, func(f mvt.Feature) (bool, error) { return w.meets(f, of, within, leaf) })
 	})
 	if err != nil {
@@ -91,7 +109,11 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
-		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.meetsInCap(f, polar, t) })
+		// Of the many tiles of a rim, one has the border in the cap.
+		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
+			return err
+		}
+		err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) { return w.shares(f, grid.Pt(0, polar.Y0)) })
 		if err != nil {
 			return err
 		}
@@ -102,6 +124,9 @@ func (w *sharing) tile(t quadkey.Tile) error {
 // row adds the regions of a row that meet the part and have not been seen.
 func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
 	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
+		if err := w.work(1); err != nil {
+			return err
+		}
 		id := w.s.view.StringTag(f, layout.TagID)
 		if _, ok := w.seen[string(id)]; ok {
 			return nil
@@ -123,48 +148,62 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 	case whole && leaf:
 		return true, nil
 	case whole && f.Type == mvt.LineString:
-		// Of a line along an edge of tiles, the part has what it has of points there.
-		b := grid.TileBox(int(within.Z), within.X, within.Y, false)
-		origin := grid.TileBox(int(of.Z), of.X, of.Y, false)
-		unit := func(v int32) int64 { return int64(v) << tileSubBits }
-		w.rects[0] = rect{unit(b.X0 - origin.X0), unit(b.Y0 - origin.Y0), unit(b.X1-origin.X0) - 1, unit(b.Y1-origin.Y0) - 1}
-		return w.s.touches(f, w.rects[:], tileSubBits)
+		win := windowOfTile(within, true)
+		w.rects = win.within(w.rects[:0], of)
+		return w.s.touches(f, w.rects, tileSubBits)
 	}
-	if err := w.border(); err != nil {
+	if err := w.place(of, within, leaf); err != nil || len(w.ground) == 0 {
 		return false, err
-	}
-	square := grid.TileBox(int(within.Z), within.X, within.Y, false)
-	around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
-	var ground []grid.Edge
-	switch {
-	case whole:
-		ground = grid.Perimeter(square)
-	case w.size <= mvt.Extent+2*layout.TileBuffer:
-		ground = w.tiles
-	default: // of a wide border only what is near
-		ground = w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0)
 	}
 	if leaf {
-		return w.outliner.Share(grid.Perimeter(square), ground)
+		return w.outliner.Share(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)), w.ground)
 	}
-	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner(), ground)
+	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner())
 }
 
-// meetsInCap reports whether a region shares ground with the part beyond a tile of the top or bottom row.
-func (w *sharing) meetsInCap(f mvt.Feature, polar *layout.Cap, t quadkey.Tile) (bool, error) {
+// place finds the ground of the part in a row, once for all its regions.
+func (w *sharing) place(of, within quadkey.Tile, leaf bool) error {
+	if w.placed {
+		return nil
+	}
 	if err := w.border(); err != nil {
-		return false, err
+		return err
 	}
-	ground := w.cap
-	if w.part.Contains == nil {
-		column := grid.TileBox(int(t.Z), t.X, 0, false)
-		ground = grid.Perimeter(grid.Box{X0: column.X0, Y0: polar.Y0, X1: column.X1, Y1: polar.Y1})
+	switch {
+	case w.part.Contains == nil:
+		w.setGround(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)))
+	case w.size <= mvt.Extent+2*layout.TileBuffer:
+		w.setGround(w.tiles)
+	default: // of a wide border only what is near
+		around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
+		w.setGround(w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0))
 	}
-	return w.shares(f, grid.Pt(0, polar.Y0), ground)
+	return nil
 }
 
-// shares reports whether a region shares ground with what a border encloses. f has its coordinates from a corner.
-func (w *sharing) shares(f mvt.Feature, corner grid.Point, ground []grid.Edge) (bool, error) {
+// placeInCap finds the ground of the part beyond a tile of the top or bottom row.
+func (w *sharing) placeInCap(polar *layout.Cap, t quadkey.Tile) error {
+	if err := w.border(); err != nil {
+		return err
+	}
+	if w.setGround(w.cap); w.part.Contains == nil {
+		column := grid.TileBox(int(t.Z), t.X, 0, false)
+		w.setGround(grid.Perimeter(grid.Box{X0: column.X0, Y0: polar.Y0, X1: column.X1, Y1: polar.Y1}))
+	}
+	return nil
+}
+
+func (w *sharing) setGround(edges []grid.Edge) {
+	if w.ground, w.placed = edges, true; len(edges) > 0 {
+		w.box = grid.BoxOf(edges)
+	}
+}
+
+// linesAtOnce are compared with a border between turns. Each can meet every edge of it.
+const linesAtOnce = 256
+
+// shares reports whether a region shares ground with the part in a row. f has its coordinates from a corner.
+func (w *sharing) shares(f mvt.Feature, corner grid.Point) (bool, error) {
 	at := func(p grid.Point) grid.Point { return grid.Pt(corner.X+p.X, corner.Y+p.Y) }
 	lines := f.Type == mvt.LineString
 	if f.Type != mvt.Polygon && !lines {
@@ -187,14 +226,23 @@ func (w *sharing) shares(f mvt.Feature, corner grid.Point, ground []grid.Edge) (
 		}
 	}
 	if lines {
-		for _, e := range w.own {
-			if grid.Enters(ground, e) {
+		for some := range slices.Chunk(w.own, linesAtOnce) {
+			if w.outliner.Enter(some, w.ground) {
 				return true, nil
+			}
+			if err := w.work(len(some) + len(w.ground)); err != nil {
+				return false, err
 			}
 		}
 		return false, nil
 	}
-	return w.outliner.Share(w.own, ground)
+	if err := w.work(len(w.own) + len(w.ground)); err != nil {
+		return false, err
+	}
+	if len(w.own) == 0 || grid.BoxOf(w.own).Apart(w.box) {
+		return false, nil
+	}
+	return w.outliner.Share(w.own, w.ground)
 }
 
 // border reads the border of the part, if it has one.

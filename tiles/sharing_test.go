@@ -140,6 +140,7 @@ func sharingLayers() []build.Layer {
 		}},
 		{Type: "line", Features: []build.Feature{
 			{ID: "border", Geometry: orb.LineString{{3 * u, 1.1 * u}, {3 * u, 2.9 * u}}},
+			{ID: "date", Geometry: orb.LineString{{180, -9.9}, {180, -9.1}}},
 			{ID: "edge", Geometry: orb.LineString{{1 * u, 0}, {1 * u, 1 * u}}},
 			{ID: "equator", Geometry: orb.LineString{{-170, 0}, {0, 0}, {170, 0}}},
 			{ID: "hole", Geometry: orb.LineString{{12 * u, 12 * u}, {12.1 * u, 12.2 * u}}},
@@ -206,6 +207,8 @@ func TestShares(t *testing.T) {
 		{"line", r.Area("land", "a"), "through"},
 		{"line", r.Area("land", "b"), "through"},
 		{"line", r.Area("land", "ring"), ""},
+		{"line", r.Area("land", "seam"), "date"},
+		{"line", other.Area("zone", "day"), ""},
 		{"line", r.Area("land", "enclave"), "hole"},
 		{"line", other.Area("zone", "equator"), "equator"},
 		{"line", other.Area("zone", "sliver"), "through"},
@@ -223,6 +226,11 @@ func TestShares(t *testing.T) {
 		{"land", at(1.5*u+0.01, 3*u+1e-9, 22), "b"},
 		{"land", at(1.5*u+0.01, 3*u-1e-9, 22), "a twin"},
 		{"line", tile(8, 129, 125), "through"},
+		{"line", tile(8, 200, 128), "equator"}, // the tile south of a line along its edge owns the points there
+		{"line", tile(8, 200, 127), ""},
+		{"line", tile(8, 129, 127), "edge"},
+		{"line", tile(8, 128, 127), ""},
+		{"line", tile(1, 1, 1), "edge equator"}, // the end of one
 		{"line", at(2*u, 2*u+1e-3, 22), "through"},
 		{"line", at(2*u+1e-3, 2*u+1e-3, 22), ""},
 	} {
@@ -300,28 +308,63 @@ func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	return nil
 }
 
-// An area of cells has the regions that its tiles have.
+// An area of cells has the regions that its tiles have, and the lines, many of which run along edges of tiles.
 func TestSharesCells(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
-	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
+	land, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
 	rnd := rand.New(rand.NewPCG(41, 42))
-	for range 150 {
-		lon, lat := ref.vertex(rnd)
-		first, err := quadkey.CellOf(lon, lat)
+	lines := build.Layer{Type: "line"}
+	add := func(l orb.LineString) {
+		lines.Features = append(lines.Features, build.Feature{ID: fmt.Sprint("l", len(lines.Features)), Geometry: l})
+	}
+	add(orb.LineString{{-170, 0}, {0, 0}, {170, 0}})
+	add(orb.LineString{{0, -80}, {0, 88}})
+	add(orb.LineString{{180, -88}, {180, 80}})
+	for range 40 {
+		of, err := quadkey.NewTile(6, rnd.IntN(64), rnd.IntN(64))
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := min(uint64(first)+uint64(math.Exp(rnd.Float64()*14)), 1<<32-1)
-		in := cells{{First: first, Last: quadkey.Cell(last)}}
-		want := map[string]bool{}
-		for tile := range in[0].Tiles() {
-			for _, id := range strings.Fields(listed(t, l, feature.Query{In: feature.Tile(tile), Detail: feature.WithoutGeometry})) {
-				want[id] = true
+		b := of.Bound()
+		add(orb.LineString{{b.West, b.North}, {b.East, b.North}})
+		add(orb.LineString{{b.West, b.South}, {b.West, b.North}, {b.West - 1, b.North + 0.5}})
+	}
+	ends := slices.Clone(lines.Features) // a build uses its layers up
+	drawn, _, _ := buildReader(t, lines)
+	onLine := func(rnd *rand.Rand) (lon, lat float64) {
+		l := ends[rnd.IntN(len(ends))].Geometry.(orb.LineString)
+		a, b, f := l[0], l[1], rnd.Float64()
+		return a[0] + f*(b[0]-a[0]), a[1] + f*(b[1]-a[1])
+	}
+	for _, c := range []struct {
+		l     feature.Layer
+		place func(*rand.Rand) (lon, lat float64)
+	}{{land, ref.vertex}, {layerOf(t, drawn, "line"), onLine}} {
+		some := 0
+		for range 150 {
+			lon, lat := c.place(rnd)
+			first, err := quadkey.CellOf(lon, lat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := min(uint64(first)+uint64(math.Exp(rnd.Float64()*14)), 1<<32-1)
+			in := cells{{First: first, Last: quadkey.Cell(last)}}
+			want := map[string]bool{}
+			for tile := range in[0].Tiles() {
+				for _, id := range strings.Fields(listed(t, c.l, feature.Query{In: feature.Tile(tile), Detail: feature.WithoutGeometry})) {
+					want[id] = true
+				}
+			}
+			got := strings.Fields(listed(t, c.l, feature.Query{In: in, Detail: feature.WithoutGeometry}))
+			if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return !want[id] }) {
+				t.Errorf("%v: %v, want %v", in, got, want)
+			}
+			if len(got) > 0 {
+				some++
 			}
 		}
-		got := strings.Fields(listed(t, l, feature.Query{In: in}))
-		if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return !want[id] }) {
-			t.Errorf("%v: %v, want %v", in, got, want)
+		if some < 100 {
+			t.Errorf("only %d areas have some", some)
 		}
 	}
 }
@@ -420,12 +463,72 @@ func TestSharesRefuses(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
-		if what == "no border" && !strings.Contains(err.Error(), "ask for those in a box, a tile or a region") {
+		if what == "no border" && !strings.Contains(err.Error(), "no border to compare: ask for those in a box or a tile") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if n != 2 {
 		t.Errorf("%d turns", n)
+	}
+}
+
+// Others have their turn while many edges of a row are compared, and far ones are soon passed.
+func TestSharesTakesTurns(t *testing.T) {
+	const unit, edges = 360.0 / grid.WorldSize, 4000
+	var lines build.Layer
+	lines.Type = "line"
+	for i := range 5 {
+		var l orb.LineString
+		for k := range edges + 1 {
+			l = append(l, orb.Point{float64(k) * unit, (100*float64(i) + 500 + 80*float64(k%2)) * unit})
+		}
+		lines.Features = append(lines.Features, build.Feature{ID: fmt.Sprint("l", i), Geometry: l})
+	}
+	land := build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "far", Geometry: tilestest.Square(100*unit, 100*unit, 200*unit, 200*unit)},
+		{ID: "near", Geometry: tilestest.Square(4000*unit, 400*unit, 4090*unit, 4000*unit)},
+		{ID: "on", Geometry: tilestest.Square(3900*unit, 400*unit, 3990*unit, 520*unit)},
+	}}
+	r, _, _ := buildReader(t, lines, land)
+	for of, want := range map[string]string{"far": "", "near": "", "on": "l0"} {
+		turns := 0
+		q := feature.Query{In: r.Area("land", of), Step: func(context.Context) error { turns++; return nil }}
+		if got := listed(t, layerOf(t, r, "line"), q); got != want || turns < 4 {
+			t.Errorf("%s: %q in %d turns", of, got, turns)
+		}
+	}
+}
+
+// A line along ±180° is within a region on both sides of it, and on the border of one that ends there.
+func TestSharesSeam(t *testing.T) {
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "both", Geometry: tilestest.Square(179.99, -9.03, 180.01, -9.02)},
+		{ID: "east", Geometry: tilestest.Square(-180, -9.03, -179.99, -9.02)},
+		{ID: "west", Geometry: tilestest.Square(179.99, -9.03, 180, -9.02)},
+		{ID: "wide", Geometry: tilestest.Square(178, -12, 182, -9)},
+	}}, build.Layer{Type: "line", Features: []build.Feature{
+		{ID: "a", Geometry: orb.LineString{{180, -9.028}, {180, -9.022}}},
+		{ID: "b", Geometry: orb.LineString{{-180, -9.028}, {-180, -9.022}}},
+	}})
+	for of, want := range map[string]string{"both": "a b", "east": "", "west": "", "wide": "a b"} {
+		if got := listed(t, layerOf(t, r, "line"), feature.Query{In: r.Area("land", of)}); got != want {
+			t.Errorf("in %s: %q, want %q", of, got, want)
+		}
+	}
+}
+
+// A part that ends at a rim has no border beyond it, and nothing of a cap.
+func TestSharesRim(t *testing.T) {
+	r, _, _ := buildReader(t,
+		build.Layer{Type: "land", Features: []build.Feature{
+			{ID: "below", Geometry: tilestest.Square(0, 85, 1, 85.05)},
+			{ID: "across", Geometry: tilestest.Square(2, 85, 3, 86)},
+		}},
+		build.Layer{Type: "cap", Features: []build.Feature{{ID: "cap", Geometry: tilestest.Square(0, 85.06, 3, 87)}}})
+	for of, want := range map[string]string{"below": "", "across": "cap"} {
+		if got := listed(t, layerOf(t, r, "cap"), feature.Query{In: r.Area("land", of)}); got != want {
+			t.Errorf("in %s: %q", of, got)
+		}
 	}
 }
 
@@ -562,6 +665,46 @@ func TestSharesPatchwork(t *testing.T) {
 	}
 }
 
+// Pages of an area have all its regions once, however many are asked for together. They are counted without records.
+func TestSharesPages(t *testing.T) {
+	const n = 12
+	r, _, _ := buildReader(t, patchwork(n)...)
+	l := layerOf(t, r, "county")
+	in := cells{{Last: math.MaxUint32}}
+	want := strings.Fields(listed(t, l, feature.Query{Detail: feature.WithoutGeometry}))
+	for _, limit := range []int{7, 100, 257, 1000} {
+		var got []string
+		q := feature.Query{In: in, Detail: feature.WithoutGeometry}
+		for {
+			next, err := feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
+				got = append(got, f.ID)
+				return nil
+			})
+			if err == nil {
+				err = q.Continue(l.Info(), next)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %v, want %v", limit, got, want)
+		}
+	}
+	counter := l.(feature.Counter)
+	if c, err := counter.Count(t.Context(), &feature.Query{In: in, After: feature.Mark(want[3])}); err != nil || c != 2*n*n {
+		t.Errorf("%d are counted, %v", c, err)
+	}
+	for _, in := range []feature.Area{feature.Box(quadkey.World), feature.Tile{}} {
+		if _, err := counter.Count(t.Context(), &feature.Query{In: in}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("those of %v are counted: %v", in, err)
+		}
+	}
+}
+
 // BenchmarkSharing asks for the regions in a region of a small world, and for those in the box around it.
 func BenchmarkSharing(b *testing.B) {
 	r, _, _ := buildReader(b, patchwork(10)...)
@@ -580,6 +723,7 @@ func BenchmarkSharing(b *testing.B) {
 		{"counties in a tile", county, feature.Tile{Z: 7, X: 66, Y: 45}},
 		{"countries in a country", country, r.Area("country", "country0")},
 		{"the country of a county", country, r.Area("county", "c0-055")},
+		{"all counties", county, cells{{Last: math.MaxUint32}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -90,11 +90,15 @@ func boxOfTile(t quadkey.Tile) quadkey.Box {
 }
 
 // windowOfTile is the inside of a tile: what meets it shares ground with the tile, unless that is narrower
-// than a sub-unit.
-func windowOfTile(t quadkey.Tile) window {
+// than a sub-unit. For lines it has the west and the north edge, too: points there belong to the tile.
+func windowOfTile(t quadkey.Tile, lines bool) window {
+	inset := int64(1)
+	if lines {
+		inset = 0
+	}
 	inside := func(at uint32, world int64) (from, to int64) {
 		side := world >> t.Z
-		return int64(at)*side + 1, int64(at+1)*side - 1
+		return int64(at)*side + inset, int64(at+1)*side - 1
 	}
 	w := window{tiles: true, full: t.Z == 0, openNorth: t.Y == 0, openSouth: t.Y == 1<<t.Z-1}
 	w.x0, w.x1 = inside(t.X, tileWorld)

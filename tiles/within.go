@@ -2,9 +2,7 @@ package tiles
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"quadrille/cellstore"
@@ -81,21 +79,41 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 	return nil
 }
 
+// recordsAtOnce are asked for together. A page that ends among them has asked for some in vain.
+const recordsAtOnce = 256
+
 // eachNamed calls fn with the records of regions behind an id, in the order of their ids.
 func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
-	for _, id := range slices.SortedFunc(maps.Keys(names), feature.CompareIDs) {
-		if feature.CompareIDs(id, after) <= 0 {
-			continue
+	var ids []string
+	for id := range names {
+		if feature.CompareIDs(id, after) > 0 {
+			ids = append(ids, id)
 		}
-		rec, err := r.record(ctx, rt.Name, id)
-		if errors.Is(err, ErrNotFound) {
-			err = fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
+	}
+	slices.SortFunc(ids, feature.CompareIDs)
+	sel, keys := regionSelection(false), make([][]byte, 0, min(len(ids), recordsAtOnce))
+	for some := range slices.Chunk(ids, recordsAtOnce) {
+		keys = keys[:0]
+		for _, id := range some {
+			keys = append(keys, layout.RegionKey(rt.Byte, id))
 		}
-		if err != nil {
-			return err
-		}
-		if err := fn(&rec); err != nil {
-			return err
+		i := 0
+		for row, err := range rt.regions.MultiGet(ctx, keys, &sel) {
+			if err != nil {
+				return err
+			}
+			value, ok := row.Value(layout.FamilyRecord, nil)
+			if !ok {
+				return fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, some[i])
+			}
+			rec, err := rt.parseRecord(some[i], value)
+			if err != nil {
+				return err
+			}
+			if err := fn(&rec); err != nil {
+				return err
+			}
+			i++
 		}
 	}
 	return nil

@@ -14,8 +14,7 @@ func (o *Outliner) Share(a, b []Edge) (bool, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return false, nil
 	}
-	p, q := BoxOf(a), BoxOf(b)
-	if p.X0 >= q.X1 || q.X0 >= p.X1 || p.Y0 >= q.Y1 || q.Y0 >= p.Y1 {
+	if BoxOf(a).Apart(BoxOf(b)) {
 		return false, nil
 	}
 	border, _, err := o.resolve(a, b, Winding.shared)
@@ -30,9 +29,13 @@ func (o *Outliner) Share(a, b []Edge) (bool, error) {
 	return len(border) > 0, err
 }
 
+// Apart reports whether boxes have no ground in common.
+func (b Box) Apart(c Box) bool { return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1 }
+
 // crosses reports whether two edges cross between their ends.
 func crosses(e, f Edge) bool {
-	if max(e.A.X, e.B.X) <= min(f.A.X, f.B.X) && e.A.X != e.B.X || max(f.A.X, f.B.X) <= min(e.A.X, e.B.X) && f.A.X != f.B.X {
+	p, q := boundsOf(e), boundsOf(f) // most are far from each other
+	if p.X0 > q.X1 || q.X0 > p.X1 || p.Y0 > q.Y1 || q.Y0 > p.Y1 {
 		return false
 	}
 	apart := func(s, t int64) bool { return s > 0 && t < 0 || s < 0 && t > 0 }
@@ -44,7 +47,7 @@ func (e Edge) has(p Point) bool { return inBox(p, boundsOf(e)) && side(e, p) == 
 
 // splitAt appends edges, split where vertices of others lie on them.
 func splitAt(dst, edges, others []Edge) []Edge {
-	var cuts []Point
+	cuts := make([]Point, 0, 8)
 	for _, e := range edges {
 		cuts = append(cuts[:0], e.A, e.B)
 		for _, f := range others {
@@ -75,23 +78,34 @@ func BoxOf(edges []Edge) Box {
 	return b
 }
 
-// Enters reports whether an edge has a point strictly within the rings of polygons.
-func Enters(rings []Edge, e Edge) bool {
-	if slices.ContainsFunc(rings, func(f Edge) bool { return crosses(e, f) }) {
-		return true
-	}
-	// Each piece between vertices is within, beside or on the rings as a whole.
-	pieces := splitAt(nil, []Edge{e}, rings)
-	if len(pieces) == 0 {
+// Enter reports whether lines have a point strictly within polygons. rings are the edges of these.
+func (o *Outliner) Enter(lines, rings []Edge) bool {
+	if len(rings) == 0 {
 		return false
 	}
-	twice := make([]Edge, 0, len(rings)) // so that middles are whole numbers
-	for _, f := range rings {
-		twice = append(twice, Edge{Point{2 * f.A.X, 2 * f.A.Y}, Point{2 * f.B.X, 2 * f.B.Y}})
+	box, drawn := BoxOf(rings), false
+	for _, e := range lines {
+		if b := boundsOf(e); b.X0 > box.X1 || b.X1 < box.X0 || b.Y0 > box.Y1 || b.Y1 < box.Y0 {
+			continue
+		}
+		if slices.ContainsFunc(rings, func(f Edge) bool { return crosses(e, f) }) {
+			return true
+		}
+		if !drawn { // twice as large, so that middles are whole numbers
+			o.ring, drawn = o.ring[:0], true
+			for _, f := range rings {
+				o.ring = append(o.ring, Edge{Point{2 * f.A.X, 2 * f.A.Y}, Point{2 * f.B.X, 2 * f.B.Y}})
+			}
+		}
+		// Each piece between vertices is within, beside or on the rings as a whole.
+		o.shell = splitAt(o.shell[:0], []Edge{e}, rings)
+		for _, piece := range o.shell {
+			middle := Point{piece.A.X + piece.B.X, piece.A.Y + piece.B.Y}
+			on := slices.ContainsFunc(o.ring, func(f Edge) bool { return f.has(middle) })
+			if !on && WindingFromNorth(o.ring, middle) > 0 {
+				return true
+			}
+		}
 	}
-	return slices.ContainsFunc(pieces, func(piece Edge) bool {
-		middle := Point{piece.A.X + piece.B.X, piece.A.Y + piece.B.Y}
-		on := slices.ContainsFunc(twice, func(f Edge) bool { return f.has(middle) })
-		return !on && WindingFromNorth(twice, middle) > 0
-	})
+	return false
 }

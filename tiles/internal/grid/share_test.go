@@ -211,16 +211,24 @@ func TestShare(t *testing.T) {
 	}
 }
 
-func TestEnters(t *testing.T) {
+func TestEnter(t *testing.T) {
+	o := NewOutliner()
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		all := polygons(t, "shells", Point{})
 		coordinate := rapid.Int32Range(-1, 7)
 		end := func() Point { return Point{coordinate.Draw(t, "x") << scale, coordinate.Draw(t, "y") << scale} }
-		e := Edge{end(), end()}
-		got := Enters(all, e)
-		if want := entersSlowly(all, e); got != want || Enters(all, e.Reversed()) != got {
-			t.Fatalf("%v and %v: %v, want %v", all, e, got, want)
+		lines, want := []Edge{}, false
+		for range rapid.IntRange(1, 3).Draw(t, "lines") {
+			e := Edge{end(), end()}
+			lines, want = append(lines, e), want || entersSlowly(all, e)
+		}
+		got := o.Enter(lines, all)
+		for i, e := range lines {
+			lines[i] = e.Reversed()
+		}
+		if got != want || o.Enter(lines, all) != got {
+			t.Fatalf("%v and %v: %v, want %v", all, lines, got, want)
 		}
 		if got {
 			found++
@@ -228,5 +236,18 @@ func TestEnters(t *testing.T) {
 	})
 	if found == 0 {
 		t.Error("no line enters")
+	}
+}
+
+// Lines far from the polygons cost little, and no memory.
+func TestEnterFar(t *testing.T) {
+	o, ring := NewOutliner(), Perimeter(Box{1000, 1000, 1100, 1100})
+	lines := make([]Edge, 1000)
+	for i := range lines {
+		lines[i] = Edge{Point{int32(i), 0}, Point{int32(i) + 1, 999}}
+	}
+	var in bool
+	if n := testing.AllocsPerRun(10, func() { in = o.Enter(lines, ring) }); n > 0 || in {
+		t.Errorf("%v allocations, and they enter: %v", n, in)
 	}
 }
