@@ -29,7 +29,8 @@ type Part struct {
 }
 
 // Border is the outline of an area's ground. It is exact in the cells of its part. What it has beyond
-// them is ground of the area, too. Edges are straight on its map.
+// them is ground of the area, too. Edges are straight on its map. A border much wider than a tile is
+// compared to half a step.
 type Border struct {
 	// Mercator is on the map of Web-Mercator, in 2²⁵ steps across the world: x to the east from 180° W,
 	// y to the south from 85.0511° N.

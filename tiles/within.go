@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -79,11 +80,12 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 	return nil
 }
 
-// recordsAtOnce are asked for together. A page that ends among them has asked for some in vain.
-const recordsAtOnce = 256
-
-// eachNamed calls fn with the records of regions behind an id, in the order of their ids.
+// eachNamed calls fn with the records of regions behind an id, in the order of their ids. A scan of all records is
+// faster than reading a quarter of them one by one, which a cache of rows can answer.
 func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
+	if 4*len(names) > rt.Regions {
+		return r.eachScanned(ctx, rt, names, after, fn)
+	}
 	var ids []string
 	for id := range names {
 		if feature.CompareIDs(id, after) > 0 {
@@ -91,32 +93,55 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 		}
 	}
 	slices.SortFunc(ids, feature.CompareIDs)
-	sel, keys := regionSelection(false), make([][]byte, 0, min(len(ids), recordsAtOnce))
-	for some := range slices.Chunk(ids, recordsAtOnce) {
-		keys = keys[:0]
-		for _, id := range some {
-			keys = append(keys, layout.RegionKey(rt.Byte, id))
+	for _, id := range ids {
+		rec, err := r.record(ctx, rt.Name, id)
+		if errors.Is(err, ErrNotFound) {
+			err = noRecord(rt, id)
 		}
-		i := 0
-		for row, err := range rt.regions.MultiGet(ctx, keys, &sel) {
-			if err != nil {
-				return err
-			}
-			value, ok := row.Value(layout.FamilyRecord, nil)
-			if !ok {
-				return fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, some[i])
-			}
-			rec, err := rt.parseRecord(some[i], value)
-			if err != nil {
-				return err
-			}
-			if err := fn(&rec); err != nil {
-				return err
-			}
-			i++
+		if err != nil {
+			return err
+		}
+		if err := fn(&rec); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachScanned is eachNamed by a scan.
+func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
+	left := make(map[string]string, len(names)) // by their keys, which do not tell letters' case apart
+	for id := range names {
+		if feature.CompareIDs(id, after) > 0 {
+			left[string(layout.RegionKey(rt.Byte, id))] = id
+		}
+	}
+	for row, err := range r.scanRegions(ctx, rt, after, false) {
+		if err != nil {
+			return err
+		}
+		id, named := left[string(row.Key)]
+		if !named {
+			continue
+		}
+		delete(left, string(row.Key))
+		value, _ := row.Value(layout.FamilyRecord, nil)
+		rec, err := rt.parseRecord(id, value)
+		if err != nil {
+			return err
+		}
+		if err := fn(&rec); err != nil {
+			return err
+		}
+	}
+	for _, id := range left {
+		return noRecord(rt, id)
+	}
+	return nil
+}
+
+func noRecord(rt *readerType, id string) error {
+	return fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
 }
 
 // seen returns the regions of a type that meet a window in a polar cap or in a
