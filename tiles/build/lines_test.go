@@ -289,8 +289,8 @@ func TestLinesInEveryForm(t *testing.T) {
 		l := slices.Collect(maps.Values(of))[rnd.IntN(len(of))][0]
 		p, w := l[rnd.IntN(len(l))], math.Exp2(-12*rnd.Float64())
 		box := quadkey.Box{
-			West: wrapped(p[0] - w*rnd.Float64()), South: p[1] - w*rnd.Float64(),
-			East: wrapped(p[0] + w*rnd.Float64()), North: p[1] + w*rnd.Float64(),
+			West: wrapped(p[0] - w*(0.1+rnd.Float64())), South: p[1] - w*(0.1+rnd.Float64()),
+			East: wrapped(p[0] + w*(0.1+rnd.Float64())), North: p[1] + w*(0.1+rnd.Float64()),
 		}
 		got := map[string]bool{}
 		for f, err := range layer.Features(t.Context(), &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}) {
@@ -300,9 +300,11 @@ func TestLinesInEveryForm(t *testing.T) {
 			got[f.ID] = true
 		}
 		grown := quadkey.Box{West: box.West - 1e-4, South: box.South - 1e-4, East: box.East + 1e-4, North: box.North + 1e-4}
+		// The grid of tiles rounds a line by half of 1.1e-5 degrees, out of the box or into it.
+		shrunk := quadkey.Box{West: box.West + 1e-5, South: box.South + 1e-5, East: box.East - 1e-5, North: box.North - 1e-5}
 		for id, lines := range of {
 			found++
-			if is, must, may := got[id], inBox(lines, box), inBox(records[id], grown); is != must && (must || !may) {
+			if is, must, may := got[id], inBox(lines, shrunk), inBox(records[id], grown); must && !is || is && !may {
 				t.Errorf("%s in %v: %v, want %v", id, box, is, must)
 			}
 			text, zoom, err := r.AppendCutout(t.Context(), nil, "river", id, box)
