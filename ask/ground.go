@@ -136,11 +136,6 @@ func (g *Ground) Has(typ string) bool {
 	return g.regions != nil && g.regions.Has(typ) || g.area(typ) != nil
 }
 
-// HasRegions reports whether there is a type of regions of a name, which Regions reads.
-func (g *Ground) HasRegions(typ string) bool {
-	return g.area(typ) == nil && g.regions != nil && g.regions.Has(typ)
-}
-
 // Check is nil if there are types of these names, and matches tiles.ErrUnknownType otherwise.
 func (g *Ground) Check(types ...string) error {
 	for _, t := range types {
@@ -163,8 +158,13 @@ func (g *Ground) Types() (names []string) {
 	return names
 }
 
-// Regions reads the regions alone, nil if none can be read.
-func (g *Ground) Regions() *tiles.Reader { return g.regions }
+// Regions reads the regions of a type. It is nil if the type is none of regions.
+func (g *Ground) Regions(typ string) *tiles.Reader {
+	if g.regions == nil || !g.regions.Has(typ) || g.area(typ) != nil {
+		return nil
+	}
+	return g.regions
+}
 
 // IDs are the generations on which answers about types depend. They are nil if answers hold for this moment only
 // and may not be kept.
@@ -295,22 +295,22 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 // matches tiles.ErrNotFound if there is none of the id.
 func (g *Ground) Area(typ, id string) feature.Area {
 	if e := g.area(typ); e != nil {
-		return ground{e.Encloser.Ground(id), typ, id}
+		return namedArea{e.Encloser.Ground(id), typ, id}
 	}
 	return g.regions.Area(typ, id)
 }
 
-// ground is that of a feature, by the name of its layer.
-type ground struct {
+// namedArea is the ground of a feature, by the name of its layer.
+type namedArea struct {
 	feature.Area
 	typ, id string
 }
 
 // String implements feature.Area.
-func (a ground) String() string { return a.typ + "/" + a.id }
+func (a namedArea) String() string { return a.typ + "/" + a.id }
 
 // Cover implements feature.Area.
-func (a ground) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+func (a namedArea) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	var own error
 	err := a.Area.Cover(ctx, from, func(p *feature.Part) error {
 		own = fn(p)

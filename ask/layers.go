@@ -86,9 +86,9 @@ func (l *Layer) ID() uint64 {
 // LayerKind is a data set that is one layer.
 type LayerKind struct{ described }
 
-// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler, and is asked what holds a point
-// if T is a feature.Encloser. The name is
-// a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
+// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler, and is asked what
+// holds a point if T is a feature.Encloser. The name is a part of addresses: it must be a valid name of a
+// collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
 	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())

@@ -4,7 +4,7 @@ package feature
 // and any filter.
 type Can struct {
 	Near       bool // the nearest first
-	Area       bool // what is in any area; of features that are not points, in one that has a Border where it has a Contains
+	Area       bool // what is in any area; what is no point, in one whose parts have a Border or no Contains
 	NearArea   bool // the nearest of an area
 	Importance bool // the most important first
 	Sort       bool // the order of a property

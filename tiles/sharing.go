@@ -77,7 +77,7 @@ func (w *sharing) turn() error {
 	return w.step(w.ctx)
 }
 
-// turnEdges are read in about a millisecond.
+// turnEdges are read or compared between turns.
 const turnEdges = 4096
 
 // work counts edges, and takes a turn when they are many: a row can have all regions of a city.

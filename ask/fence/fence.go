@@ -134,9 +134,9 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
 // it leaves first. A region is crossed if it holds one end of the move and not the other, each by
 // the generation of the boundaries that the move names. One that is not kept any more is replaced by
-// the next one that is. Areas that are no regions are judged as they are now: their changes are no events, and a move that is
-// read again may cross others. Nothing is asked if there are
-// no fences of regions; errors are those of the data sets.
+// the next one that is. Areas that are no regions are judged as they are now: their changes are no
+// events, and a move that is read again may cross others. Nothing is asked if there are no fences of
+// regions; errors are those of the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }

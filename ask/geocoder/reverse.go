@@ -107,8 +107,11 @@ func (f *finding) areasAt(list *[]Result, q *ReverseQuery, parents []names.Paren
 	for i := range areas {
 		a := &areas[i]
 		*list = append(*list, Result{
-			Feature: names.Feature{Kind: names.Region, Type: a.Type, ID: a.ID, Name: a.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(around)},
-			Label:   Label(a.Name, around),
+			Feature: names.Feature{
+				Kind: names.Region, Type: a.Type, ID: a.ID, Name: a.Name, Lat: q.Lat, Lon: q.Lon,
+				Parents: slices.Clone(around),
+			},
+			Label: Label(a.Name, around),
 		})
 	}
 	return nil

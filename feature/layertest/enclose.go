@@ -120,12 +120,11 @@ func drawn(f *feature.Feature, at quadkey.Position) (in, near bool) {
 	case orb.MultiPolygon:
 		all = g
 	}
-	p := orb.Point{at.Lon, at.Lat}
 	for _, polygon := range all {
-		in = in || planar.PolygonContains(polygon, p)
 		for _, ring := range polygon {
-			near = near || planar.DistanceFrom(orb.LineString(ring), p) < slack
+			near = near || planar.DistanceFrom(orb.LineString(ring), orb.Point{at.Lon, at.Lat}) < slack
 		}
 	}
+	in = holds(all, at)
 	return in, near
 }

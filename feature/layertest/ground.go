@@ -27,10 +27,7 @@ func (j *judge) groundOf(f *feature.Feature) *ground {
 		return g
 	}
 	shape, _ := f.Orb()
-	width := math.Mod(f.Bounds.East-f.Bounds.West+360, 360)
-	if f.Bounds.East-f.Bounds.West == 360 {
-		width = 360
-	}
+	width := width(f.Bounds)
 	margin := 1e-4 + min(width, f.Bounds.North-f.Bounds.South)/100
 	g := &ground{}
 	b := quadkey.Box{

@@ -64,7 +64,8 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.ReverseIDs(&query), func(ctx context.Context, out *web.Scratch) (err error) {
+	from := session.ReverseIDs(&query)
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
 	})

@@ -53,13 +53,13 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if id != "" && !g.HasRegions(types[0]) {
-		q.Refuse("id", "Leave out id: only a region has a part in a box. /regions/"+types[0]+"/"+id+"?geometry=true has the whole.")
+	if id != "" && g.Regions(types[0]) == nil {
+		q.Refuse("id", "Leave out id: only a region has a part in a box. /regions/"+types[0]+"/ID?geometry=true has the whole.")
 		return q.Err
 	}
 	if id != "" {
 		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(), types[0], id, quadkey.Box(box))
+			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
 			return err
 		})
 	}
@@ -98,7 +98,8 @@ func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 // send answers with a page of the regions of types, which is made from generations. Queries with a Step take a
 // processor by turns.
 func (s *Room) send(
-	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query, limit int, cursor string, from []uint64,
+	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query,
+	limit int, cursor string, from []uint64,
 ) error {
 	if !withBorders(l) {
 		query.Detail = feature.WithoutGeometry
