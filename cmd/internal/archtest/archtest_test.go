@@ -34,8 +34,7 @@ type rule struct {
 
 var none = []string{}
 
-// rooms are those of the faces, by the files that register them, and that of the operator.
-func rooms() []string {
+func faces() []string {
 	files, err := filepath.Glob("../../../" + composer + "/face_*.go")
 	if err != nil || len(files) == 0 {
 		panic(fmt.Sprint("archtest: no file face_NAME.go registers a face in ", composer, ": look for them where they are now: ", err))
@@ -304,8 +303,8 @@ var rules = []rule{
 		why:  "it only embeds the documents beside it, which no path in go:embed could reach from elsewhere",
 	},
 	{
-		of:    []string{"cmd/tileserver/internal/guide"},
-		ours:  []string{"cmd/tileserver/internal/look"},
+		of:    []string{"cmd/tileserver/internal/docspages"},
+		ours:  []string{"cmd/tileserver/internal/theme"},
 		never: []string{module + "/cellstore/...", "github.com/labstack/..."},
 		why:   "it makes pages of any folder of documents, and is judged without a server",
 	},
@@ -344,7 +343,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/tileserver/internal/web"},
-		ours: []string{"ask", "quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
+		ours: []string{"ask", "quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/theme", "internal/bom", "internal/instant", "static"},
 		why:  "what every endpoint stands on takes a view for each question and knows no data set, so that a new one changes nothing in it",
 	},
 	{
@@ -353,7 +352,7 @@ var rules = []rule{
 		why:  "a declaration is read by what serves it, describes it and tests it, so that it knows none of them; what a question sees is handed over with its parameters",
 	},
 	{
-		of:    rooms(),
+		of:    faces(),
 		alone: true,
 		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, under, listing, timezone, ogcapi or ipdatabase",
 	},
@@ -364,7 +363,7 @@ var rules = []rule{
 		why:   "other people's archives are read and judged without a server",
 	},
 	{
-		of:   []string{"cmd/tileserver/internal/under"},
+		of:   []string{"cmd/tileserver/internal/basemaps"},
 		ours: none,
 		why:  "other people's maps can be taken from the server, so what it tells of them knows none",
 	},
@@ -469,10 +468,10 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone: whatever httpapi composes is a room, and no other may import it,
+// TestRoomsAreAlone: whatever httpapi composes is a face, and no other may import it,
 // or goes with one, or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
-	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "under", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "basemaps", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	faces, _ := loadFaces(t)
 	for _, p := range load(t) {

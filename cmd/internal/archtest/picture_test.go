@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// TestArchitectureNamesFolders: the table of rooms in ARCHITECTURE.md names each folder of Go
+// TestArchitectureNamesFolders: the table of faces in ARCHITECTURE.md names each folder of Go
 // code that a reader meets on the first two levels, and no folder or file that there is not.
 func TestArchitectureNamesFolders(t *testing.T) {
 	dirs, err := modules()
@@ -19,10 +19,10 @@ func TestArchitectureNamesFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := testfile.Read(t, filepath.Join(dirs[0], "ARCHITECTURE.md"))
-	_, table, _ := strings.Cut(string(text), "\n## The rooms\n")
+	_, table, _ := strings.Cut(string(text), "\n## The folders\n")
 	table, _, ok := strings.Cut(table, "\n## ")
 	if !ok {
-		t.Fatal("ARCHITECTURE.md has no table of rooms")
+		t.Fatal("ARCHITECTURE.md has no table of folders")
 	}
 	var named []string
 	for _, m := range regexp.MustCompile("[`*]([a-z][a-z0-9/.]*)[`*]").FindAllStringSubmatch(table, -1) {
@@ -30,7 +30,7 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 	for _, p := range load(t) {
 		if name := firstLevels(p.path); !slices.ContainsFunc(named, func(word string) bool { return word == name || filepath.Base(word) == filepath.Base(name) }) {
-			t.Errorf("the table of rooms in ARCHITECTURE.md does not name %s: say in a few words what is inside", name)
+			t.Errorf("the table of folders in ARCHITECTURE.md does not name %s: say in a few words what is inside", name)
 		}
 	}
 
@@ -47,7 +47,7 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 	for _, name := range named {
 		if !slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, "/"+name) }) {
-			t.Errorf("the table of rooms in ARCHITECTURE.md names %s, which is no folder or file", name)
+			t.Errorf("the table of folders in ARCHITECTURE.md names %s, which is no folder or file", name)
 		}
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"quadrille/places/airports"
 )
 
-// Room answers with airports: by code, near a point and within an area.
-type Room struct {
+// Handlers answers with airports: by code, near a point and within an area.
+type Handlers struct {
 	*web.Kit
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
 // Kinds are the problems that codes of airports have.
 var Kinds = []web.Kind{
@@ -40,7 +40,7 @@ var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 // IATA, ICAO or local code. With local=true the answer has what clocks there
 // show now, and may not be kept. /airports/{code}/offset?at= answers that for
 // any instant.
-func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func readTypes(p *endpoint.Params, name string) (types []string) {
 
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
 // airport show at an instant.
-func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
 		return err

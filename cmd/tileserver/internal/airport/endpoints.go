@@ -7,7 +7,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	airportCodeParam = endpoint.Described(endpoint.InPath, "code", "IATA, ICAO or local code.", endpoint.Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, "ZRH")
 	localParam       = endpoint.Flag("local", "With what clocks show now; the answer may then not be kept.")
@@ -18,10 +18,10 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/airports/{code}",

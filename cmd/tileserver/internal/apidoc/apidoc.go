@@ -78,7 +78,7 @@ func (d *Document) AppendJSON(b []byte, server string) []byte {
 	return append(append(b, `}],`...), d.json[1:]...)
 }
 
-// HTML returns the page to read. Its links to the style sheet of package look,
+// HTML returns the page to read. Its links to the style sheet of package theme,
 // and to the server's paths, are relative to its own address: it belongs at
 // /docs.
 func (d *Document) HTML() []byte { return d.html }

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
 //go:embed docs.html
@@ -125,7 +125,7 @@ func (b *builder) page() ([]byte, error) {
 		return nil, bad("%s", err)
 	}
 	//nolint:gosec // the template has escaped it
-	page := look.Document{Title: "HTTP interface", Here: "docs", Script: b.options.Script, Body: template.HTML(out.String())}
+	page := theme.Document{Title: "HTTP interface", Here: "docs", Script: b.options.Script, Body: template.HTML(out.String())}
 	return page.HTML()
 }
 

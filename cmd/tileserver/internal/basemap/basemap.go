@@ -28,16 +28,16 @@ type Config struct {
 	CacheBytes int64
 }
 
-// Room answers with base maps.
-type Room struct {
+// Handlers answers with base maps.
+type Handlers struct {
 	*web.Kit
 	Config
 	kept *web.Kept[tileKey]
 }
 
-// New makes the room.
-func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg}
+// New makes the handlers.
+func New(k *web.Kit, cfg Config) *Handlers {
+	s := &Handlers{Kit: k, Config: cfg}
 	if len(cfg.Maps.Maps()) > 0 {
 		s.kept = web.NewKept[tileKey](k, "basemaps", cfg.CacheBytes)
 		s.kept.Foreign = true
@@ -48,7 +48,7 @@ func New(k *web.Kit, cfg Config) *Room {
 
 var errUnknown = errors.New("no such base map")
 
-// Kinds are the errors of this room.
+// Kinds are the errors of this face.
 var Kinds = []web.Kind{
 	{Err: errUnknown, Status: http.StatusNotFound, Type: "unknown-basemap", Title: "There is no such base map",
 		Detail: "Use one of the base maps that /status lists."},
@@ -99,7 +99,7 @@ var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Bro
 
 // getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit what the archive
 // holds.
-func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
 }
 
 // unknown says which base maps there are.
-func (s *Room) unknown() error {
+func (s *Handlers) unknown() error {
 	var names []string
 	for _, l := range s.Maps.Maps() {
 		names = append(names, l.Name.Name)
@@ -128,7 +128,7 @@ func (s *Room) unknown() error {
 	return endpoint.Refuse(errUnknown, "name", "Use one of the base maps of this server: "+strings.Join(names, ", ")+".")
 }
 
-func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) error {
+func (s *Handlers) sendTile(c echo.Context, live *archive.Live, values []string) error {
 	r, a := c.Request(), live.Current()
 	f := &forms[a.Format]
 	y, extension, _ := strings.Cut(values[3], ".")
@@ -153,7 +153,7 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 }
 
 // makeTile reads a tile.
-func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (res *web.Finished, err error) {
+func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (res *web.Finished, err error) {
 	data, packed, ok, err := a.Tile(ctx, t)
 	if err != nil {
 		live.ReadFailed(a, err)

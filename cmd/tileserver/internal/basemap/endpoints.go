@@ -4,17 +4,17 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	nameParam   = endpoint.Described(endpoint.InPath, "name", "Name of a base map, as /status lists them.", endpoint.Schema{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}, "world")
 	formatParam = endpoint.Described(endpoint.InPath, "format", "That of the archive, as its TileJSON names it; mvt and pbf are the same, and so are jpg and jpeg.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "png", "jpg", "jpeg", "webp", "avif"}}, "mvt")
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/basemap/{name}/{z}/{x}/{y}.{format}", Route: "/basemap/:name/:z/:x/:file",

@@ -19,7 +19,7 @@ var (
 var Described = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
 
 // collect tells the state of the base maps to Prometheus.
-func (s *Room) collect(ch chan<- prometheus.Metric) {
+func (s *Handlers) collect(ch chan<- prometheus.Metric) {
 	for _, l := range s.Maps.Maps() {
 		st := l.Status()
 		state := func(name string) float64 {

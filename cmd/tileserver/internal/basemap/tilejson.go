@@ -37,7 +37,7 @@ type vectorLayer struct {
 }
 
 // getTileJSON answers GET /basemap/{name}.json.
-func (s *Room) getTileJSON(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 	r := c.Request()
 	values, err := endpoint.PathParams(c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pageKey is a key as rooms make them.
+// pageKey is a key as faces make them.
 type pageKey struct {
 	layers     string
 	boundaries uint64

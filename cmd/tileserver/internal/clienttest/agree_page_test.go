@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/programs"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/internal/must"
 	"quadrille/quadkey"
@@ -67,7 +67,7 @@ func TestMapPageAndPicturesAgree(t *testing.T) {
 			both++
 			delete(here, one.ID)
 			typ, _, _ := strings.Cut(one.ID, "/")
-			several := len(look.GetNames().Regions[typ].Looks) > 1
+			several := len(theme.GetNames().Regions[typ].Looks) > 1
 			if several {
 				sized++
 			}
@@ -116,7 +116,7 @@ type pictureNames struct {
 }
 
 func newPictureNames(t *testing.T, site string) *pictureNames {
-	style, table := tile.PictureStyle(look.Get().Themes["political"]), look.GetNames()
+	style, table := tile.PictureStyle(theme.Get().Themes["political"]), theme.GetNames()
 	p := &pictureNames{t: t, site: site, renderer: must.Get(raster.New(style)).In(t), looks: map[string]string{}, tiles: map[quadkey.Tile][]byte{}}
 	var layers []string
 	_, tileJSON := fetch(t, site+"/tiles/all.json")

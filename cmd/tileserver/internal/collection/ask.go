@@ -21,7 +21,7 @@ type asked struct {
 }
 
 // live are the live collections, nil if there are none.
-func (s *Room) live() *live.Store {
+func (s *Handlers) live() *live.Store {
 	if s.Views.Collections == nil {
 		return nil
 	}
@@ -29,13 +29,13 @@ func (s *Room) live() *live.Store {
 }
 
 // dropped reports whether a live collection is gone.
-func (a *asked) dropped(s *Room) bool {
+func (a *asked) dropped(s *Handlers) bool {
 	return a.pin.Live != nil && s.live().Collection(a.name) != a.pin.Live
 }
 
 // find returns a collection. A private one does not exist for those who may not read it.
 // from are the generations on which answers depend, nil if answers may not be kept.
-func (s *Room) find(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
+func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
 	a = asked{name: name, pin: v.Collection(name)}
 	if a.from, err = a.pin.Get(); err != nil {
 		return a, nil, s.unread(c, name, err)
@@ -51,7 +51,7 @@ func (s *Room) find(c echo.Context, v ask.View, name string) (a asked, from []ui
 
 // unread returns why a collection cannot be read, for a client that may not know whether it
 // exists: it may be a private one.
-func (s *Room) unread(c echo.Context, name string, err error) error {
+func (s *Handlers) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
 	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
 		return err

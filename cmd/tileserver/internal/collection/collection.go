@@ -20,7 +20,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Config says what the room of collections serves.
+// Config says what the face of collections serves.
 type Config struct {
 	// MayRead reports whether the sender of a request may read a private collection. If
 	// MayRead is nil, nobody may.
@@ -34,20 +34,20 @@ type Config struct {
 	Hooks Hooks
 }
 
-// Room answers questions about collections of points.
-type Room struct {
+// Handlers answers questions about collections of points.
+type Handlers struct {
 	*web.Kit
 	Config
 	heartbeat time.Duration
 }
 
-// New makes the room.
-func New(k *web.Kit, cfg Config) *Room {
-	return &Room{k, cfg, heartbeat}
+// New makes the handlers.
+func New(k *web.Kit, cfg Config) *Handlers {
+	return &Handlers{k, cfg, heartbeat}
 }
 
 // mayRead reports whether the sender of a request may read a collection.
-func (s *Room) mayRead(c echo.Context, name string, m *live.Meta) bool {
+func (s *Handlers) mayRead(c echo.Context, name string, m *live.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
 
@@ -101,7 +101,7 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 }
 
 // getCollections answers GET /points: the collections there are.
-func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	from := []uint64{}
 	if s.live() != nil {
 		from = nil // another one may begin at any time
@@ -140,7 +140,7 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 
 // addTroubled says of the live collections in a list what is wrong with them, and adds those
 // that cannot be read: whoever looks for one must not believe that it is gone.
-func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
+func (s *Handlers) addTroubled(c echo.Context, doc *CollectionList) {
 	if s.live() == nil {
 		return
 	}
@@ -159,7 +159,7 @@ func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
 }
 
 // getCollection answers GET /points/{collection}: the description of one.
-func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 	name, err := collectionOf(c)
 	if err != nil {
 		return err

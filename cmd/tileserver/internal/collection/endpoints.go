@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	collectionParam  = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 	pointIDParam     = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
@@ -25,15 +25,15 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
 // readEndpoints describe collections and follow their moves.
-func (s *Room) readEndpoints() []endpoint.Endpoint {
+func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/points",
@@ -71,7 +71,7 @@ func (s *Room) readEndpoints() []endpoint.Endpoint {
 }
 
 // collectionEndpoints make, describe and delete live collections, and write many points at once.
-func (s *Room) collectionEndpoints() []endpoint.Endpoint {
+func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}", Methods: []string{http.MethodPatch},
@@ -124,7 +124,7 @@ func (s *Room) collectionEndpoints() []endpoint.Endpoint {
 }
 
 // pointEndpoints write one point.
-func (s *Room) pointEndpoints() []endpoint.Endpoint {
+func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}/{id}", Methods: []string{http.MethodPut},
@@ -166,7 +166,7 @@ func (s *Room) pointEndpoints() []endpoint.Endpoint {
 }
 
 // hookEndpoints manage the webhooks of a live collection.
-func (s *Room) hookEndpoints() []endpoint.Endpoint {
+func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}/hooks",

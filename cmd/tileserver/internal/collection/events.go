@@ -29,7 +29,7 @@ const (
 
 // getEvents answers GET /points/{collection}/events: the moves of points as server-sent
 // events, or those across fences.
-func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getEvents(c echo.Context, q *endpoint.Params) error {
 	path, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 }
 
 // toFollow returns a collection if the sender of the request may read its events.
-func (s *Room) toFollow(c echo.Context, name string) (*live.Collection, error) {
+func (s *Handlers) toFollow(c echo.Context, name string) (*live.Collection, error) {
 	v := s.Views.Take(s.Clock())
 	defer v.Release()
 	pin := v.Collection(name)
@@ -81,7 +81,7 @@ func (s *Room) toFollow(c echo.Context, name string) (*live.Collection, error) {
 
 // eventStream is a stream of events that is being answered.
 type eventStream struct {
-	s      *Room
+	s      *Handlers
 	c      echo.Context
 	rc     *http.ResponseController
 	live   *live.Collection

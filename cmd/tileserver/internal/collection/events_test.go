@@ -303,7 +303,7 @@ func TestEventsOfRevokedKey(t *testing.T) {
 				return first()
 			}
 		})
-		s.room.heartbeat = time.Millisecond
+		s.handlers.heartbeat = time.Millisecond
 		s.make("taxis", `{"private":true}`)
 		server := httptest.NewServer(s.handler)
 		t.Cleanup(server.Close)

@@ -35,7 +35,7 @@ var hookKinds = []web.Kind{
 
 // hooked returns the collection whose hooks a request is about, and the path. Only those
 // who may write a collection may see its hooks: the addresses are nobody else's business.
-func (s *Room) hooked(c echo.Context) (*live.Collection, []string, error) {
+func (s *Handlers) hooked(c echo.Context) (*live.Collection, []string, error) {
 	path, err := pathOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +45,7 @@ func (s *Room) hooked(c echo.Context) (*live.Collection, []string, error) {
 }
 
 // getHooks answers GET /points/{collection}/hooks.
-func (s *Room) getHooks(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getHooks(c echo.Context, _ *endpoint.Params) error {
 	l, _, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Room) getHooks(c echo.Context, _ *endpoint.Params) error {
 }
 
 // getHook answers GET /points/{collection}/hooks/{hook}.
-func (s *Room) getHook(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Room) getHook(c echo.Context, _ *endpoint.Params) error {
 }
 
 // putHook answers PUT /points/{collection}/hooks/{hook}.
-func (s *Room) putHook(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) putHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *Room) putHook(c echo.Context, _ *endpoint.Params) error {
 }
 
 // deleteHook answers DELETE /points/{collection}/hooks/{hook}.
-func (s *Room) deleteHook(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) deleteHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 }
 
 // sendDocument answers with what nobody may keep.
-func (s *Room) sendDocument(c echo.Context, status int, doc any) error {
+func (s *Handlers) sendDocument(c echo.Context, status int, doc any) error {
 	a := web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }

@@ -30,7 +30,7 @@ const (
 )
 
 // postLines answers POST /points/{collection}: a write in each line.
-func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
 // the chunk before and answers it.
 type batch struct {
 	*web.Batch
-	s    *Room
+	s    *Handlers
 	live *live.Collection
 	ctx  context.Context
 

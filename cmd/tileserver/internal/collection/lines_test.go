@@ -155,7 +155,7 @@ func TestLinesEnd(t *testing.T) {
 	if err := s.live.Drop(t.Context(), "shops"); err != nil {
 		t.Fatal(err)
 	}
-	b := &batch{live: l, s: s.room, ctx: t.Context(), Batch: new(web.Batch)}
+	b := &batch{live: l, s: s.handlers, ctx: t.Context(), Batch: new(web.Batch)}
 	c := &chunk{lines: []line{{number: 1}}, writes: make([]live.Write, 1)}
 	if err := b.write(c); err == nil {
 		t.Error("a dropped collection was written")

@@ -447,8 +447,8 @@ func TestCollectionCaching(t *testing.T) {
 	mayRead := func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
-	w.Composed.Room("collection").(*collection.Room).MayRead = mayRead
-	w.Composed.Room("layers").(*layers.Room).MayRead = mayRead
+	w.Composed.Handlers("collection").(*collection.Handlers).MayRead = mayRead
+	w.Composed.Handlers("layers").(*layers.Handlers).MayRead = mayRead
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
 		servertest.WantProblem(t, w.Get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.Get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {

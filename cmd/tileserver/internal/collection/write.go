@@ -114,7 +114,7 @@ func pathOf(c echo.Context) ([]string, error) {
 var ownPaths = []string{"nearby", "within", "count", "events", "hooks"}
 
 // mayWrite refuses a sender who may not write a collection.
-func (s *Room) mayWrite(c echo.Context, name string) error {
+func (s *Handlers) mayWrite(c echo.Context, name string) error {
 	if s.live() == nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return errReadOnly
@@ -126,7 +126,7 @@ func (s *Room) mayWrite(c echo.Context, name string) error {
 }
 
 // toWrite returns a collection if the sender of the request may write it.
-func (s *Room) toWrite(c echo.Context, name string) (*live.Collection, error) {
+func (s *Handlers) toWrite(c echo.Context, name string) (*live.Collection, error) {
 	if err := s.mayWrite(c, name); err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func checkMembers(text []byte, known ...string) error {
 }
 
 // putCollection answers PUT /points/{collection}: makes it, or finds it as described.
-func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 // patchCollection answers PATCH /points/{collection}. It changes the members of the
 // description that the body has, as RFC 7396 says. A null stands for the value in a new
 // collection.
-func (s *Room) patchCollection(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -339,7 +339,7 @@ func undescribed(err error) error {
 
 // sendDescribed answers that a collection has the description asked for. others counts the
 // values that are not of the type declared for their property.
-func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
+func (s *Handlers) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
 	return s.sendDocument(c, status, CollectionName{Name: name, Others: others})
 }
 
@@ -351,7 +351,7 @@ func isAs(l *live.Collection, m *live.Meta) bool {
 }
 
 // deleteCollection answers DELETE /points/{collection}.
-func (s *Room) deleteCollection(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -366,26 +366,26 @@ func (s *Room) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 }
 
 // sendNothing answers what has been removed.
-func (s *Room) sendNothing(c echo.Context) error {
+func (s *Handlers) sendNothing(c echo.Context) error {
 	c.Response().Header()["Cache-Control"] = web.PrivateNoStore
 	c.Response().WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Room) putPoint(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) putPoint(c echo.Context, q *endpoint.Params) error {
 	return s.writePoint(c, q, live.Put, formFeature)
 }
 
-func (s *Room) patchPoint(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) patchPoint(c echo.Context, q *endpoint.Params) error {
 	return s.writePoint(c, q, live.Patch, formPatch)
 }
 
-func (s *Room) deletePoint(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) deletePoint(c echo.Context, q *endpoint.Params) error {
 	return s.writePoint(c, q, live.Delete, 0)
 }
 
 // writePoint answers PUT, PATCH and DELETE /points/{collection}/{id}.
-func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind live.WriteKind, f form) error {
+func (s *Handlers) writePoint(c echo.Context, q *endpoint.Params, kind live.WriteKind, f form) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -442,7 +442,7 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind live.WriteKin
 }
 
 // sendWritten answers with the version of a point, and the member that was ignored.
-func (s *Room) sendWritten(c echo.Context, id, ignored string, o *live.Outcome) error {
+func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outcome) error {
 	status := http.StatusOK
 	if o.Created {
 		status = http.StatusCreated

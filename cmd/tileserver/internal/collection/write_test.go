@@ -34,13 +34,13 @@ const (
 	plainKey  = "plain-key"
 )
 
-// service is the room of collections over a live store.
+// service is the face of collections over a live store.
 type service struct {
-	t       testing.TB
-	store   cellstore.Store
-	live    *live.Store
-	room    *Room
-	handler http.Handler
+	t        testing.TB
+	store    cellstore.Store
+	live     *live.Store
+	handlers *Handlers
+	handler  http.Handler
 }
 
 // newService serves the live collections of a directory. change adapts the configuration.
@@ -86,20 +86,20 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
 	}
 	sets := ask.Sets{Collections: &ask.Collections{Live: live}}
-	room := Config{
+	face := Config{
 		Batch: web.BatchLimits{Lines: 100_000, Bytes: 64 << 20, Timeout: 60e9},
 	}
 	if change != nil {
-		change(&cfg, &sets, &room)
+		change(&cfg, &sets, &face)
 	}
 	cfg.Views = ask.NewViews(sets)
 	k := web.New(&cfg)
-	room.MayRead = k.ReadsCollection
-	s := &service{t: t, store: store, live: live, room: New(k, room)}
+	face.MayRead = k.ReadsCollection
+	s := &service{t: t, store: store, live: live, handlers: New(k, face)}
 	lists := layers.New(k, layers.Config{
-		Lists: []listing.Set{List}, MayRead: room.MayRead,
+		Lists: []listing.Set{List}, MayRead: face.MayRead,
 	})
-	s.handler = k.Handler(slices.Concat(s.room.Endpoints(), lists.Endpoints()))
+	s.handler = k.Handler(slices.Concat(s.handlers.Endpoints(), lists.Endpoints()))
 	return s
 }
 

@@ -99,9 +99,9 @@ type Endpoint struct {
 	Example Example
 }
 
-// Added are endpoints of a room R that files of their own declare:
+// Added are endpoints of a face R that files of their own declare:
 //
-//	var _ = added.Add(func(s *Room) endpoint.Endpoint { return endpoint.Endpoint{…} })
+//	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
 type Added[R any] []func(R) Endpoint
 
 // Add adds an endpoint. Its result is only there to be assigned to a variable of the package.
@@ -110,10 +110,10 @@ func (a *Added[R]) Add(declare func(R) Endpoint) bool {
 	return true
 }
 
-// To returns the endpoints of a room followed by those that were added.
-func (a Added[R]) To(room R, list ...Endpoint) []Endpoint {
+// To returns the endpoints of a face followed by those that were added.
+func (a Added[R]) To(handlers R, list ...Endpoint) []Endpoint {
 	for _, declare := range a {
-		list = append(list, declare(room))
+		list = append(list, declare(handlers))
 	}
 	return list
 }

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	qParam = endpoint.New("q", "A name in any language or a part of it, with the region around it if you like (`portland oregon`, `paris, tx`); a position (`47.37, 8.54`, `47°22'N 8°32'E`, `47d22m12s N 8d32m24s E`, `@47.37,8.54,15z`, the address of a map, `geo:` URI, tile `z/x/y`, quadkey, plus code, or a short plus code with a place: `9G8F+6W Zurich`); the code of a region or an airport; an IP address.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQuery}, readText).Like("portland oregon").Must()
@@ -21,10 +21,10 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/geocode",

@@ -23,16 +23,16 @@ import (
 	"quadrille/quadkey"
 )
 
-// Room answers searches and their reverse.
-type Room struct {
+// Handlers answers searches and their reverse.
+type Handlers struct {
 	*web.Kit
 	batch web.BatchLimits
 	form  *endpoint.Value[string]
 }
 
-// New returns the room. batch bounds the answers to many questions in one request.
-func New(k *web.Kit, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch, form: listing.FormParam(false)}
+// New returns the handlers. batch bounds the answers to many questions in one request.
+func New(k *web.Kit, batch web.BatchLimits) *Handlers {
+	return &Handlers{Kit: k, batch: batch, form: listing.FormParam(false)}
 }
 
 const (
@@ -41,7 +41,7 @@ const (
 )
 
 // getSearch answers GET /geocode?q=.
-func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readSearch(q)
 	form := listing.FormOf(r, s.form.Of(q))
@@ -56,7 +56,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getReverse(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readReverse(q)
 	form := listing.FormOf(r, s.form.Of(q))
@@ -72,7 +72,7 @@ func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 }
 
 // postSearches answers POST /geocode: a search in each line of its body.
-func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
+func (s *Handlers) postSearches(c echo.Context, p *endpoint.Params) error {
 	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
 }
 
 // postReverses answers POST /reverse: a point in each line of its body.
-func (s *Room) postReverses(c echo.Context, p *endpoint.Params) error {
+func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err

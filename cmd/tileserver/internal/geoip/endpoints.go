@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	addrParam = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.", endpoint.Schema{"type": "string"}, "8.8.8.8")
 )
@@ -33,8 +33,8 @@ var refused = slices.Concat(
 		http.StatusServiceUnavailable:   "The data cannot be read right now, or is not published.",
 	}))
 
-// Endpoints are those of the room. They ignore unknown parameters, as the web service does.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face. They ignore unknown parameters, as the web service does.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	keys := endpoint.KeysAsked
 	if s.accounts != nil {
 		keys = endpoint.KeysOfOthers

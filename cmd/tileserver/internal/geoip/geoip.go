@@ -22,8 +22,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Room answers as the GeoIP2 web service does.
-type Room struct {
+// Handlers answers as the GeoIP2 web service does.
+type Handlers struct {
 	*web.Kit
 	// accounts returns the accounts that may ask. If it is nil, or returns nil,
 	// everybody may. It is called for every request.
@@ -31,9 +31,9 @@ type Room struct {
 	databases ipdatabase.Newest
 }
 
-// New returns the room. accounts returns who may ask now; it is called for every request.
-func New(k *web.Kit, accounts func() *Accounts) *Room {
-	return &Room{Kit: k, accounts: accounts}
+// New returns the handlers. accounts returns who may ask now; it is called for every request.
+func New(k *web.Kit, accounts func() *Accounts) *Handlers {
+	return &Handlers{Kit: k, accounts: accounts}
 }
 
 // service is one of the services.
@@ -94,12 +94,12 @@ var (
 )
 
 // answer makes the handler of a service.
-func (s *Room) answer(v *service) endpoint.Handler {
+func (s *Handlers) answer(v *service) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error { return s.geoIP(c, q, v) }
 }
 
 // geoIP answers one request.
-func (s *Room) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
+func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	r := c.Request()
 	cache := s.CacheControl
 	if s.accounts != nil {
@@ -144,7 +144,7 @@ func (s *Room) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 }
 
 // address returns the address asked about, and whether it is the caller's own.
-func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
+func (s *Handlers) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
 		return addr, false, errRequired
 	}
@@ -168,7 +168,7 @@ func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 }
 
 // fail answers with an error object, or with a status alone.
-func (s *Room) fail(c echo.Context, err error) error {
+func (s *Handlers) fail(c echo.Context, err error) error {
 	a := web.Answer{Form: formError, Cache: web.NoStore}
 	h := c.Response().Header()
 	var e *refusal

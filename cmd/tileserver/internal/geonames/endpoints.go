@@ -12,13 +12,13 @@ const manual = "https://www.geonames.org/export/web-services.html"
 
 var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}}, map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
 }
 
 // searchEndpoints find places by name and filters, or one by its id.
-func (s *Room) searchEndpoints() []endpoint.Endpoint {
+func (s *Handlers) searchEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/searchJSON", Also: []string{"/search"},
@@ -66,7 +66,7 @@ func (s *Room) searchEndpoints() []endpoint.Endpoint {
 }
 
 // nearbyEndpoints find the places nearest to a point.
-func (s *Room) nearbyEndpoints() []endpoint.Endpoint {
+func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/findNearbyJSON", Also: []string{"/findNearby"},
@@ -103,7 +103,7 @@ func (s *Room) nearbyEndpoints() []endpoint.Endpoint {
 }
 
 // pointEndpoints tell the time zone, country and division at a point.
-func (s *Room) pointEndpoints() []endpoint.Endpoint {
+func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/timezoneJSON", Also: []string{"/timezone"},

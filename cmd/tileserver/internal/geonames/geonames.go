@@ -29,13 +29,13 @@ import (
 	"quadrille/places/zones"
 )
 
-// Room answers as the web services of GeoNames do.
-type Room struct {
+// Handlers answers as the web services of GeoNames do.
+type Handlers struct {
 	*web.Kit
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
 // Values of GeoNames' error objects that are used here.
 const (
@@ -103,7 +103,7 @@ type question struct {
 }
 
 // geonames makes the handler of an endpoint.
-func (s *Room) geonames(e question) endpoint.Handler {
+func (s *Handlers) geonames(e question) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
@@ -167,7 +167,7 @@ func unreadable(err error) bool {
 // fail answers with an error object. Its status is 200, except when the server
 // is at its limit or its store does not answer: proxies and clients know what
 // 503 means.
-func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
+func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
 	err = s.Replaced(err)
 	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
 		if own := (*refusal)(nil); !errors.As(err, &own) {
@@ -425,12 +425,12 @@ func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
 
 // refusing returns the function that turns requests away. text says that the endpoint answers
 // with plain text if no type is asked for.
-func (s *Room) refusing(text bool) func(c echo.Context, err error) {
+func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, text, err) }
 }
 
 // refuse answers as GeoNames does: in the body of a 200.
-func (s *Room) refuse(c echo.Context, text bool, err error) {
+func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
 	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}

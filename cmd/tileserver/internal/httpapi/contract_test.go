@@ -46,7 +46,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			continue
 		}
 		if !slices.ContainsFunc(ops, func(o servertest.Operation) bool { return o.Method == r.Method && fits(r.Path, o.Path) }) {
-			t.Errorf("%s %s is not described: declare its endpoint in the room that answers it", r.Method, r.Path)
+			t.Errorf("%s %s is not described: declare its endpoint in the face that answers it", r.Method, r.Path)
 		}
 	}
 	for _, o := range ops {

@@ -15,7 +15,7 @@ import (
 )
 
 // Face is one interface of the server. One file, face_NAME.go, registers it. Deleting that
-// file and the room removes the interface.
+// file and the face removes the interface.
 type Face struct {
 	Name string
 	// At is its place among the faces, in ascending order. No two have the same.
@@ -25,31 +25,31 @@ type Face struct {
 	// List describes the layer of this face in the list of the face layers; nil if it has none
 	// there.
 	List *listing.Set
-	// Metrics are those that its room collects.
+	// Metrics are those that its handlers collect.
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
 	Settings func() Settings
-	// Root says that its room implements rooted.
+	// Root says that its handlers implement rooted.
 	Root bool
-	// New makes its room. It is nil if the face only has errors, which several faces share.
-	New func(*Parts) Room
+	// New makes its handlers. It is nil if the face only has errors, which several faces share.
+	New func(*Parts) Handlers
 }
 
-// Room answers one kind of question.
-type Room interface{ Endpoints() []endpoint.Endpoint }
+// Handlers answers one kind of question.
+type Handlers interface{ Endpoints() []endpoint.Endpoint }
 
-// rooted is a room that can answer at the root of the server too, see Config.RootGeocoder.
+// rooted is a face that can answer at the root of the server too, see Config.RootGeocoder.
 type rooted interface{ RootEndpoints() []endpoint.Endpoint }
 
-// Parts are what rooms are made of.
+// Parts are what faces are made of.
 type Parts struct {
 	Kit    *web.Kit
 	Config *Config
 	Batch  web.BatchLimits
 	// Lists are those of all faces.
 	Lists []listing.Set
-	// Rooms are those of the faces before.
-	Rooms []Room
+	// Before are the handlers of the faces before.
+	Before []Handlers
 	// DescribeBelow returns an OpenAPI 3.0 document of the paths below a given one, which
 	// has the address at.
 	DescribeBelow func(path, server string) ([]byte, error)

@@ -7,7 +7,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/basemap"
-	"quadrille/cmd/tileserver/internal/under"
+	"quadrille/cmd/tileserver/internal/basemaps"
 )
 
 // baseMaps are the flags of the face, and what is opened by them.
@@ -21,7 +21,7 @@ type baseMaps struct {
 func init() {
 	register(Face{
 		Name: "basemap", At: 20, Kinds: basemap.Kinds, Metrics: basemap.Described, Settings: func() Settings { return &baseMaps{} },
-		New: func(p *Parts) Room {
+		New: func(p *Parts) Handlers {
 			return basemap.New(p.Kit, basemap.Config{Maps: flags[baseMaps](p.Config).set, EmptyTile: p.Config.EmptyTile, CacheBytes: p.Config.baseMapBytes()})
 		},
 	})
@@ -54,17 +54,17 @@ func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 	return nil
 }
 
-// shown returns the maps in the form that other rooms use.
-func (s *baseMaps) shown() (all []under.Map) {
+// shown returns the maps in the form that other faces use.
+func (s *baseMaps) shown() (all []basemaps.Map) {
 	for _, l := range s.set.Maps() {
 		st := l.Status()
 		a := st.Archive
-		m := under.Map{
+		m := basemaps.Map{
 			ID: a.ID, Name: st.Name, State: st.State, Title: a.Title, Format: a.Format.String(), Tiles: a.Tiles, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
 			Bounds: a.Bounds, Bytes: a.Size, Modified: a.Modified.UTC().Truncate(time.Second), Since: st.Since.UTC().Truncate(time.Second), Attribution: a.Credit,
 		}
 		for _, l := range a.Layers {
-			m.Layers = append(m.Layers, under.Layer{ID: l.ID, MinZoom: l.MinZoom})
+			m.Layers = append(m.Layers, basemaps.Layer{ID: l.ID, MinZoom: l.MinZoom})
 		}
 		all = append(all, m)
 	}

@@ -25,7 +25,7 @@ var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by wh
 func init() {
 	register(Face{
 		Name: "collection", At: 80, Kinds: collection.Kinds, List: &collection.List, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
-		New: func(p *Parts) Room {
+		New: func(p *Parts) Handlers {
 			cfg := collection.Config{
 				MayRead: p.Kit.ReadsCollection, Batch: p.Batch, Draining: p.Config.Draining,
 			}

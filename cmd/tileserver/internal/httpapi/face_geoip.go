@@ -18,7 +18,7 @@ type geoIP struct {
 func init() {
 	register(Face{
 		Name: "geoip", At: 120, Settings: func() Settings { return &geoIP{} },
-		New: func(p *Parts) Room { return geoip.New(p.Kit, flags[geoIP](p.Config).accounts) },
+		New: func(p *Parts) Handlers { return geoip.New(p.Kit, flags[geoIP](p.Config).accounts) },
 	})
 }
 

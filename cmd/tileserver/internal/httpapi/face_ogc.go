@@ -8,9 +8,9 @@ import (
 func init() {
 	register(Face{
 		Name: "ogc", At: 150,
-		New: func(p *Parts) Room {
+		New: func(p *Parts) Handlers {
 			var parts []ogcapi.Part
-			for _, r := range p.Rooms {
+			for _, r := range p.Before {
 				if r, ok := r.(interface{ OGCPart() ogcapi.Part }); ok {
 					parts = append(parts, r.OGCPart())
 				}

@@ -32,7 +32,7 @@ func TestOfNoFace(t *testing.T) {
 	servertest.OfNoFace(t)
 }
 
-// TestEveryFaceIsJudged: the room of each face runs the suite for it.
+// TestEveryFaceIsJudged: the handlers of each face run the suite for it.
 func TestEveryFaceIsJudged(t *testing.T) {
 	testrace.Plain(t, "it only reads files")
 	for _, f := range httpapi.Faces() {
@@ -86,11 +86,11 @@ func TestWithoutFace(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			gone := map[string]bool{}
 			all := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
-			for _, o := range servertest.OperationsOf(all.Room(f.Name).Endpoints()) {
+			for _, o := range servertest.OperationsOf(all.Handlers(f.Name).Endpoints()) {
 				gone[o] = true
 			}
 			if f.List != nil { // which another face answers
-				for _, o := range servertest.OperationsOf(all.Room("layers").Endpoints()) {
+				for _, o := range servertest.OperationsOf(all.Handlers("layers").Endpoints()) {
 					gone[o] = gone[o] || strings.HasPrefix(o, "GET "+f.List.Path+"/")
 				}
 			}

@@ -1,8 +1,8 @@
 // Package httpapi composes the HTTP interface of the tile server: a web.Kit, a face for every
 // kind of question, and the tables of their routes and errors.
 //
-// Each face has its room, a package that no other room knows, and is registered in a file of
-// its own here, face_NAME.go: nothing else names it. What several rooms need is in ask and its
+// Each face is a package that no other face knows, and is registered in a file of
+// its own here, face_NAME.go: nothing else names it. What several faces need is in ask and its
 // packages, problems, listing, timezone, ipdatabase, ogcapi and under.
 package httpapi
 
@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/timezone"
-	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -34,7 +34,7 @@ type Config struct {
 
 	// BaseMaps returns other people's maps, the lowest first. If BaseMaps is nil, there are
 	// none.
-	BaseMaps under.Maps
+	BaseMaps basemaps.Maps
 
 	// Settings are what the operator sets for each face.
 	Settings []Settings
@@ -92,12 +92,12 @@ type Config struct {
 	MetricsHandler http.Handler
 }
 
-// Server is the composition of the rooms, which share a kit.
+// Server is the composition of the faces, which share a kit.
 type Server struct {
 	*web.Kit
-	rooms []Room          // in the order of their faces
-	named map[string]Room // by the names of their faces
-	ops   *ops.Room
+	faces []Handlers          // in the order of the faces
+	named map[string]Handlers // by the names of the faces
+	ops   *ops.Handlers
 	// atRoot are the endpoints of Config.RootGeocoder.
 	atRoot []endpoint.Endpoint
 }
@@ -132,7 +132,7 @@ func Compose(cfg *Config, faces []Face) *Server {
 	}
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
-	s := &Server{Kit: k, named: map[string]Room{}, ops: ops.New(k, ops.Config{
+	s := &Server{Kit: k, named: map[string]Handlers{}, ops: ops.New(k, ops.Config{
 		BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 		Require: cfg.Require, NoData: cfg.NoData,
 		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
@@ -149,13 +149,13 @@ func Compose(cfg *Config, faces []Face) *Server {
 		if f.New == nil {
 			continue
 		}
-		room := f.New(p)
+		made := f.New(p)
 		if f.Root && f.Name == cfg.RootGeocoder {
-			s.atRoot = room.(rooted).RootEndpoints()
+			s.atRoot = made.(rooted).RootEndpoints()
 		}
-		s.named[f.Name], p.Rooms = room, append(p.Rooms, room)
+		s.named[f.Name], p.Before = made, append(p.Before, made)
 	}
-	s.rooms = p.Rooms
+	s.faces = p.Before
 	return s
 }
 
@@ -191,14 +191,14 @@ func (cfg *Config) generations() (all []web.Generation) {
 // Endpoints returns all declared endpoints. Those of the service at the root replace others
 // of the same path and method.
 func (s *Server) Endpoints() (all []endpoint.Endpoint) {
-	for _, room := range append(slices.Clip(s.rooms), s.ops) {
-		all = append(all, room.Endpoints()...)
+	for _, handlers := range append(slices.Clip(s.faces), s.ops) {
+		all = append(all, handlers.Endpoints()...)
 	}
 	return append(endpoint.Without(all, s.atRoot), s.atRoot...)
 }
 
-// Room returns the room of a face, nil if the server is made without it.
-func (s *Server) Room(face string) Room { return s.named[face] }
+// Handlers returns the handlers of a face, nil if the server is made without it.
+func (s *Server) Handlers(face string) Handlers { return s.named[face] }
 
 // Handler returns what answers requests.
 func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }

@@ -20,7 +20,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A new face takes one place. This one counts the features of any layer. Its room would be a
+// A new face takes one place. This one counts the features of any layer. Its handlers would be a
 // package, and a file face_count.go would register what countFace is:
 //
 //	func init() { register(countFace) }
@@ -31,12 +31,12 @@ var countFace = httpapi.Face{
 	Name: "count", At: 1000, Kinds: []web.Kind{
 		{Err: errUncounted, Status: http.StatusNotFound, Type: "uncounted", Title: "There is nothing to count", Detail: "Use a layer that /ogc/collections lists."},
 	},
-	New: func(p *httpapi.Parts) httpapi.Room { return &countRoom{p} },
+	New: func(p *httpapi.Parts) httpapi.Handlers { return &countHandlers{p} },
 }
 
 var errUncounted = errors.New("nothing to count")
 
-type countRoom struct{ *httpapi.Parts }
+type countHandlers struct{ *httpapi.Parts }
 
 type featureCount struct {
 	_     struct{} `name:"FeatureCount" doc:"How many features a layer has."`
@@ -45,8 +45,8 @@ type featureCount struct {
 
 var countedParam = endpoint.Described(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
 
-// Endpoints are those of the room.
-func (s *countRoom) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *countHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/count/{layer}", ID: "countLayer", Tag: "points", Summary: "How many features a layer has",
 		Params: []endpoint.Param{countedParam}, Handle: s.get, Cost: endpoint.Light,
@@ -55,7 +55,7 @@ func (s *countRoom) Endpoints() []endpoint.Endpoint {
 	}}
 }
 
-func (s *countRoom) get(c echo.Context, q *endpoint.Params) error {
+func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err

@@ -26,9 +26,9 @@ import (
 )
 
 // A question over two layers takes one file, too. This one asks what lies around the nearest features of another
-// layer, such as the places around the nearest airports. A file of room layers would declare what Endpoints returns:
+// layer, such as the places around the nearest airports. A file of face layers would declare what Endpoints returns:
 //
-//	var _ = added.Add(func(s *Room) endpoint.Endpoint { return endpoint.Endpoint{…} })
+//	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
 //
 // The question itself knows layers alone. If several faces asked it, it would be a package below ask.
 
@@ -90,9 +90,9 @@ func (q *around) queryOf(at quadkey.Position) *feature.Query {
 }
 
 // aroundFace shows the question for all layers by their names.
-var aroundFace = httpapi.Face{Name: "around", At: 1000, New: func(p *httpapi.Parts) httpapi.Room { return &aroundRoom{p.Kit} }}
+var aroundFace = httpapi.Face{Name: "around", At: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
 
-type aroundRoom struct{ *web.Kit }
+type aroundHandlers struct{ *web.Kit }
 
 type aroundList struct {
 	_        struct{} `name:"AroundList" doc:"What is around the nearest features of another layer."`
@@ -106,8 +106,8 @@ var (
 	farParam   = endpoint.Radius.As("Farthest distance in metres from one of them.").Must()
 )
 
-// Endpoints are those of the room.
-func (s *aroundRoom) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *aroundHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/around/{of}/{by}", ID: "getAround", Tag: "points", Summary: "What is around the nearest features of another layer",
 		Params: []endpoint.Param{ofParam, byParam, endpoint.Lat, endpoint.Lon, firstParam, farParam}, Handle: s.get, Cost: endpoint.Heavy,
@@ -116,7 +116,7 @@ func (s *aroundRoom) Endpoints() []endpoint.Endpoint {
 	}}
 }
 
-func (s *aroundRoom) get(c echo.Context, q *endpoint.Params) error {
+func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	addrParam          = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
 	fieldsParam        = endpoint.Text("fields", maxFieldsText, "Fields of the answer, by their paths; all of them if absent.").Like("country.iso_code,city.names.en")
@@ -26,15 +26,15 @@ var (
 var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent", "X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
 // addressEndpoints tell what is known of addresses.
-func (s *Room) addressEndpoints() []endpoint.Endpoint {
+func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/ip/{addr}",
@@ -98,7 +98,7 @@ func (s *Room) addressEndpoints() []endpoint.Endpoint {
 }
 
 // rangeEndpoints list the networks of a country or an autonomous system.
-func (s *Room) rangeEndpoints() []endpoint.Endpoint {
+func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/ip/ranges",

@@ -27,19 +27,19 @@ type Config struct {
 	StreamTimeout time.Duration
 }
 
-// Room answers where addresses are.
-type Room struct {
+// Handlers answers where addresses are.
+type Handlers struct {
 	*web.Kit
 	Config
 	databases ipdatabase.Newest
 }
 
-// New returns the room. A StreamTimeout of zero or less means five minutes.
-func New(k *web.Kit, cfg Config) *Room {
+// New returns the handlers. A StreamTimeout of zero or less means five minutes.
+func New(k *web.Kit, cfg Config) *Handlers {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	return &Room{Kit: k, Config: cfg}
+	return &Handlers{Kit: k, Config: cfg}
 }
 
 // errBatchLine is what lines are refused for.
@@ -67,7 +67,7 @@ type addressQuery struct {
 }
 
 // askAddresses reads the parameters, and takes the generation of the request's view.
-func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
+func (s *Handlers) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	if q.part, err = readPart(p); err != nil {
 		return q, err
 	}
@@ -82,7 +82,7 @@ func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 // getAddress answers GET /ip/{addr}. Answers are not kept: with the index, answers
 // made anew reach 0.92 of the bare handler's rate, and answers from a cache 0.89.
 // For the table, a cache would save 4 µs of 34.
-func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getAddress(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
 
 // getOwnAddress answers GET /ip/me: the address of the caller, also behind
 // trusted proxies.
-func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
 		return ipdatabase.ErrNoPeer
@@ -111,7 +111,7 @@ func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 }
 
 // sendAddress answers where an address is.
-func (s *Room) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, cache []string) error {
+func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, cache []string) error {
 	r := c.Request()
 	q, err := s.askAddresses(p)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // postBatch answers POST /ip/batch: an address in each line of its body.
-func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
+func (s *Handlers) postBatch(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
 	q, err := s.askAddresses(p)
 	if err != nil {

@@ -52,7 +52,7 @@ var geoHeaders = []struct{ name, field string }{
 // getHeaders answers requests of any method to /ip/headers and to all paths
 // below it: some proxies keep the method and append the path of the request
 // they ask about. Its query is then the visitor's, and no setting of the proxy's.
-func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
+func (s *Handlers) getHeaders(c echo.Context, p *endpoint.Params) error {
 	var denied []string
 	if strings.HasSuffix(c.Path(), headersPath) {
 		denied = denyParam.Of(p)
@@ -73,7 +73,7 @@ func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
 
 // refuseHeaders answers when the server is at its limit, or the proxy may not ask: without a
 // key, or more often than it may.
-func (s *Room) refuseHeaders(c echo.Context, err error) {
+func (s *Handlers) refuseHeaders(c echo.Context, err error) {
 	h := s.beginHeaders(c)
 	if !errors.Is(err, web.ErrBusy) {
 		h["X-Geo-Status"] = geoRefused
@@ -84,7 +84,7 @@ func (s *Room) refuseHeaders(c echo.Context, err error) {
 }
 
 // beginHeaders sets the headers as they are while nothing is known.
-func (s *Room) beginHeaders(c echo.Context) http.Header {
+func (s *Handlers) beginHeaders(c echo.Context) http.Header {
 	web.LeaveBody(c)
 	h := c.Response().Header()
 	for i := range geoHeaders {
@@ -97,7 +97,7 @@ func (s *Room) beginHeaders(c echo.Context) http.Header {
 	return h
 }
 
-func (s *Room) locateHeaders(c echo.Context, from *ask.Pinned[ask.AddressReader], h http.Header) {
+func (s *Handlers) locateHeaders(c echo.Context, from *ask.Pinned[ask.AddressReader], h http.Header) {
 	r := c.Request()
 	addr := s.ClientAddr(r)
 	if !addr.IsValid() {

@@ -115,7 +115,7 @@ func (q *rangesQuery) wants(res *ipgeo.Result) bool {
 // getRanges answers GET /ip/ranges: the networks of a country or an autonomous
 // system, adjacent ones joined, in the order of addresses. It reads the whole table
 // as it goes, and keeps nothing.
-func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
+func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
 	q, err := readRanges(r, p)
 	if err != nil {

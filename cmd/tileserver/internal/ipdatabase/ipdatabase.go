@@ -1,4 +1,4 @@
-// Package ipdatabase has what the two rooms that locate addresses share: reused
+// Package ipdatabase has what the two faces that locate addresses share: reused
 // memory for lookups, and what all answers from one generation say about their
 // source.
 package ipdatabase

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	minRadiusParam  = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
 	fieldsParam     = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
@@ -50,10 +50,10 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 }
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() (all []endpoint.Endpoint) {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
 		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count())
 		if l.Open {
@@ -116,7 +116,7 @@ func (l *list) nearby() endpoint.Endpoint {
 	if e.Cost = endpoint.Light; l.Open || l.Dear != nil {
 		e.Cost = endpoint.Mixed
 	}
-	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.room.pageForm})
+	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.handlers.pageForm})
 	return e
 }
 
@@ -169,7 +169,7 @@ func (l *list) area(e *endpoint.Endpoint, of ...endpoint.Param) {
 	if l.Open {
 		behind = append(behind, sortParam)
 	}
-	l.filtered(e, true, append(of, listing.Limit), append(behind, l.room.areaForm))
+	l.filtered(e, true, append(of, listing.Limit), append(behind, l.handlers.areaForm))
 }
 
 func (l *list) count() endpoint.Endpoint {

@@ -16,7 +16,7 @@ import (
 	"quadrille/feature"
 )
 
-// Config says what the room serves.
+// Config says what the face serves.
 type Config struct {
 	// Lists are the layers that have words of their own. Those of ask.Sets.OpenNames have paths by their
 	// names.
@@ -29,8 +29,8 @@ type Config struct {
 	MayRead func(c echo.Context, name string) bool
 }
 
-// Room answers the questions that every layer of points can be asked.
-type Room struct {
+// Handlers answers the questions that every layer of points can be asked.
+type Handlers struct {
 	*web.Kit
 	Config
 	lists []*list
@@ -41,16 +41,16 @@ type Room struct {
 // list is a set of layers that are listed.
 type list struct {
 	listing.Set
-	room  *Room
-	named bool // by the path
+	handlers *Handlers
+	named    bool // by the path
 }
 
-// New makes the room.
-func New(k *web.Kit, cfg Config) *Room {
+// New makes the handlers.
+func New(k *web.Kit, cfg Config) *Handlers {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	s := &Room{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
+	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
@@ -63,11 +63,11 @@ func New(k *web.Kit, cfg Config) *Room {
 	return s
 }
 
-func (s *Room) add(set listing.Set) {
-	s.lists = append(s.lists, &list{Set: set, room: s, named: strings.Contains(set.Path, "{")})
+func (s *Handlers) add(set listing.Set) {
+	s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
 }
 
-// ownNames are the first words of paths, or of names of operations, of other rooms. No layer
+// ownNames are the first words of paths, or of names of operations, of other faces. No layer
 // may have them.
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 

@@ -58,8 +58,8 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
-	room := New(k, Config{StreamTimeout: 200 * time.Millisecond})
-	s := httptest.NewServer(k.Handler(room.Endpoints()))
+	handlers := New(k, Config{StreamTimeout: 200 * time.Millisecond})
+	s := httptest.NewServer(k.Handler(handlers.Endpoints()))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -147,9 +147,9 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
 	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers)})
-	room := New(k, Config{})
+	handlers := New(k, Config{})
 	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
-	k.Handler(room.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))
+	k.Handler(handlers.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))
 	lines := strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
 	if w.Code != 200 || len(lines) != 2000 || w.during != 0 || l.answers < 3 {
 		t.Errorf("%d, %d lines in %d parts, %d reads open while they were written", w.Code, len(lines), l.answers, w.during)
@@ -163,13 +163,13 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 
 // Names of layers become paths and operations.
 func TestNamesOfLayers(t *testing.T) {
-	room := func(name string) *Room {
+	handlers := func(name string) *Handlers {
 		live := dataset.Fixed[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
 		sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 		return New(web.New(&web.Config{Views: ask.NewViews(sets)}), Config{})
 	}
 	for _, name := range []string{"bus_stops", "a-b-1", "x"} {
-		if err := endpoint.Check(room(name).Endpoints(), func(string) bool { return true }); err != nil {
+		if err := endpoint.Check(handlers(name).Endpoints(), func(string) bool { return true }); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestNamesOfLayers(t *testing.T) {
 					t.Errorf("%q is taken for a layer's name", name)
 				}
 			}()
-			room(name)
+			handlers(name)
 		}()
 	}
 }

@@ -35,7 +35,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	}
 	limit := int(listing.Limit.Of(p))
 	cursor := endpoint.Cursor.Of(p)
-	q, err := l.ask(c, p, l.room.pageForm, true)
+	q, err := l.ask(c, p, l.handlers.pageForm, true)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	case l.Dear != nil:
 		dear = l.Dear(p, limit)
 	}
-	return l.room.Heavily(l.room.As(c.Request().Context(), c), dear, func() error {
+	return l.handlers.Heavily(l.handlers.As(c.Request().Context(), c), dear, func() error {
 		return q.send("", func(ctx context.Context, out *page) (next string, err error) {
 			if len(q.asked) > 1 {
 				return "", out.nearest(ctx, query, limit)
@@ -134,7 +134,7 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 		p.body = p.list.Begin(p.body)
 		next, err := fill(ctx, &p)
 		if next != "" && !q.form.Object {
-			q.room.LinkNext(q.context, next, q.form.Name)
+			q.handlers.LinkNext(q.context, next, q.form.Name)
 		}
 		if p.body = p.list.End(p.body, next); err == nil && more != nil {
 			p.body, err = more(ctx, p.body)
@@ -194,9 +194,9 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		if !ok {
 			return in, endpoint.ErrNoRoute
 		}
-		ctx, cancel := context.WithTimeout(c.Request().Context(), l.room.Timeout)
+		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
-		err = l.room.InTurn(l.room.As(ctx, c), func(turn context.Context) (err error) {
+		err = l.handlers.InTurn(l.handlers.As(ctx, c), func(turn context.Context) (err error) {
 			in.Area, err = clusters.Cluster(turn, values[len(values)-1])
 			return err
 		})
@@ -214,7 +214,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 			p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
 		}
 	}
-	q, err := l.ask(c, p, l.room.areaForm, false)
+	q, err := l.ask(c, p, l.handlers.areaForm, false)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (q *question) stream(query feature.Query) error {
 	}
 	of := q.layer()
 	answer := web.Answer{Form: q.form.Form, ByAccept: q.byAccept}
-	return q.room.Stream(q.context, answer, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+	return q.handlers.Stream(q.context, answer, from, q.handlers.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)
 		for again := true; again; {

@@ -48,7 +48,7 @@ func (q *question) appendOne(ctx context.Context, id string, out *web.Scratch) (
 // entity tag is the one that writes take. Tags stand for bytes, so these answers are not
 // compressed.
 func (q *question) sendVersion(id string) error {
-	s, c := q.room, q.context
+	s, c := q.handlers, q.context
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	ctx, end := s.TraceRead(ctx)

@@ -140,7 +140,7 @@ func (q *question) add(layer, name string) error {
 }
 
 func (q *question) mayRead(name string) bool {
-	return q.room.MayRead != nil && q.room.MayRead(q.context, name)
+	return q.handlers.MayRead != nil && q.handlers.MayRead(q.context, name)
 }
 
 // unread returns why a layer cannot be read, for a client that may not know whether it exists:
@@ -204,10 +204,10 @@ func (q *question) explain(err error) error {
 
 // reply answers with what fill writes.
 func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.Scratch) error) error {
-	return q.room.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
+	return q.handlers.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
 		if !q.turns {
 			return q.explain(fill(ctx, out))
 		}
-		return q.room.InTurn(q.room.As(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
+		return q.handlers.InTurn(q.handlers.As(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
 	})
 }

@@ -1,5 +1,5 @@
 // Package listing says how layers of points are listed: a Set for each, and the Forms of all
-// lists. It writes what several rooms answer with in one form, such as regions and the cursor of
+// lists. It writes what several faces answer with in one form, such as regions and the cursor of
 // the next page.
 package listing
 

@@ -18,8 +18,8 @@ var refused = endpoint.Refused(endpoint.Content{"application/json": NominatimErr
 	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
 })
 
-// Endpoints are those of the room. They ignore unknown parameters, as Nominatim does.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face. They ignore unknown parameters, as Nominatim does.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/nominatim/search", Also: []string{"/nominatim/search.php"},

@@ -23,13 +23,13 @@ import (
 	"quadrille/places"
 )
 
-// Room answers as Nominatim does.
-type Room struct {
+// Handlers answers as Nominatim does.
+type Handlers struct {
 	*web.Kit
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
 // question describes what an endpoint answers. Its path may also end with .php.
 type question struct {
@@ -51,7 +51,7 @@ var (
 
 // RootEndpoints are the endpoints of a server that is Nominatim at its root. The page at
 // /status stays this server's own: monitoring reads it.
-func (s *Room) RootEndpoints() []endpoint.Endpoint {
+func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	list := endpoint.AtRoot(s.Endpoints(), "/nominatim")
 	last := &list[len(list)-1]
 	last.Path, last.Also = last.Also[0], nil
@@ -78,7 +78,7 @@ type request struct {
 }
 
 // handle makes the handler of an endpoint.
-func (s *Room) handle(e *question) endpoint.Handler {
+func (s *Handlers) handle(e *question) endpoint.Handler {
 	return func(c echo.Context, p *endpoint.Params) error {
 		r := c.Request()
 		q := &request{params: readParams(r), kit: s.Kit, question: e, format: e.format}
@@ -172,11 +172,11 @@ func unreadable(err error) bool {
 }
 
 // refuse answers a request that is turned away before it is handled.
-func (s *Room) refusing(e *question) func(c echo.Context, err error) {
+func (s *Handlers) refusing(e *question) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, e, err) }
 }
 
-func (s *Room) refuse(c echo.Context, e *question, err error) {
+func (s *Handlers) refuse(c echo.Context, e *question, err error) {
 	r := c.Request()
 	q := &request{params: readParams(r), question: e, format: e.format}
 	_ = q.readFormat() // the other refusal is told
@@ -184,7 +184,7 @@ func (s *Room) refuse(c echo.Context, e *question, err error) {
 }
 
 // fail answers with an error in the format that was asked for.
-func (s *Room) fail(c echo.Context, q *request, a web.Answer, err error) error {
+func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) error {
 	err = s.Replaced(err)
 	e := failureOf(err)
 	if own := (*failure)(nil); e.status >= http.StatusInternalServerError && !errors.As(err, &own) {

@@ -92,7 +92,7 @@ var schemaTypes = map[feature.Kind]string{
 }
 
 // links are those of the description of a collection.
-func (s *Room) links(base string, c *collection) []ogcapi.Link {
+func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
 	here := ogcapi.Collection(base, c.About.Name)
 	all := []ogcapi.Link{
 		{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},

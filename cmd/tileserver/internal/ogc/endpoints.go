@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	fDocumentParam         = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
 	featureCollectionParam = endpoint.Described(endpoint.InPath, "collectionId", "A region type, `places`, `airports`, `stations` or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
@@ -30,15 +30,15 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
 }
 
 // documentEndpoints are the landing page and the documents about the interface as a whole.
-func (s *Room) documentEndpoints() []endpoint.Endpoint {
+func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/ogc", Also: []string{"/ogc/"},
@@ -77,7 +77,7 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 }
 
 // collectionEndpoints describe collections and their properties.
-func (s *Room) collectionEndpoints() []endpoint.Endpoint {
+func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/ogc/collections",
@@ -118,7 +118,7 @@ func (s *Room) collectionEndpoints() []endpoint.Endpoint {
 }
 
 // itemEndpoints answer with features.
-func (s *Room) itemEndpoints() []endpoint.Endpoint {
+func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/ogc/collections/{collectionId}/items",

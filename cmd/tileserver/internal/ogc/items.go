@@ -266,7 +266,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 }
 
 // getItems answers GET /ogc/collections/{id}/items.
-func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -307,7 +307,7 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 }
 
 // list describes a list of a collection. Some have properties of any names.
-func (s *Room) list(of *collection) *listing.Set {
+func (s *Handlers) list(of *collection) *listing.Set {
 	name := of.About.Name
 	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
 }
@@ -322,7 +322,7 @@ func listOf(format ogcapi.Format) *listing.Form {
 }
 
 // withKey adds the key of the request to what query is given: the header Link has no other.
-func (s *Room) withKey(c echo.Context, pairs ...string) []string {
+func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
 		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))
 	}
@@ -351,7 +351,7 @@ func appendList(
 }
 
 // appendItems writes a page as a FeatureCollection.
-func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *question) ([]byte, error) {
+func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *question) ([]byte, error) {
 	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
 	n := 0
 	w := a.writer()
@@ -385,7 +385,7 @@ func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base 
 }
 
 // itemLinks are those of a page of features.
-func (s *Room) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
+func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
 	address := ogcapi.Collection(base, of.About.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
@@ -400,7 +400,7 @@ func (s *Room) itemLinks(here *url.URL, base string, of *collection, next string
 }
 
 // alternates are links to the same in the forms of lists.
-func (s *Room) alternates(address string, here *url.URL, what string) (all []ogcapi.Link) {
+func (s *Handlers) alternates(address string, here *url.URL, what string) (all []ogcapi.Link) {
 	for _, f := range s.formats {
 		if form := listOf(f); form != nil {
 			all = append(all, ogcapi.Link{Href: address + query(here, "f", f.Name), Rel: "alternate", Type: f.Type, Title: what + " as " + f.Name})
@@ -424,7 +424,7 @@ func query(here *url.URL, pairs ...string) string {
 }
 
 // getItem answers GET /ogc/collections/{id}/items/{featureId}.
-func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if endpoint.RunsOn(c) {
 		return endpoint.ErrNoRoute
@@ -502,7 +502,7 @@ func (k pageKey) Extra() int { return len(k.address) }
 
 // sendFeatures answers with what fill writes, and keeps it unless it holds for this moment
 // only. next is the address of the next page where the body has no place for it.
-func (s *Room) sendFeatures(
+func (s *Handlers) sendFeatures(
 	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
 ) error {

@@ -28,9 +28,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// Config says what the room serves.
+// Config says what the face serves.
 type Config struct {
-	// Parts are what other rooms add.
+	// Parts are what other faces add.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
 	// address of /ogc.
@@ -39,8 +39,8 @@ type Config struct {
 	CacheBytes int64
 }
 
-// Room answers for OGC API – Features.
-type Room struct {
+// Handlers answers for OGC API – Features.
+type Handlers struct {
 	*web.Kit
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
@@ -50,8 +50,8 @@ type Room struct {
 	fFeatures *endpoint.Value[string]
 }
 
-// New returns the room.
-func New(k *web.Kit, cfg Config) *Room {
+// New returns the handlers.
+func New(k *web.Kit, cfg Config) *Handlers {
 	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
 	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
 	for _, f := range listing.Forms {
@@ -59,14 +59,14 @@ func New(k *web.Kit, cfg Config) *Room {
 			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Form: f.Form})
 		}
 	}
-	return &Room{
+	return &Handlers{
 		Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept,
 		formats: formats, fFeatures: ogcapi.Parameter("The format; else the Accept header chooses.", formats),
 	}
 }
 
 // content describes features in all formats; geojson is the answer in the first.
-func (s *Room) content(geojson any) endpoint.Content {
+func (s *Handlers) content(geojson any) endpoint.Content {
 	c := endpoint.Content{}
 	for _, f := range s.formats {
 		c[f.Type] = nil
@@ -78,7 +78,7 @@ func (s *Room) content(geojson any) endpoint.Content {
 	return c
 }
 
-// conformance lists the conformance classes that this room meets.
+// conformance lists the conformance classes that this face meets.
 var conformance = []string{
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core",
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/landing-page",
@@ -110,7 +110,7 @@ var pagesText string
 var pages = template.Must(template.New("pages").Parse(pagesText))
 
 // getLanding answers GET /ogc.
-func (s *Room) getLanding(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getLanding(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func forPeople(links []ogcapi.Link) (all []ogcapi.Link) {
 }
 
 // getConformance answers GET /ogc/conformance.
-func (s *Room) getConformance(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getConformance(c echo.Context, q *endpoint.Params) error {
 	classes := slices.Clone(conformance)
 	for _, p := range s.parts {
 		for _, class := range p.Conformance {
@@ -175,7 +175,7 @@ func (s *Room) getConformance(c echo.Context, q *endpoint.Params) error {
 }
 
 // getAPI answers GET /ogc/api. People are sent to the documentation.
-func (s *Room) getAPI(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	base, err := s.BaseURL(r)
 	if err != nil {
@@ -217,7 +217,7 @@ type extent struct {
 	} `json:"spatial"`
 }
 
-func (s *Room) describeCollection(base string, c *collection) *Collection {
+func (s *Handlers) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
 		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: credit.Text(c.About.Attribution),
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
@@ -229,7 +229,7 @@ func (s *Room) describeCollection(base string, c *collection) *Collection {
 }
 
 // getCollections answers GET /ogc/collections.
-func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func saidOf(about *feature.Info) uint64 {
 }
 
 // getCollection answers GET /ogc/collections/{id}.
-func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		d := s.describeCollection(base, of)
 		return &ogcapi.Document{
@@ -283,7 +283,7 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 }
 
 // getQueryables answers GET /ogc/collections/{id}/queryables.
-func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
 		for _, f := range of.About.Schema {
@@ -301,7 +301,7 @@ func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
 }
 
 // aboutCollection answers with a document about the collection of the path.
-func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func(base string, of *collection) *ogcapi.Document) error {
+func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe func(base string, of *collection) *ogcapi.Document) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ type row struct {
 }
 
 // sendItemsPage answers with a page of features for people.
-func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
+func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
 	const mostColumns = 8
 	var columns []string // in the order of the features' members
 	var found []map[string]string
@@ -389,7 +389,7 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 
 // sendItemPage answers with the page of a feature. properties are those that are wanted, nil for
 // all.
-func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature, properties []string) error {
+func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature, properties []string) error {
 	type property struct{ Name, Value string }
 	var list []property
 	for name, v := range f.Properties.All() {

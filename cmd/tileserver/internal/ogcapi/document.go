@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -60,7 +60,7 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 		return err
 	}
 	//nolint:gosec // the template has escaped it
-	page, err := (&look.Document{Title: doc.Title, Root: look.Root(c.Request().URL.EscapedPath()), Body: template.HTML(body.String())}).HTML()
+	page, err := (&theme.Document{Title: doc.Title, Root: theme.Root(c.Request().URL.EscapedPath()), Body: template.HTML(body.String())}).HTML()
 	if err != nil {
 		return err
 	}

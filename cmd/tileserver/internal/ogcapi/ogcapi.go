@@ -1,5 +1,5 @@
-// Package ogcapi is what the rooms that answer as the OGC API standards say share: links,
-// the choice of a format, documents as JSON or as pages, and what a room adds to the
+// Package ogcapi is what the faces that answer as the OGC API standards say share: links,
+// the choice of a format, documents as JSON or as pages, and what a face adds to the
 // landing page and to the collections of another.
 package ogcapi
 
@@ -102,12 +102,12 @@ func Accepted(r *http.Request, formats []Format) Format {
 // Collection is the address of a collection.
 func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
-// Part is what a room adds to the documents of the API.
+// Part is what a face adds to the documents of the API.
 type Part struct {
 	// Conformance lists the URIs of the conformance classes it meets.
 	Conformance []string
 	// Landing returns links for the landing page. Collection returns links for a
-	// collection, if the room has something of it. base is the server's address.
+	// collection, if the face has something of it. base is the server's address.
 	Landing    func(base string) []Link
 	Collection func(v ask.View, base, id string) []Link
 }

@@ -11,12 +11,12 @@ import (
 
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
 // sendGuide answers with a page of the documents, or a picture in one.
-func (s *Room) sendGuide(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) sendGuide(c echo.Context, _ *endpoint.Params) error {
 	all, err := s.pages()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Room) sendGuide(c echo.Context, _ *endpoint.Params) error {
 
 // sendDocument returns a handler that answers with the page of the description, or with its
 // style.
-func (s *Room) sendDocument(path string) endpoint.Handler {
+func (s *Handlers) sendDocument(path string) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		all, err := s.pages()
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *Room) sendDocument(path string) endpoint.Handler {
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"
-	docsStylePath = "/" + look.StylePath
+	docsStylePath = "/" + theme.StylePath
 	guidePath     = docsPath + "/{document}"
 	// docsScriptPath is the path of a file of the built map page.
 	docsScriptPath = "/docs.js"
@@ -57,7 +57,7 @@ const (
 // getOpenAPI answers GET /openapi.json. The address of the server in it is the one that
 // the operator gave, or else a path of the host it is fetched from, as the nearest proxy
 // names it. It does not depend on the Host header, so that a wrong one changes nothing.
-func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	doc, err := s.description()
 	if err != nil {
 		return err
@@ -72,14 +72,14 @@ func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 
 // documents makes the description as a page, and the guide. It is the same for every request: its links
 // are relative.
-func (s *Room) documents() (map[string]*web.Asset, error) {
+func (s *Handlers) documents() (map[string]*web.Asset, error) {
 	doc, err := s.description()
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]*web.Asset{
 		docsPath:      web.NewAsset("docs.html", assetTypes[".html"], doc.HTML()),
-		docsStylePath: web.NewAsset("docs.css", assetTypes[".css"], look.CSS()),
+		docsStylePath: web.NewAsset("docs.css", assetTypes[".css"], theme.CSS()),
 	}
 	g, err := s.guide()
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Room) documents() (map[string]*web.Asset, error) {
 
 // DescribeBelow describes the endpoints below a path in OpenAPI 3.0. server is the
 // address of that path.
-func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
+func (s *Handlers) DescribeBelow(path, server string) ([]byte, error) {
 	doc, err := s.description()
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
 	return doc.Below(path, server)
 }
 
-func (s *Room) makeDescription() (*apidoc.Document, error) {
+func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problem: web.Problem{}, Problems: s.problems(), Endpoints: s.Described()}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
@@ -124,7 +124,7 @@ func (s *Room) makeDescription() (*apidoc.Document, error) {
 }
 
 // problems are the types of errors, each once, in the form that most of its errors have.
-func (s *Room) problems() []apidoc.Problem {
+func (s *Handlers) problems() []apidoc.Problem {
 	var all []apidoc.Problem
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })

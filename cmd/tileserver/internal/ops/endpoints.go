@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Parameters of this room alone. Those of the frame are read by its script.
+// Parameters of this face alone. Those of the frame are read by its script.
 var (
 	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
 	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.", endpoint.Schema{"type": "string"}, "points")
@@ -20,15 +20,15 @@ var (
 	langParam     = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
-// Endpoints are those of the room. They take parameters that they do not know: links to
+// Endpoints are those of the face. They take parameters that they do not know: links to
 // documents and to the page have parameters that others add, and probes and scrapers have
 // their own.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
 }
 
 // stateEndpoints tell how the server is, to probes, scrapers and people.
-func (s *Room) stateEndpoints() []endpoint.Endpoint {
+func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	var metrics endpoint.Handler
 	if s.MetricsHandler != nil {
 		metrics = servePlain(s.MetricsHandler)
@@ -89,7 +89,7 @@ func (s *Room) stateEndpoints() []endpoint.Endpoint {
 }
 
 // usageEndpoints tell who asks how much.
-func (s *Room) usageEndpoints() []endpoint.Endpoint {
+func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	var usage endpoint.Handler
 	if s.Guarding != nil && s.Guarding.Keys != nil {
 		usage = s.getUsage
@@ -127,7 +127,7 @@ func (s *Room) usageEndpoints() []endpoint.Endpoint {
 }
 
 // documentEndpoints are the description of the interface and the documents.
-func (s *Room) documentEndpoints() []endpoint.Endpoint {
+func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/openapi.json",
@@ -177,7 +177,7 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 }
 
 // pageEndpoints are those of the map page and the map for frames of other pages.
-func (s *Room) pageEndpoints() []endpoint.Endpoint {
+func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/", Route: "/*",

@@ -20,10 +20,10 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/apidoc"
+	"quadrille/cmd/tileserver/internal/basemaps"
+	"quadrille/cmd/tileserver/internal/docspages"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/guide"
 	"quadrille/cmd/tileserver/internal/problems"
-	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/docs"
 	"quadrille/tiles"
@@ -32,7 +32,7 @@ import (
 // Config says what operators and browsers are shown.
 type Config struct {
 	// BaseMaps are told of in /status.
-	BaseMaps under.Maps
+	BaseMaps basemaps.Maps
 	// Version is reported by /status.
 	Version string
 	// Store is the kind of store that /status tells: "local" or "hbase".
@@ -55,25 +55,25 @@ type Config struct {
 	Page fs.FS
 }
 
-// Room answers with the state of the service, its page and its documents.
-type Room struct {
+// Handlers answers with the state of the service, its page and its documents.
+type Handlers struct {
 	*web.Kit
 	Config
 	page *page
 	// description is the description of the interface. pages are its page and style, and those
 	// of the guide.
 	description func() (*apidoc.Document, error)
-	guide       func() (*guide.Guide, error)
+	guide       func() (*docspages.Pages, error)
 	pages       func() (map[string]*web.Asset, error)
 	// Described are all endpoints of the server.
 	Described func() []endpoint.Endpoint
 }
 
-// New returns the room, and adds the metrics of the data sets to k. The description is made
+// New returns the handlers, and adds the metrics of the data sets to k. The description is made
 // when it is first asked for.
-func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
-	s.guide = sync.OnceValues(func() (*guide.Guide, error) { return guide.Read(docs.FS, docs.First...) })
+func New(k *web.Kit, cfg Config) *Handlers {
+	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.Page)}
+	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.First...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
@@ -97,7 +97,7 @@ var Kinds = []web.Kind{
 }
 
 // getHealth answers GET /healthz: the process runs and takes requests.
-func (s *Room) getHealth(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getHealth(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
@@ -105,7 +105,7 @@ func (s *Room) getHealth(c echo.Context, _ *endpoint.Params) error {
 // requires, is open and not known to be damaged. One that keeps serving an older generation
 // because the newest does not open is ready; that trouble shows in /status and in the log.
 // A server that is about to stop is not ready, so that load balancers turn elsewhere.
-func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 	select {
 	case <-s.Draining:
 		return errDraining
@@ -160,7 +160,7 @@ type Health struct {
 }
 
 // troubles returns the troubles that the sender of a request may see.
-func (s *Room) troubles(c echo.Context) []problems.Trouble {
+func (s *Handlers) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
 	all := problems.Troubles(s.Views.Collections, private)
 	if !private {
@@ -169,7 +169,7 @@ func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	return append(all, s.usageTrouble()...)
 }
 
-func (s *Room) usageTrouble() []problems.Trouble {
+func (s *Handlers) usageTrouble() []problems.Trouble {
 	if s.Usage != nil {
 		if err := s.Usage(); err != nil {
 			return []problems.Trouble{problems.NewTrouble("usage", "", err)}
@@ -192,7 +192,7 @@ func ForOperator(h http.Handler) http.Handler {
 }
 
 // states are the states of the data sets that the sender of a request may know about.
-func (s *Room) states(c echo.Context) []dataset.Status {
+func (s *Handlers) states(c echo.Context) []dataset.Status {
 	if isOperator(c) {
 		return s.Views.AllStates()
 	}
@@ -205,7 +205,7 @@ type Status struct {
 	Version  string             `json:"version"`
 	Store    string             `json:"store,omitempty" doc:"Where the data comes from." schema:"enum=local|hbase"`
 	Datasets []datasetStatus    `json:"datasets"`
-	BaseMaps []under.Map        `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
+	BaseMaps []basemaps.Map     `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
 	Trouble  []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
@@ -234,7 +234,7 @@ type typeStatus struct {
 
 // getStatus answers GET /status. The reason why a generation does not open is
 // only in the log, because it may name files, which concern nobody else.
-func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, BaseMaps: s.BaseMaps.All(), Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
@@ -268,12 +268,12 @@ func (s *Room) getStatus(c echo.Context, q *endpoint.Params) error {
 }
 
 // sendJSON answers with a document that must not be kept.
-func (s *Room) sendJSON(c echo.Context, a web.Answer, doc any) error {
+func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
 	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }
 
-func (s *Room) sendText(c echo.Context, text string) error {
+func (s *Handlers) sendText(c echo.Context, text string) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, text...)

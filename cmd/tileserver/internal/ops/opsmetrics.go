@@ -30,7 +30,7 @@ var Described = []*prometheus.Desc{
 }
 
 // collectDatasets tells the state of the data sets to Prometheus.
-func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
+func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 	for _, st := range s.Views.States() {
 		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
 		web.Gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)

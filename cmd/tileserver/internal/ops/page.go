@@ -92,7 +92,7 @@ var switchedOff = map[string]string{
 }
 
 // getPage answers GET /, /embed and the files of the map page.
-func (s *Room) getPage(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getPage(c echo.Context, _ *endpoint.Params) error {
 	r := c.Request()
 	a := s.page.assets[r.URL.Path]
 	if a == nil {

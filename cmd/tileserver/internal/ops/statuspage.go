@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/look"
-	"quadrille/cmd/tileserver/internal/under"
+	"quadrille/cmd/tileserver/internal/basemaps"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/quadkey"
 )
 
@@ -50,7 +50,7 @@ func statusPage(doc *Status, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	//nolint:gosec // the template has escaped it
-	return (&look.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
+	return (&theme.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
 }
 
 // setCard is what the page shows of a data set.
@@ -65,7 +65,7 @@ type setCard struct {
 }
 
 // newMapCard returns what the page shows of a base map.
-func newMapCard(m *under.Map, now time.Time) setCard {
+func newMapCard(m *basemaps.Map, now time.Time) setCard {
 	card := setCard{Name: m.Name, State: m.State, Fine: m.State == catalogue.Serving, Extents: extentsOf(m.Bounds[:])}
 	for _, fact := range [][2]string{
 		{"Title", m.Title}, {"Tiles", m.Format}, {"Zooms", fmt.Sprintf("%d–%d", m.MinZoom, m.MaxZoom)}, {"Size", size(m.Bytes)},

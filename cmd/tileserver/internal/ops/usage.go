@@ -38,7 +38,7 @@ type UsageLimit struct {
 
 // getUsage answers GET /usage: what the key of the request was used for. It
 // uses up nothing.
-func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)
 	if err != nil {
 		return err

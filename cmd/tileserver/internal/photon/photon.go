@@ -22,19 +22,21 @@ import (
 	"quadrille/places/names"
 )
 
-// Room answers as Photon does.
-type Room struct {
+// Handlers answers as Photon does.
+type Handlers struct {
 	*web.Kit
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
 // RootEndpoints are the same endpoints at the root of the server, where Photon has them.
-func (s *Room) RootEndpoints() []endpoint.Endpoint { return endpoint.AtRoot(s.Endpoints(), "/photon") }
+func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
+	return endpoint.AtRoot(s.Endpoints(), "/photon")
+}
 
 // getSearch answers GET /api?q=.
-func (s *Room) getSearch(c echo.Context, params *endpoint.Params) error {
+func (s *Handlers) getSearch(c echo.Context, params *endpoint.Params) error {
 	p := readParams(c.Request(), searchParameters)
 	q := p.search()
 	if p.err != nil {
@@ -54,7 +56,7 @@ func (s *Room) getSearch(c echo.Context, params *endpoint.Params) error {
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
+func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 	p := readParams(c.Request(), reverseParameters)
 	q := p.reverse()
 	if p.err != nil {
@@ -71,7 +73,7 @@ func (s *Room) getReverse(c echo.Context, params *endpoint.Params) error {
 }
 
 // answer writes what find returns, which is made from generations; nil is not kept.
-func (s *Room) answer(
+func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
 	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
@@ -140,7 +142,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 // fail answers with Photon's error: a message. Errors that Photon does not have, such
 // as that of a data set that is not published, keep the status and the sentence that
 // they have elsewhere.
-func (s *Room) fail(c echo.Context, err error) error {
+func (s *Handlers) fail(c echo.Context, err error) error {
 	var own *refusal
 	var status int
 	var message string

@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Where the operator changes who says what country a place is in, no room takes an answer of
+// Where the operator changes who says what country a place is in, no face takes an answer of
 // before for the same one.
 func TestCountryOfIsInTags(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)

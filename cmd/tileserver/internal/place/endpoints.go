@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	qParam = endpoint.New("q", "The beginning of a name, or words of it, in any language; the code of an airport.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxSearchText}, searchText).Like("zur").Must()
@@ -19,10 +19,10 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/places/search",

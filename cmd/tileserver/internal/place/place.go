@@ -18,21 +18,21 @@ import (
 	"quadrille/places"
 )
 
-// Room answers with places: near a point, within an area, by name and by id.
-type Room struct {
+// Handlers answers with places: near a point, within an area, by name and by id.
+type Handlers struct {
 	*web.Kit
 	kept *web.Kept[searchKey]
 	form *endpoint.Value[string] // of a search
 }
 
-// New returns the room. It keeps finished searches in up to cacheBytes of memory, none with 0.
-func New(k *web.Kit, cacheBytes int64) *Room {
-	return &Room{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
+// New returns the handlers. It keeps finished searches in up to cacheBytes of memory, none with 0.
+func New(k *web.Kit, cacheBytes int64) *Handlers {
+	return &Handlers{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its
 // name is that in the language.
-func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func placeID(c echo.Context) (uint32, error) {
 
 // getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
 // show at an instant.
-func (s *Room) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {
 		return err

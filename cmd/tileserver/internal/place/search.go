@@ -38,7 +38,7 @@ const (
 //
 // A search for a text and nothing else is what a search box sends at every
 // letter. Its answer is stored, and kept when it has been asked for.
-func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
 		return s.sendCompletion(c, q.View(), text)
@@ -97,7 +97,7 @@ func onlyText(query string) (string, bool) {
 }
 
 // sendCompletion answers a search for a text and nothing else.
-func (s *Room) sendCompletion(c echo.Context, v ask.View, text string) error {
+func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error {
 	r := c.Request()
 	air := airportsFor(v, text)
 	finder, err := v.Places.Get()

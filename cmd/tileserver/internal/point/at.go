@@ -12,8 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask/about"
 	"quadrille/ask/localtime"
+	"quadrille/ask/pointinfo"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
@@ -24,19 +24,19 @@ import (
 	"quadrille/tiles"
 )
 
-// Room answers with everything about a point.
-type Room struct {
+// Handlers answers with everything about a point.
+type Handlers struct {
 	*web.Kit
 	batch web.BatchLimits
 }
 
-// New returns the room. batch bounds the answers to many questions in one request.
-func New(k *web.Kit, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch}
+// New returns the handlers. batch bounds the answers to many questions in one request.
+func New(k *web.Kit, batch web.BatchLimits) *Handlers {
+	return &Handlers{Kit: k, batch: batch}
 }
 
 // read reads the question about a point. fixed reports whether the question names the instant.
-func read(q *endpoint.Params) (p about.Query, fixed bool) {
+func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
 	p.Lang = endpoint.Lang.Of(q)
@@ -48,7 +48,7 @@ func read(q *endpoint.Params) (p about.Query, fixed bool) {
 }
 
 // postAt answers POST /at: a point in each line of its body.
-func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	// It remembers what it found last, so each goroutine has its own.
 	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
@@ -72,7 +72,7 @@ func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 //
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
-func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.In(q.View())
 	p, fixed := read(q)
 	if q.Err != nil {
@@ -89,11 +89,11 @@ func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
 }
 
 // answers are reused memory.
-var answers = sync.Pool{New: func() any { return new(about.Answer) }}
+var answers = sync.Pool{New: func() any { return new(pointinfo.Answer) }}
 
 // answer appends the answer about a point.
-func answer(ctx context.Context, v *localtime.View, q *about.Query, dst []byte) ([]byte, error) {
-	a := answers.Get().(*about.Answer)
+func answer(ctx context.Context, v *localtime.View, q *pointinfo.Query, dst []byte) ([]byte, error) {
+	a := answers.Get().(*pointinfo.Answer)
 	defer answers.Put(a)
 	err := a.Ask(ctx, v, *q)
 	if errors.Is(err, tiles.ErrUnknownType) {
@@ -107,7 +107,7 @@ func answer(ctx context.Context, v *localtime.View, q *about.Query, dst []byte) 
 	return appendAnswer(dst, q, a), nil
 }
 
-func appendAnswer(dst []byte, q *about.Query, a *about.Answer) []byte {
+func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 	dst = strconv.AppendFloat(append(dst, `{"lat":`...), q.Lat, 'f', -1, 64)
 	dst = strconv.AppendFloat(append(dst, `,"lon":`...), q.Lon, 'f', -1, 64)
 	dst = a.Cell.Tile().AppendQuadkey(append(dst, `,"quadkey":"`...))

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/about"
 	"quadrille/ask/localtime"
+	"quadrille/ask/pointinfo"
 	"quadrille/cellstore/published"
 )
 
@@ -58,7 +58,7 @@ func BenchmarkAt(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte
 		for i := 0; b.Loop(); i++ {
-			q := about.Query{Lat: points[i%len(points)][0], Lon: points[i%len(points)][1], At: instant}
+			q := pointinfo.Query{Lat: points[i%len(points)][0], Lon: points[i%len(points)][1], At: instant}
 			if dst, err = answer(b.Context(), &v, &q, dst[:0]); err != nil {
 				b.Fatal(err)
 			}

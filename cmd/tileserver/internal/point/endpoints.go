@@ -8,10 +8,10 @@ import (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/at",

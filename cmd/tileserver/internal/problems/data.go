@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Problems of questions to each data set. Several rooms answer from each.
+// Problems of questions to each data set. Several faces answer from each.
 var (
 	Regions = []web.Kind{
 		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",

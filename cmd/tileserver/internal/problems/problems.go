@@ -17,7 +17,7 @@ import (
 )
 
 // Kinds are the ways in which reading data fails. A store that does not answer never means
-// that something does not exist, so that kind comes first. A room may know better what its
+// that something does not exist, so that kind comes first. A face may know better what its
 // damage means, so damage comes last.
 var Kinds = []web.Kind{
 	{Order: -1, Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",

@@ -12,7 +12,7 @@ const (
 	maxLimit     = 1000
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
 	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
@@ -26,10 +26,10 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/regions/at",

@@ -18,7 +18,7 @@ var nearList = listing.Set{Name: "regions", List: RegionsNear{}, Features: Regio
 
 // getRegionsNearby answers GET /regions/nearby?lat=&lon=: a page of the nearest regions of every type or of
 // those in types, ordered by the distance to their borders.
-func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	near := &feature.Near{MaxM: endpoint.Radius.Of(q)}
 	near.Lat, near.Lon = endpoint.Position(q)
 	types, limit, cursor := listing.Types.Of(q), int(listing.Limit.Of(q)), endpoint.Cursor.Of(q)
@@ -36,7 +36,7 @@ func (s *Room) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
 // those in types, are in an area or exist.
-func (s *Room) getRegionsCount(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	of, types := listing.WhereOf(q, "region"), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err

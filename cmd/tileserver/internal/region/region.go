@@ -17,20 +17,20 @@ import (
 	"quadrille/tiles"
 )
 
-// Room answers with regions: those that hold a point or meet a box, and a single one.
-type Room struct {
+// Handlers answers with regions: those that hold a point or meet a box, and a single one.
+type Handlers struct {
 	*web.Kit
 	form *endpoint.Value[string] // of a list
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k, listing.FormParam(false)} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
 // every type, or of those listed, that hold the point. With snap, a distance in
 // metres, a type without one answers with its nearest region within that
 // distance, and every region says how it matched.
-func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	types := listing.Types.Of(q)
 	snap := snapParam.Of(q)
@@ -103,7 +103,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry
 // when geometry=true.
-func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if endpoint.RunsOn(c) {
 		return endpoint.ErrNoRoute

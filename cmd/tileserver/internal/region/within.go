@@ -21,7 +21,7 @@ import (
 // getRegionsWithin answers GET /regions/within?bbox=&tile=&region=: a page of the
 // regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
 // the part of one region in the box as GeoJSON.
-func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	of, types, id := listing.WhereOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
 	box, boxed := of.In.(feature.Box)
@@ -75,7 +75,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 }
 
 // newList begins a list in the form that is asked for.
-func (s *Room) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
+func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
 	form := listing.FormOf(c.Request(), s.form.Of(q))
 	return listing.List{
 		Set: of, Form: form, Schema: schema, Shapes: true,
@@ -97,7 +97,7 @@ func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 
 // send answers with a page of the regions of types, which is made from generations. Queries with a Step take a
 // processor by turns.
-func (s *Room) send(
+func (s *Handlers) send(
 	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query,
 	limit int, cursor string, from []uint64,
 ) error {
@@ -177,7 +177,7 @@ func appendPage(
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says which border it has: the exact one, of zoom 13, or a simpler
 // one.
-func (s *Room) appendCutout(ctx context.Context, dst []byte, b *tiles.Reader, typ, id string, box quadkey.Box) ([]byte, error) {
+func (s *Handlers) appendCutout(ctx context.Context, dst []byte, b *tiles.Reader, typ, id string, box quadkey.Box) ([]byte, error) {
 	var zoom int
 	err := s.InTurn(ctx, func(context.Context) (err error) {
 		dst, zoom, err = b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)

@@ -1,5 +1,5 @@
 // Package servertest makes whole servers for tests, over small worlds that real builders have
-// made in memory, and over toy data that they have published. The rooms' tests and those
+// made in memory, and over toy data that they have published. The faces' tests and those
 // of package httpapi ask such a server over HTTP, as clients do. Only tests import it.
 //
 // New is a server over a few regions and places, NewGlobe one over a short gazetteer, and

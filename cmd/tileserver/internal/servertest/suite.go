@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Face is the suite that every face passes. The room of a face calls it by the face's name:
+// Face is the suite that every face passes. The tests of a face call it by the face's name:
 //
 //	func TestFace(t *testing.T) { servertest.Face(t, "photon") }
 //
@@ -21,7 +21,7 @@ import (
 // together, in package httpapi.
 func Face(t *testing.T, name string) {
 	t.Helper()
-	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Room(name).Endpoints())
+	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Handlers(name).Endpoints())
 	judge(t, name, func(o *Operation) bool { return slices.Contains(operations, o.Method+" "+o.Path) })
 }
 
@@ -32,7 +32,7 @@ func OfNoFace(t *testing.T) {
 	server := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
 	for _, f := range httpapi.Faces() {
 		if f.New != nil {
-			all = append(all, OperationsOf(server.Room(f.Name).Endpoints())...)
+			all = append(all, OperationsOf(server.Handlers(f.Name).Endpoints())...)
 		}
 	}
 	judge(t, "the server itself", func(o *Operation) bool { return !slices.Contains(all, o.Method+" "+o.Path) })

@@ -5,7 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Parameters of this room alone.
+// Parameters of this face alone.
 var (
 	dayParam       = endpoint.Moment("at", "Stations that were in use on this day, or the day of this time.", (*endpoint.Params).Day).Like("2024-01-31")
 	stationIDParam = endpoint.Described(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.", endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9]{5}$"}, "066700-99999")
@@ -17,10 +17,10 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/stations/nearest",

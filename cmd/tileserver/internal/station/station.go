@@ -14,14 +14,14 @@ import (
 	"quadrille/places/stations"
 )
 
-// Room answers with weather stations and what they observed.
-type Room struct {
+// Handlers answers with weather stations and what they observed.
+type Handlers struct {
 	*web.Kit
 	form *endpoint.Value[string]
 }
 
-// New returns the room.
-func New(k *web.Kit) *Room { return &Room{k, listing.FormParam(false)} }
+// New returns the handlers.
+func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
 
 // nearest describes the list of the one nearest station. JSON and GeoJSON have it alone.
 var nearest = listing.Set{List: NearestStation{}, Features: StationFeature{}, One: StationFeature{}}
@@ -29,7 +29,7 @@ var nearest = listing.Set{List: NearestStation{}, Features: StationFeature{}, On
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
 // stations, also of those that are closed. One read finds the station, a second
 // fetches its record.
-func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	form := listing.FormOf(c.Request(), s.form.Of(q))
 	if q.Err != nil {
@@ -63,7 +63,7 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(
+func (s *Handlers) answerFromStations(
 	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
 ) error {
 	f, err := q.View().Stations.Get()
@@ -90,7 +90,7 @@ func stationID(c echo.Context) (stations.ID, error) {
 }
 
 // getStation answers GET /stations/{id}: the record of a station.
-func (s *Room) getStation(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getStation(c echo.Context, q *endpoint.Params) error {
 	if endpoint.RunsOn(c) {
 		return endpoint.ErrNoRoute
 	}
@@ -109,7 +109,7 @@ func (s *Room) getStation(c echo.Context, q *endpoint.Params) error {
 
 // getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
 // station may be the nearest.
-func (s *Room) getStationTiles(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getStationTiles(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 
 // getObservations answers GET /stations/{id}/observations: a page of what a
 // station observed, the newest first.
-func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) 
 // getWeather answers GET /weather/{z}/{x}/{y}.json?at=: what the stations in a
 // tile observed in the hour of at, or in the newest hour there is, of the whole
 // tile and of its 4×4 parts.
-func (s *Room) getWeather(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
 	if endpoint.RunsOn(c) {
 		return endpoint.ErrNoRoute
 	}

@@ -7,15 +7,15 @@ import (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Room]
+var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the room.
-func (s *Room) Endpoints() []endpoint.Endpoint {
+// Endpoints are those of the face.
+func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
 }
 
 // tileEndpoints answer with tiles.
-func (s *Room) tileEndpoints() []endpoint.Endpoint {
+func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{
 		{
@@ -81,7 +81,7 @@ func (s *Room) tileEndpoints() []endpoint.Endpoint {
 }
 
 // documentEndpoints tell map libraries where the tiles are and how to draw them.
-func (s *Room) documentEndpoints() []endpoint.Endpoint {
+func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{
 		{
@@ -141,7 +141,7 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 }
 
 // generationsParam names generations in a path.
-func (s *Room) generationsParam() endpoint.Param {
+func (s *Handlers) generationsParam() endpoint.Param {
 	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",
 		endpoint.Schema{"type": "string", "maxLength": 8192, "pattern": `^[a-z0-9_.-]+-[0-9a-f]{8}$`}, "boundaries.3.places.2-1f0c77ab")
 }

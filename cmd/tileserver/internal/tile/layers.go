@@ -13,7 +13,7 @@ import (
 
 // resolveLayers returns the set that a list of layers names, from memory if it
 // has been asked for before.
-func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.Boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
 		key.points = key.points.Number(stateOf(v.points[i].ID()))
@@ -50,7 +50,7 @@ func stateOf(id uint64) uint64 {
 	return id
 }
 
-func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+func (s *Handlers) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	if len(list) > endpoint.MaxListText {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
 	}

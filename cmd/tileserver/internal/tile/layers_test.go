@@ -15,7 +15,7 @@ import (
 
 // What is refused takes no memory, whoever asks for it however often.
 func TestRefusedListsAreNotKept(t *testing.T) {
-	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
+	s := &Handlers{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
 	v := viewOf(ask.NewViews(ask.Sets{}).Take(time.Now()))
 	for i := range 50 {

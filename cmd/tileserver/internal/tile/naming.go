@@ -6,7 +6,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/tiles"
@@ -84,7 +84,7 @@ func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 		key = "name"
 	}
 	return []tiles.LabelNames{func(typ, id string) (_, name string, _ error) {
-		if at := look.GetNames().Region(typ); v.naming.instead && (int(zoom) < at.From || int(zoom) > at.To) {
+		if at := theme.GetNames().Region(typ); v.naming.instead && (int(zoom) < at.From || int(zoom) > at.To) {
 			return key, "", nil
 		}
 		if err == nil && v.naming.take() {

@@ -8,7 +8,7 @@ import (
 )
 
 // ogcEndpoints are those of OGC API – Tiles.
-func (s *Room) ogcEndpoints() []endpoint.Endpoint {
+func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId", "A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	list := []endpoint.Endpoint{
 		{
@@ -43,7 +43,7 @@ func (s *Room) ogcEndpoints() []endpoint.Endpoint {
 
 // tilesetEndpoints are the endpoints of the tilesets of one kind, for all data or for a
 // collection: the list, the tileset and its tiles. Their ids end as the standard says.
-func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
+func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
 	asked := strings.Replace(path, "{collectionId}", "country", 1) // of a world where it is dear
 	tile := endpoint.Endpoint{
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",

@@ -8,7 +8,7 @@ import (
 )
 
 // OGCPart is what tiles add to the documents of the OGC APIs.
-func (s *Room) OGCPart() ogcapi.Part {
+func (s *Handlers) OGCPart() ogcapi.Part {
 	const tiles, matrices = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/", "http://www.opengis.net/spec/tms/2.0/conf/"
 	return ogcapi.Part{
 		Conformance: []string{

@@ -28,7 +28,7 @@ var (
 )
 
 // tiledBy reads what a request is about.
-func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, err error) {
+func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, err error) {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return of, err
@@ -121,7 +121,7 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 
 // getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
 // tile that getTile gives for the same layers.
-func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
+func (s *Handlers) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := viewOf(q.View())
 		defer v.release()
@@ -163,7 +163,7 @@ type Tilesets struct {
 
 // getTilesets answers GET …/tiles with the list of tilesets. It has a single one, since
 // there is one tile matrix set.
-func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
+func (s *Handlers) getTilesets(k *tilesetKind) endpoint.Handler {
 	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them
 		at := of.address(base, k)
@@ -176,14 +176,14 @@ func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
 }
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
-func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
+func (s *Handlers) getTileset(k *tilesetKind) endpoint.Handler {
 	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		return document("tileset", t.Title, t, t.page(of, base))
 	})
 }
 
 // describeTileset answers with a document about a tileset.
-func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
+func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := viewOf(q.View())
 		defer v.release()
@@ -232,7 +232,7 @@ type matrixSetItem struct {
 }
 
 // getTileMatrixSets answers GET /ogc/tileMatrixSets.
-func (s *Room) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (s *Room) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
 }
 
 // getTileMatrixSet answers GET /ogc/tileMatrixSets/{tileMatrixSet}.
-func (s *Room) getTileMatrixSet(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getTileMatrixSet(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err

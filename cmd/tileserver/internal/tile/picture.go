@@ -7,7 +7,7 @@ import (
 	"image/color"
 	"sync"
 
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -18,8 +18,8 @@ import (
 // renderers draw the tiles of every handler, one for each of look.Themes. A
 // test makes sure that their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
-	for _, name := range look.Themes {
-		r, err := raster.New(PictureStyle(look.Get().Themes[name]))
+	for _, name := range theme.Themes {
+		r, err := raster.New(PictureStyle(theme.Get().Themes[name]))
 		if err != nil {
 			panic(err)
 		}
@@ -35,18 +35,18 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 const pictureScale = 0.88
 
 // PictureStyle is how pictures are drawn in a theme. Their names are those that names.json has.
-func PictureStyle(theme *look.Theme) raster.Style {
-	style := raster.PoliticalStyle(pictureColors(theme))
-	names := look.GetNames()
-	text := func(name string, naming look.Naming) raster.Text {
+func PictureStyle(of *theme.Theme) raster.Style {
+	style := raster.PoliticalStyle(pictureColors(of))
+	names := theme.GetNames()
+	text := func(name string, naming theme.Naming) raster.Text {
 		r := names.Looks[name]
 		return raster.Text{
 			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
-			Color: theme.Label.Ink(r.Ink).NRGBA, Halo: theme.Label.Halo.NRGBA,
+			Color: of.Label.Ink(r.Ink).NRGBA, Halo: of.Label.Halo.NRGBA,
 			From: naming.From, To: naming.To, Ranks: naming.Ranks,
 		}
 	}
-	write := func(t *raster.Type, naming look.Naming) {
+	write := func(t *raster.Type, naming theme.Naming) {
 		var all []raster.Text
 		for _, name := range naming.Looks {
 			all = append(all, text(name, naming))
@@ -77,16 +77,16 @@ func PictureStyle(theme *look.Theme) raster.Style {
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, look.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5, // half of the rim is within on the page
+			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5, // half of the rim is within on the page
 		})
 	}
 	return style
 }
 
 // pictureColors are the colours of a theme as pictures use them.
-func pictureColors(theme *look.Theme) *raster.Palette {
-	m := &theme.Map
-	list := func(colors []look.Color) (out []color.NRGBA) {
+func pictureColors(of *theme.Theme) *raster.Palette {
+	m := &of.Map
+	list := func(colors []theme.Color) (out []color.NRGBA) {
 		for _, c := range colors {
 			out = append(out, c.NRGBA)
 		}
@@ -96,13 +96,13 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
 		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
 		Coast: m.Coast.NRGBA, Country: m.Border.Country.NRGBA, State: m.Border.State.NRGBA, County: m.Border.County.NRGBA, Other: m.Border.Other.NRGBA,
-		Halo: theme.Label.Halo.NRGBA, Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
+		Halo: of.Label.Halo.NRGBA, Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
 	}
 }
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
+func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}

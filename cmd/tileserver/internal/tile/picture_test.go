@@ -11,7 +11,7 @@ import (
 
 // Who waits for a place to draw gives up with the request.
 func TestDrawingWaits(t *testing.T) {
-	s := &Room{Kit: &web.Kit{Processors: web.NewProcessors(0)}}
+	s := &Handlers{Kit: &web.Kit{Processors: web.NewProcessors(0)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, web.FormPNG, 0); !errors.Is(err, context.Canceled) {

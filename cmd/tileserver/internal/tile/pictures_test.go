@@ -12,8 +12,8 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
@@ -60,7 +60,7 @@ func TestPicture(t *testing.T) {
 	}
 	// Each theme has a picture and a tag of its own; what has no colours is the same.
 	seen := map[string]string{}
-	for _, theme := range look.Themes {
+	for _, theme := range theme.Themes {
 		res := f.Get("/tiles/country/5/6/1.png?theme=" + theme)
 		for _, key := range []string{res.Header.Get("Etag"), servertest.Body(t, res)} {
 			if other, ok := seen[key]; ok {

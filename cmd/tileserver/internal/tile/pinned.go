@@ -111,7 +111,7 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 }
 
 // sets are the data sets that tiles are made from, without collections.
-func (s *Room) sets(v ask.View) []string {
+func (s *Handlers) sets(v ask.View) []string {
 	return append(v.Boundaries.Sets(), s.Views.TiledNames()...)
 }
 
@@ -142,7 +142,7 @@ func (v *view) generations(set *layerSet) (g generations) {
 // tile that getTile makes of those generations, the same for ever. The status is
 // 410 once a generation has been removed, or replaced by another with its number.
 // It is 404 if there was never a generation with a number.
-func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ type spriteImage struct {
 }
 
 // getSprite answers GET /sprite.json and /sprite.png, and the same of @2x.
-func (s *Room) getSprite(c echo.Context, _ *endpoint.Params) error {
+func (s *Handlers) getSprite(c echo.Context, _ *endpoint.Params) error {
 	body, form := sprite()[0], web.FormJSON
 	if strings.HasSuffix(c.Path(), ".png") {
 		body, form = sprite()[1], web.FormPNG

@@ -13,9 +13,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
-	"quadrille/cmd/tileserver/internal/under"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -25,7 +25,7 @@ import (
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
 // which refuse a style that has them.
-func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	list := styleLayersParam.Of(q)
 	how := styling{theme: themeParam.Of(q), lang: langOf(q, endpoint.Lang), encoding: encodingParam.Of(q), names: namesParam.Of(q)}
@@ -62,7 +62,7 @@ type styling struct {
 	names                 bool
 }
 
-func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []under.Map) web.Tag {
+func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
 	h = h.Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
@@ -80,7 +80,7 @@ func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base string, how
 // of drawing. All other types are drawn between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake", "road", "river", "marine"}
 
-func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []under.Map, base string, how styling) (*MapStyle, error) {
+func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps []basemaps.Map, base string, how styling) (*MapStyle, error) {
 	tiles, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 		styleLayer
 	}
 	var all []turn
-	turns := look.GetNames().Places.Turns
+	turns := theme.GetNames().Places.Turns
 	well, _ := set.known()
 	for _, name := range well {
 		for i, l := range knownLooks[name](p) {
@@ -172,7 +172,7 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 		}
 	}
 	for _, typ := range types {
-		own := look.GetNames().Region(typ).Turn
+		own := theme.GetNames().Region(typ).Turn
 		at := []float64{max(float64(own), float64(turns["major"])+0.5)}
 		if typ == "country" {
 			at = []float64{float64(own), at[0], float64(turns["city"]) + 0.5}
@@ -188,8 +188,8 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 	return layers
 }
 
-func newPalette(theme string, set *layerSet) *palette {
-	p := &palette{Theme: look.Get().Themes[theme], name: []any{"get", "name"}}
+func newPalette(named string, set *layerSet) *palette {
+	p := &palette{Theme: theme.Get().Themes[named], name: []any{"get", "name"}}
 	p.land, _ = set.ground()
 	return p
 }

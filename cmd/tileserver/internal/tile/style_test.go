@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/tiles"
 )
 
@@ -40,21 +40,21 @@ func layersOf(theme string, types ...string) map[string]styleLayer {
 
 // Whatever type is the lowest is the land; others are laid over it.
 func TestStyleLand(t *testing.T) {
-	for _, theme := range look.Themes {
-		land := look.Get().Themes[theme].Map.Land
+	for _, name := range theme.Themes {
+		land := theme.Get().Themes[name].Map.Land
 		has := func(l styleLayer) bool {
 			text, err := json.Marshal(l.Paint["fill-color"])
 			if err != nil {
 				t.Fatal(err)
 			}
-			return !slices.ContainsFunc(land, func(c look.Color) bool { return !strings.Contains(string(text), c.CSS()) })
+			return !slices.ContainsFunc(land, func(c theme.Color) bool { return !strings.Contains(string(text), c.CSS()) })
 		}
-		both, alone := layersOf(theme, "country", "state", "timezone"), layersOf(theme, "state")
+		both, alone := layersOf(name, "country", "state", "timezone"), layersOf(name, "state")
 		if !has(both["country"]) || has(both["state"]) || !has(alone["state"]) || alone["state"].Paint["fill-opacity"] != nil {
-			t.Errorf("%s: land is not coloured as it should be", theme)
+			t.Errorf("%s: land is not coloured as it should be", name)
 		}
-		if both["timezone"].Layout["visibility"] != "none" || layersOf(theme, "timezone")["timezone"].Layout["visibility"] != nil {
-			t.Errorf("%s: time zones are to be seen only where they are the land", theme)
+		if both["timezone"].Layout["visibility"] != "none" || layersOf(name, "timezone")["timezone"].Layout["visibility"] != nil {
+			t.Errorf("%s: time zones are to be seen only where they are the land", name)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestStyleSources(t *testing.T) {
 
 // Names are there at the zooms of the table, which are one more than those of styles.
 func TestStyleZoomsOfNames(t *testing.T) {
-	for typ, naming := range look.GetNames().Regions {
+	for typ, naming := range theme.GetNames().Regions {
 		p := newPalette("light", setOf(nil, "country", typ))
 		for _, l := range p.names(typ) {
 			if l.MinZoom != max(float64(naming.From-1), p.first(typ)) || naming.To < deepestNamed && l.MaxZoom != float64(naming.To) {

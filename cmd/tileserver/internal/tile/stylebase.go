@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
-	"quadrille/cmd/tileserver/internal/under"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
 // askedMaps returns the base maps that the parameter basemap names, the lowest first: all
 // if it is left out, and no map for "none".
-func (s *Room) askedMaps(q *endpoint.Params) (maps []under.Map) {
+func (s *Handlers) askedMaps(q *endpoint.Params) (maps []basemaps.Map) {
 	list := basemapParam.Of(q)
 	if basemapParam.Given(q) && list == "" {
 		q.Refuse("basemap", "List base maps of /status in basemap, set it to none, or leave it out for all.")
@@ -27,7 +27,7 @@ func (s *Room) askedMaps(q *endpoint.Params) (maps []under.Map) {
 		}
 	}
 	for _, name := range asked {
-		if list != "" && !slices.ContainsFunc(all, func(m under.Map) bool { return m.Name == name }) {
+		if list != "" && !slices.ContainsFunc(all, func(m basemaps.Map) bool { return m.Name == name }) {
 			q.Refuse("basemap", "List base maps of /status in basemap, or set it to none.")
 		}
 	}
@@ -42,7 +42,7 @@ const baseMapPrefix = "basemap:"
 
 // under adds the sources of base maps, and returns the layers that draw them. From vector
 // tiles it draws the areas and lines of their layers, in the colours of the theme.
-func (p *palette) under(sources map[string]styleSource, maps []under.Map, base string) (all []styleLayer) {
+func (p *palette) under(sources map[string]styleSource, maps []basemaps.Map, base string) (all []styleLayer) {
 	for _, m := range maps {
 		id := baseMapPrefix + m.Name
 		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.Name + ".json"}
@@ -51,7 +51,7 @@ func (p *palette) under(sources map[string]styleSource, maps []under.Map, base s
 			all = append(all, styleLayer{ID: id, Type: "raster", Source: id})
 		} else {
 			all = append(all, p.generic(id, m.Layers)...)
-			if m.Format == under.MLT {
+			if m.Format == basemaps.MLT {
 				source.Encoding = mltEncoding
 			}
 		}
@@ -95,13 +95,13 @@ func kindOf(id string) kind {
 }
 
 // generic draws layers whose names mean nothing here: areas from the ground up, then lines.
-func (p *palette) generic(source string, layers []under.Layer) (all []styleLayer) {
+func (p *palette) generic(source string, layers []basemaps.Layer) (all []styleLayer) {
 	layers = slices.Clone(layers[:min(len(layers), mostLayers)])
-	slices.SortStableFunc(layers, func(a, b under.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
+	slices.SortStableFunc(layers, func(a, b basemaps.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
 	m := &p.Map
-	fill := map[kind]look.Color{ground: m.Land[0], cover: m.Land[1], waters: m.Lake, built: m.Urban}
-	line := map[kind]look.Color{ground: m.Border.Other, cover: m.Border.Other, waters: m.Lake, built: m.Border.Other, ways: m.Border.County, limits: m.Border.State}
-	layer := func(l under.Layer, kind, geometry string) styleLayer {
+	fill := map[kind]theme.Color{ground: m.Land[0], cover: m.Land[1], waters: m.Lake, built: m.Urban}
+	line := map[kind]theme.Color{ground: m.Border.Other, cover: m.Border.Other, waters: m.Lake, built: m.Border.Other, ways: m.Border.County, limits: m.Border.State}
+	layer := func(l basemaps.Layer, kind, geometry string) styleLayer {
 		return styleLayer{
 			ID: source + ":" + l.ID + "_" + kind, Type: kind, Source: source, SourceLayer: l.ID, MinZoom: float64(l.MinZoom),
 			Filter: []any{"match", []any{"geometry-type"}, []any{geometry, "Multi" + geometry}, true, false}, Paint: map[string]any{},

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
 // fill draws the regions of a type: the land in the colours of the map, its parts
@@ -39,7 +39,7 @@ func (p *palette) fill(typ string) []styleLayer {
 // a coast.
 func (p *palette) lines(typ string) []styleLayer {
 	m := &p.Map
-	line := func(ending string, color look.Color, filter []any, width []any) styleLayer {
+	line := func(ending string, color theme.Color, filter []any, width []any) styleLayer {
 		l := p.of(typ, "_line", "line")
 		l.ID, l.Filter = typ+ending, filter
 		l.Layout["line-join"], l.Layout["line-cap"] = "round", "round"
@@ -86,10 +86,10 @@ func (p *palette) lines(typ string) []styleLayer {
 var (
 	population   = []any{"to-number", []any{"get", "population"}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
-	greatCapital = []any{"all", capital, []any{">=", population, look.GetNames().Places.GreatCapital}}
+	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.GreatCapital}}
 	// importance is how much a place counts beside others: a great capital like a city with
 	// more people, but not like the greatest of the world; a part of a town less than the town.
-	importance = []any{"case", greatCapital, []any{"+", population, look.GetNames().Places.Bonus}, []any{"==", []any{"get", "code"}, "PPLX"}, []any{"/", population, 4}, population}
+	importance = []any{"case", greatCapital, []any{"+", population, theme.GetNames().Places.Bonus}, []any{"==", []any{"get", "code"}, "PPLX"}, []any{"/", population, 4}, population}
 )
 
 // byTable is an expression that takes its values from a list by zoom, of those of tiles of 256
@@ -126,7 +126,7 @@ var placeTiers = []string{"major", "city", "town"}
 // places are the dots of places with their names, of each tier. Both are placed together or
 // left out together while the map is small, so that no name lies on a dot.
 func (p *palette) places() (all []styleLayer) {
-	table, looks := &look.GetNames().Places, look.GetNames().Looks
+	table, looks := &theme.GetNames().Places, theme.GetNames().Looks
 	enough := []any{"case", capital, []any{">=", population, byTable(table.LeastOfCapital, 0)}, []any{">=", population, byTable(table.Least, 0)}}
 	byTier := func(of func(tier string) any) []any {
 		return []any{"case", greatCapital, of("capital"), []any{">=", population, table.Tiers["major"]}, of("major"), []any{">=", population, table.Tiers["city"]}, of("city"), of("town")}
@@ -178,7 +178,7 @@ func (p *palette) airports() []styleLayer {
 
 // write writes names in a look.
 func (p *palette) write(l *styleLayer, name string) {
-	r := look.GetNames().Looks[name]
+	r := theme.GetNames().Looks[name]
 	l.Layout["text-field"], l.Layout["text-size"], l.Layout["text-max-width"], l.Layout["text-font"] = p.name, r.Size, 8, p.fonts(r)
 	if r.Spacing > 0 {
 		l.Layout["text-letter-spacing"] = r.Spacing
@@ -192,8 +192,8 @@ func (p *palette) write(l *styleLayer, name string) {
 // fonts are the faces of a look: one that the source of glyphs must have, or else those of the
 // client, which takes the first that it has. MapLibre reads weight and slant from the name of the
 // first, whether the client has it or not.
-func (p *palette) fonts(r look.Rank) []string {
-	all := look.GetNames().Fonts
+func (p *palette) fonts(r theme.Rank) []string {
+	all := theme.GetNames().Fonts
 	switch {
 	case p.glyphs:
 		return []string{"Noto Sans Regular"}
@@ -215,7 +215,7 @@ func (p *palette) names(typ string) []styleLayer {
 	if unnamed(typ) {
 		return nil
 	}
-	naming := look.GetNames().Region(typ)
+	naming := theme.GetNames().Region(typ)
 	l := p.of(typ, "_label", "symbol")
 	p.write(&l, naming.Looks[0])
 	l.MinZoom = max(l.MinZoom, float64(naming.From-1))
@@ -235,10 +235,10 @@ func (p *palette) names(typ string) []styleLayer {
 	if small == 0 {
 		return []styleLayer{l}
 	}
-	for key, of := range map[string]func(r look.Rank) any{
-		"text-size":           func(r look.Rank) any { return r.Size },
-		"text-letter-spacing": func(r look.Rank) any { return r.Spacing },
-		"text-font":           func(r look.Rank) any { return []any{"literal", p.fonts(r)} },
+	for key, of := range map[string]func(r theme.Rank) any{
+		"text-size":           func(r theme.Rank) any { return r.Size },
+		"text-letter-spacing": func(r theme.Rank) any { return r.Spacing },
+		"text-font":           func(r theme.Rank) any { return []any{"literal", p.fonts(r)} },
 	} {
 		l.Layout[key] = byLook(naming, of)
 	}
@@ -266,8 +266,8 @@ const allRanks = 1e6
 
 // byLook is an expression of the looks of regions: a region has the smallest one at the two zooms
 // that name it first, and a larger one zoom by zoom.
-func byLook(naming look.Naming, of func(r look.Rank) any) any {
-	looks, small := look.GetNames().Looks, len(naming.Looks)-1
+func byLook(naming theme.Naming, of func(r theme.Rank) any) any {
+	looks, small := theme.GetNames().Looks, len(naming.Looks)-1
 	return byStep(len(naming.Ranks)+small+1, func(zoom int) any {
 		e := []any{"case"}
 		for i, name := range naming.Looks[:small] {

@@ -12,7 +12,7 @@ import (
 
 // everything is the layer set of a style that names no layers: "all" and the collections
 // of points that all may see.
-func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
+func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
 	collections := v.addPublic()
 	switch {

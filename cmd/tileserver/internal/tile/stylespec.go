@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
 // MapStyle is a document of the MapLibre Style Specification, version 8.
@@ -45,7 +45,7 @@ const styleSourceName = "quadrille"
 
 // palette has the colours of a theme, for a map whose land is a region type.
 type palette struct {
-	*look.Theme
+	*theme.Theme
 	land   string
 	name   []any // the expression of what a feature is called
 	glyphs bool  // whether the client loads glyphs
@@ -54,7 +54,7 @@ type palette struct {
 // byNumber is an expression that chooses a colour by the number of a region. Older
 // data sets have no number; there the id of the feature chooses, which is the same
 // in every tile.
-func byNumber(colors []look.Color) []any {
+func byNumber(colors []theme.Color) []any {
 	number := []any{"coalesce", []any{"get", "map_color"}, []any{"%", []any{"to-number", []any{"id"}}, len(colors)}}
 	e := []any{"match", []any{"to-number", number}}
 	for i, c := range colors[1:] {
@@ -77,7 +77,7 @@ func (p *palette) first(name string) float64 {
 	case name == "urban", name == "road":
 		return 5
 	case name == "county":
-		return float64(look.GetNames().Region(name).From - 1)
+		return float64(theme.GetNames().Region(name).From - 1)
 	case name == ask.AirportsLayer:
 		return 7
 	}

@@ -25,7 +25,7 @@ import (
 // and an image of nothing but water as PNG, since maps show 204 as a broken picture. A
 // tile outside the grid is 404, and so is a layer that does not exist; z, x or
 // y that are not numbers are 400.
-func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ type manner struct {
 }
 
 // sendTile answers with a tile of the layers in a list, of the generations in v.
-func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
+func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
 	r := c.Request()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.Picture()}
 	theme, err := pictureTheme(q, f)
@@ -89,7 +89,7 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 }
 
 // empty is the status of a tile that has nothing in it.
-func (s *Room) empty(f web.Form, how manner) int {
+func (s *Handlers) empty(f web.Form, how manner) int {
 	if s.EmptyTile == http.StatusNotFound && (how.ofTileset || !vectors(f)) {
 		return http.StatusNoContent
 	}
@@ -98,7 +98,7 @@ func (s *Room) empty(f web.Form, how manner) int {
 
 // keyOf returns the key of a tile as it is now, appends to ids the generations it is from,
 // and reports whether the tile must not be kept.
-func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
+func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
@@ -167,7 +167,7 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 }
 
 // makeTile reads a tile and finishes it.
-func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey, a *web.Answer) (*web.Finished, error) {
+func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey, a *web.Answer) (*web.Finished, error) {
 	var err error
 	if out.Body, err = s.appendTile(ctx, out.Body, v, set, t, key); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *lay
 }
 
 // appendTile appends a tile in the form and the theme of a key.
-func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
+func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
 	v.naming.left = &left
 	switch key.form {
@@ -204,7 +204,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 }
 
 // sendLive answers with a tile that holds for this moment only, so that nobody may keep it.
-func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
+func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
 	defer cancel()
@@ -226,7 +226,7 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 
 // appendLive appends a tile that has live collections. Its other layers come from the
 // tile without these collections, which may be kept. Pictures are drawn as a whole.
-func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
+func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
 	if f.Picture() || kept.canonical == "" {

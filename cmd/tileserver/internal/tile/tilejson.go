@@ -61,7 +61,7 @@ type vectorLayer struct {
 // getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures and as
 // MapLibre Tiles, /tiles/{layers}.png.json and /tiles/{layers}.mlt.json. With pinned=true the tiles have addresses of their
 // generations, see getPinnedTile.
-func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
+func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -150,7 +150,7 @@ func with(address, name, value string) string {
 // describedBy returns a hash of what a document about the tiles of a set depends on
 // besides its form: base, and the generations. from are the collections among these. A
 // document of live collections may not be kept, since their properties change.
-func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
+func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)
 	for _, id := range ids[:1+v.singles] {

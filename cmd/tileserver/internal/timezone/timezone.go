@@ -1,4 +1,4 @@
-// Package timezone writes what clocks show at a place, in the one form that several rooms
+// Package timezone writes what clocks show at a place, in the one form that several faces
 // share.
 package timezone
 

@@ -27,13 +27,13 @@ type registered struct {
 	tag    uint64
 }
 
-// forms are those of all rooms, by their numbers.
+// forms are those of all faces, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
 // FormJSON is what an answer has that names no form.
 const FormJSON Form = 0
 
-// Forms that several rooms answer in.
+// Forms that several faces answer in.
 var (
 	FormGeoJSON = NewForm(Media{Name: "geojson", Type: "application/geo+json"})
 	FormMVT     = NewForm(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})

@@ -171,7 +171,7 @@ func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, er
 	})
 }
 
-// watchCache tells Prometheus what a cache of a room does.
+// watchCache tells Prometheus what a cache of a face does.
 func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()

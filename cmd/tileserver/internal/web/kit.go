@@ -2,10 +2,10 @@
 // parameters, decides whether the client has the answer already, compresses, keeps
 // and writes answers, and counts, logs and traces all of it.
 //
-// Of the domains it knows no more than that a question takes a view of them, ask.View. A room, a
+// Of the domains it knows no more than that a question takes a view of them, ask.View. A face, a
 // package of endpoints that answer one kind of question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
 // metrics and the checks of parameters read that declaration; nothing is found out
-// from the text of a path. A room also contributes the kinds of errors it meets, of
+// from the text of a path. A face also contributes the kinds of errors it meets, of
 // which an answer in the form of RFC 9457 is made.
 //
 // The files lie in layers, and use those below them. At the bottom is what knows no kit:
@@ -92,7 +92,7 @@ type Config struct {
 	// Views are those that questions take of the data sets. If it is nil, nothing is published.
 	Views *ask.Views
 
-	// Kinds are the errors of the rooms, and of what they stand on. Errors of requests to
+	// Kinds are the errors of the faces, and of what they stand on. Errors of requests to
 	// any endpoint need not be among them.
 	Kinds []Kind
 	// Meaning gives an error of the store its meaning here, before anything else
@@ -107,7 +107,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Kit is what every room of endpoints stands on: admission, conditions, kept
+// Kit is what every face of endpoints stands on: admission, conditions, kept
 // answers, problems, logs, metrics and traces. It takes a view of the data sets for each request, and
 // knows none of them. Everything in it may be used by any number of requests at once.
 type Kit struct {
@@ -215,11 +215,11 @@ func New(cfg *Config) *Kit {
 // Clock returns the instant for a request that names none.
 func (s *Kit) Clock() time.Time { return s.Now().UTC().Truncate(time.Second) }
 
-// Collect adds the metrics of a room to the kit's own. It is called while the server
+// Collect adds the metrics of a face to the kit's own. It is called while the server
 // is made, not by requests.
-func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
+func (s *Kit) Collect(collect func(ch chan<- prometheus.Metric)) {
 	if s.metrics != nil {
-		s.metrics.others = append(s.metrics.others, room)
+		s.metrics.others = append(s.metrics.others, collect)
 	}
 }
 

@@ -27,7 +27,7 @@ type Metrics struct {
 	others    []func(ch chan<- prometheus.Metric)
 }
 
-// NewMetrics returns counters at zero. Rooms add their own metrics by collect;
+// NewMetrics returns counters at zero. Faces add their own metrics by collect;
 // described lists those metrics.
 func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
 // RetryAfter is the number of seconds after which the client should try again.
@@ -48,7 +48,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		return
 	}
 	html := PrefersHTML(c.Request())
-	body := p.encode(html, look.Root(c.Request().URL.EscapedPath()))
+	body := p.encode(html, theme.Root(c.Request().URL.EscapedPath()))
 	h := res.Header()
 	onlySurvivors(h)
 	h["Cache-Control"] = NoStore
@@ -115,7 +115,7 @@ func (p *Problem) encode(html bool, root string) []byte {
 		Root string
 	}{p, root})
 	//nolint:gosec // the template has escaped it
-	page := look.Document{Title: p.Title, Root: root, Body: template.HTML(text.String())}
+	page := theme.Document{Title: p.Title, Root: root, Body: template.HTML(text.String())}
 	body, _ := page.HTML()
 	return body
 }

@@ -53,7 +53,7 @@ var ErrGone = errors.New("the client is gone")
 const statusClientClosed = 499
 
 // Kind is what one sort of error looks like from outside. The table of kinds, which
-// the rooms contribute to, is the only place where an error becomes a status. The
+// the faces contribute to, is the only place where an error becomes a status. The
 // first match wins. "Nothing there", "outside the grid" and "could not be read" are
 // different answers: a failure is never reported as something not found.
 type Kind struct {
@@ -139,10 +139,10 @@ type table struct {
 	meaning func(error) error // nil for none
 }
 
-// tableOf joins the kinds of the rooms with those of any request. An error that two rooms
+// tableOf joins the kinds of the faces with those of any request. An error that two faces
 // describe, and a type with two statuses, are faults of the program.
-func tableOf(rooms []Kind) []Kind {
-	all := slices.Concat(kinds, rooms)
+func tableOf(faces []Kind) []Kind {
+	all := slices.Concat(kinds, faces)
 	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range all {
 		k := &all[i]

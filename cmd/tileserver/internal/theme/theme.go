@@ -1,6 +1,6 @@
-// Package look gives the tileserver the design tokens: the colours and the type
+// Package theme gives the tileserver the design tokens: the colours and the type
 // scale that its map page, styles, pictures and documents share.
-package look
+package theme
 
 import (
 	"bytes"
@@ -135,7 +135,7 @@ var Get = sync.OnceValue(func() *Tokens {
 func parse(text []byte) (*Tokens, error) {
 	t := new(Tokens)
 	if err := strictly(text, t); err != nil {
-		return nil, fmt.Errorf("design tokens: %w: what tokens.json has, package look must have too", err)
+		return nil, fmt.Errorf("design tokens: %w: what tokens.json has, package theme must have too", err)
 	}
 	for _, name := range Themes {
 		theme := t.Themes[name]

@@ -1,6 +1,6 @@
-// Package guide makes pages of the project's documents, to be read from the server in the
+// Package docspages makes pages of the project's documents, to be read from the server in the
 // words of its own version.
-package guide
+package docspages
 
 import (
 	"bytes"
@@ -21,16 +21,16 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/theme"
 )
 
-//go:embed guide.html
+//go:embed docspages.html
 var pageText string
 
 var page = template.Must(template.New("guide").Parse(pageText))
 
-// Guide is the documents of a folder.
-type Guide struct {
+// Pages is the documents of a folder.
+type Pages struct {
 	// Documents begin with the first ones of Read. The others are in the order of their names.
 	Documents []*Document
 	// Pictures are the files that documents show, by name.
@@ -50,13 +50,13 @@ type Section struct{ ID, Title string }
 // Read reads the Markdown files of a folder, those that are named first before the others. A link to a document leads to its page, and
 // one to a file that is not served, such as an example of a configuration, becomes plain
 // text: it says where in the source that is. HTML in a document is left out.
-func Read(folder fs.FS, first ...string) (*Guide, error) {
+func Read(folder fs.FS, first ...string) (*Pages, error) {
 	names, err := fs.Glob(folder, "*.md")
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(first, a), place(first, b)) })
-	g := &Guide{Pictures: map[string][]byte{}}
+	g := &Pages{Pictures: map[string][]byte{}}
 	for _, file := range names {
 		source, err := fs.ReadFile(folder, file)
 		if err != nil {
@@ -83,10 +83,10 @@ func Read(folder fs.FS, first ...string) (*Guide, error) {
 }
 
 // HTML is the page of a document, which lies in a folder below the server's own address.
-func (g *Guide) HTML(of *Document) ([]byte, error) {
+func (g *Pages) HTML(of *Document) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
-		*Guide
+		*Pages
 		*Document
 		Text template.HTML
 	}{g, of, of.body})
@@ -94,7 +94,7 @@ func (g *Guide) HTML(of *Document) ([]byte, error) {
 		return nil, err
 	}
 	//nolint:gosec // the template and the renderer have escaped it
-	return (&look.Document{Title: of.Title, Root: "../", Body: template.HTML(out.String())}).HTML()
+	return (&theme.Document{Title: of.Title, Root: "../", Body: template.HTML(out.String())}).HTML()
 }
 
 // read renders a document. served tells the name under which a file of the folder is

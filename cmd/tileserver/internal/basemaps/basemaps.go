@@ -1,6 +1,6 @@
-// Package under describes to the rooms the base maps of other people, which lie under the
+// Package basemaps describes to the faces the base maps of other people, which lie under the
 // layers. The server of these maps fills it in: nothing else knows what they are made of.
-package under
+package basemaps
 
 import "time"
 

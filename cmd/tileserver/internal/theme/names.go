@@ -1,4 +1,4 @@
-package look
+package theme
 
 import (
 	"fmt"
@@ -85,7 +85,7 @@ var tiers = []string{"capital", "major", "city", "town"}
 func parseNames(text []byte) (*Names, error) {
 	n := new(Names)
 	if err := strictly(text, n); err != nil {
-		return nil, fmt.Errorf("names: %w: what names.json has, package look must have too", err)
+		return nil, fmt.Errorf("names: %w: what names.json has, package theme must have too", err)
 	}
 	label := &Get().Themes[Themes[0]].Label
 	for name, rank := range n.Looks {

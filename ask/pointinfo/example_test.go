@@ -1,4 +1,4 @@
-package about_test
+package pointinfo_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/ask/about"
 	"quadrille/ask/localtime"
+	"quadrille/ask/pointinfo"
 	"quadrille/cellstore/published"
 	"quadrille/internal/smallworld"
 )
@@ -39,8 +39,8 @@ func Example() {
 	view := ask.NewViews(sets).Take(at) // one view for each question
 	defer view.Release()
 	local := localtime.In(view)
-	var a about.Answer // its memory is used again by the next Ask
-	if err := a.Ask(ctx, &local, about.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
+	var a pointinfo.Answer // its memory is used again by the next Ask
+	if err := a.Ask(ctx, &local, pointinfo.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
 		log.Fatal(err)
 	}
 	for _, r := range a.Regions {

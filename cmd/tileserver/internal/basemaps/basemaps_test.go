@@ -1,4 +1,4 @@
-package under
+package basemaps
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package guide_test
+package docspages_test
 
 import (
 	"regexp"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"quadrille/cmd/tileserver/internal/guide"
+	"quadrille/cmd/tileserver/internal/docspages"
 	"quadrille/docs"
 )
 
@@ -16,7 +16,7 @@ func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 // A link leads to a page, to a picture or elsewhere on the web, or is no link; nothing of a
 // document is a program.
 func TestLinks(t *testing.T) {
-	g, err := guide.Read(fstest.MapFS{
+	g, err := docspages.Read(fstest.MapFS{
 		"a.md": text("# A & `b`\n\n[to b](b.md#what-a-text-may-cost), [here](#the-rest), [web](https://example.org/x?y=1&z=2), [file](../deploy/nginx.conf), " +
 			"[**bold** file](none.md), [up](../../etc/passwd), [root](/etc/passwd), [host](//example.org/b.md), [script](javascript:alert(1)), [data](data:text/html,x), [folder](.), [odd](%zz)\n\n" +
 			"![one](p.png) ![none](q.png) [![in a link](p.png)](none.md) <script>alert(2)</script> <b onclick=x>\n\n<div>block</div>\n\n" +
@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(g.Documents) != 2 || g.Documents[0].Title != "A & b" || len(g.Pictures) != 1 || !slices.Equal(g.Documents[1].Sections, []guide.Section{{ID: "what-a-text-may-cost", Title: "What a text may cost"}}) {
+	if len(g.Documents) != 2 || g.Documents[0].Title != "A & b" || len(g.Pictures) != 1 || !slices.Equal(g.Documents[1].Sections, []docspages.Section{{ID: "what-a-text-may-cost", Title: "What a text may cost"}}) {
 		t.Fatalf("%+v", g)
 	}
 	page, err := g.HTML(g.Documents[0])
@@ -59,7 +59,7 @@ func TestLinks(t *testing.T) {
 
 // The documents of today are read, each with a title of its own.
 func TestDocuments(t *testing.T) {
-	g, err := guide.Read(docs.FS, docs.First...)
+	g, err := docspages.Read(docs.FS, docs.First...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"net/http"
 
+	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/bytecache"
-	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles/raster"
 )
@@ -24,22 +24,22 @@ type Config struct {
 	// CacheBytes bounds the cache of finished tiles. With 0 nothing is kept.
 	CacheBytes int64
 	// BaseMaps lie under the layers in styles.
-	BaseMaps under.Maps
+	BaseMaps basemaps.Maps
 }
 
-// Room answers with tiles and with documents that describe them.
-type Room struct {
+// Handlers answers with tiles and with documents that describe them.
+type Handlers struct {
 	*web.Kit
 	Config
 	kept      *web.Kept[tileKey]
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
-// New returns the room. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
+// New returns the handlers. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
 // CacheBytes of memory.
-func New(k *web.Kit, cfg Config) *Room {
+func New(k *web.Kit, cfg Config) *Handlers {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
-	s := &Room{
+	s := &Handlers{
 		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
 		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
 	}

@@ -1,14 +1,14 @@
-// Package about tells everything about one point: the regions that hold it, its time zone and
+// Package pointinfo tells everything about one point: the regions that hold it, its time zone and
 // what clocks show there, and the nearest place, airport and weather station.
 //
 //	v := views.Take(time.Now())
 //	defer v.Release()
 //	local := localtime.In(v)
-//	var a about.Answer
-//	err := a.Ask(ctx, &local, about.Query{Lat: 47.37, Lon: 8.54, At: v.At})
+//	var a pointinfo.Answer
+//	err := a.Ask(ctx, &local, pointinfo.Query{Lat: 47.37, Lon: 8.54, At: v.At})
 //
 // Positions are degrees and distances metres.
-package about
+package pointinfo
 
 import (
 	"context"
