@@ -34,6 +34,7 @@ type rule struct {
 
 var none = []string{}
 
+// faces are the folders of the faces, by the files that register them, and that of the operator.
 func faces() []string {
 	files, err := filepath.Glob("../../../" + composer + "/face_*.go")
 	if err != nil || len(files) == 0 {
