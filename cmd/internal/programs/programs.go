@@ -16,7 +16,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"quadrille/cellstore/filelock"
 	"quadrille/internal/testrace"
 )
 
@@ -72,11 +74,16 @@ func Start(server *exec.Cmd) (url string, err error) {
 	return url, nil
 }
 
+// Folder is the environment variable of a folder for the programs that tests build. Several test
+// processes share it, so that each program is linked once. Without it a process builds its own.
+const Folder = "TEST_PROGRAMS"
+
 // built are the programs that tests of this process have asked for, each built once.
 var built struct {
-	mu  sync.Mutex
-	dir string
-	err map[string]error
+	mu    sync.Mutex
+	dir   string
+	owned bool // by this process, which removes it
+	err   map[string]error
 }
 
 // Main runs the tests of a package that uses Path, Ingest or Serve. Then it removes
@@ -88,7 +95,7 @@ func Main(m *testing.M, ends ...func()) {
 		end()
 	}
 	built.mu.Lock()
-	if built.dir != "" {
+	if built.owned {
 		_ = os.RemoveAll(built.dir) // of the temporary directory
 	}
 	os.Exit(code)
@@ -104,27 +111,52 @@ func Path(t testing.TB, name string) string {
 	}
 	built.mu.Lock()
 	defer built.mu.Unlock()
-	if built.dir == "" {
-		//nolint:usetesting // it outlives the test
-		dir, err := os.MkdirTemp("", "quadrille-programs-")
-		if err != nil {
+	if built.err == nil {
+		if err := place(); err != nil {
 			t.Fatalf("a place for the programs: %v", err)
 		}
-		built.dir, built.err = dir, map[string]error{}
+		built.err = map[string]error{}
 	}
 	err, known := built.err[name]
 	if !known {
-		var flags []string
-		if testrace.Enabled && name == TileServer {
-			flags = append(flags, "-race")
-		}
-		err = Build(context.Background(), built.dir, []string{name}, flags...)
+		err = build(name)
 		built.err[name] = err
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(built.dir, name)
+}
+
+// place chooses the folder of the programs. Those with the race detector have one of their own.
+func place() (err error) {
+	if dir := os.Getenv(Folder); dir != "" {
+		built.dir = filepath.Join(dir, map[bool]string{false: "plain", true: "race"}[testrace.Enabled])
+		return os.MkdirAll(built.dir, 0o755)
+	}
+	built.owned = true
+	built.dir, err = os.MkdirTemp("", "quadrille-programs-")
+	return err
+}
+
+// build builds one program. The go command leaves a program alone that is up to date, but does not
+// keep two of its kind from writing one file.
+func build(name string) error {
+	file := filepath.Join(built.dir, name+".lock")
+	lock, err := filelock.Open(file)
+	for errors.Is(err, filelock.ErrLocked) {
+		time.Sleep(100 * time.Millisecond)
+		lock, err = filelock.Open(file)
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	var flags []string
+	if testrace.Enabled && name == TileServer {
+		flags = append(flags, "-race")
+	}
+	return Build(context.Background(), built.dir, []string{name}, flags...)
 }
 
 // Command prepares a run of a program in an environment without any of its settings.

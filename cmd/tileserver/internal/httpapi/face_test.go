@@ -1,15 +1,11 @@
 package httpapi_test
 
 import (
-	"bytes"
-	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -30,24 +26,6 @@ func TestPlacesOfFaces(t *testing.T) {
 func TestOfNoFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.OfNoFace(t)
-}
-
-// TestEveryFaceIsJudged: the handlers of each face run the suite for it.
-func TestEveryFaceIsJudged(t *testing.T) {
-	testrace.Plain(t, "it only reads files")
-	for _, f := range httpapi.Faces() {
-		if f.New == nil {
-			continue
-		}
-		files, err := filepath.Glob(filepath.Join("..", f.Name, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := fmt.Sprintf("servertest.Face(t, %q)", f.Name)
-		if !slices.ContainsFunc(files, func(file string) bool { return bytes.Contains(testfile.Read(t, file), []byte(call)) }) {
-			t.Errorf("no test in cmd/tileserver/internal/%s calls %s: copy face_test.go of another face", f.Name, call)
-		}
-	}
 }
 
 // TestWithoutFace: a server that is made without a face has none of its endpoints, and answers

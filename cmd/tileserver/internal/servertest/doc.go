@@ -1,6 +1,7 @@
 // Package servertest makes whole servers for tests, over small worlds that real builders have
-// made in memory, and over toy data that they have published. The faces' tests and those
-// of package httpapi ask such a server over HTTP, as clients do. Only tests import it.
+// made in memory, and over toy data that they have published. The tests of the faces, in
+// files that begin with a face's name, and those of package httpapi ask such a server over HTTP,
+// as clients do. Only tests import it.
 //
 // New is a server over a few regions and places, NewGlobe one over a short gazetteer, and
 // NewWorld one over toy data; more have what one face asks for. Hold gives a Server other

@@ -10,13 +10,9 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Face is the suite that every face passes. The tests of a face call it by the face's name:
-//
-//	func TestFace(t *testing.T) { servertest.Face(t, "photon") }
-//
-// Its operations are judged by the description of them: what they answer to the examples that
-// are declared, to HEAD, to those who have the answer already and without data; the bounds of
-// each parameter; and parameters that are hostile. That a server without the face answers
+// Face is the suite that every face passes. The description of its operations judges them: what
+// they answer to their examples, to HEAD, to those who have the answer already and without data;
+// the bounds of each parameter; and hostile parameters. That a server without the face answers
 // everything else as before, what requests cost and who may ask are judged for all faces
 // together, in package httpapi.
 func Face(t *testing.T, name string) {

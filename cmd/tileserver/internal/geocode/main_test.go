@@ -1,9 +1,0 @@
-package geocode_test
-
-import (
-	"testing"
-
-	"quadrille/cmd/tileserver/internal/servertest"
-)
-
-func TestMain(m *testing.M) { servertest.Main(m) }
