@@ -43,7 +43,8 @@ type Sets struct {
 	Collections *Collections
 	// More are the caller's own layers. Every interface of features shows them.
 	More []LayerKind
-	// CountryByMap makes the map decide in which country a place is, instead of the place's source.
+	// CountryByMap makes the map decide in which country a place is, instead of the place's
+	// source.
 	CountryByMap bool
 
 	others map[string]any // a *dataset.Live for each data set without a field

@@ -30,8 +30,8 @@ var ErrNoLayer = errors.New("no such layer")
 // Layer is a layer of a view, or the reason why it cannot be read.
 type Layer struct {
 	feature.Layer // nil with Err
-	// About describes the layer, with its name among all layers and the attribution of its
-	// generation.
+	// About describes the layer, with its name among all layers and the attribution
+	// of its generation.
 	About feature.Info
 	// IDs are the generations on which answers depend. It is nil if answers hold for this moment
 	// only and must not be cached.

@@ -114,10 +114,11 @@ func (v viewpoint) minDistance(g *ground) float64 {
 
 // minAngle returns the angle to the nearest point of the ground, in radians.
 //
-// At any one latitude, that point is on v's own meridian if the ground has it, otherwise on the
-// east or west edge, whichever is the smaller turn away. On a meridian, it is not the point at v's
-// latitude, because great circles bend towards the pole. The cosine of the angle to latitude φ of a
-// meridian dlon away is
+// At any one latitude, that point is on v's own meridian if the ground has it,
+// otherwise on the east or west edge, whichever is the smaller turn away. On a
+// meridian, it is not the point at v's latitude, because great circles bend
+// towards the pole. The cosine of the angle to latitude φ of a meridian dlon
+// away is
 //
 //	sin lat·sin φ + cos lat·cos dlon·cos φ
 //

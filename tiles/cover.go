@@ -52,8 +52,8 @@ const (
 // metres wide, is missed if it is farther than such a tile from the rest of the region. Memory does
 // not grow with the cover.
 //
-// Errors match ErrUnknownType or ErrNotFound, come from the store, or are the error of fn, which
-// ends the cover.
+// Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
+// error of fn, which ends the cover.
 func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *Covered) error) error {
 	rec, err := r.record(ctx, typ, id)
 	if err != nil {

@@ -59,7 +59,8 @@ const (
 // small regions are merged: the last zoom before these may take sixteen times as much. Pieces of
 // tiles are dissolved.
 //
-// Errors match ErrUnknownType, ErrNotFound, ErrTooLarge or quadkey.ErrBox, or come from the store.
+// Errors match ErrUnknownType, ErrNotFound, ErrTooLarge or quadkey.ErrBox, or
+// come from the store.
 func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error) {
 	if err := b.Check(); err != nil {
 		return dst, 0, err

@@ -8,8 +8,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Enclosing implements feature.Encloser. Errors match quadkey.ErrCoordinate, or come from the
-// store.
+// Enclosing implements feature.Encloser. Errors match quadkey.ErrCoordinate, or come from the store.
 func (l *layer) Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		found, err := l.r.At(ctx, at.Lat, at.Lon, l.rt.Name)

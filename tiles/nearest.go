@@ -76,13 +76,15 @@ func CheckSnap(radius float64) error {
 // [MaxSnap]; it never snaps to lines. Every type gets at least one match, in the data set's order.
 // Of equally near regions, Nearest returns the one with the least id.
 //
-// Distances are great-circle metres on a sphere of radius quadkey.EarthRadius to the border on the
-// world grid. The edges of that border are straight in Web-Mercator, and beyond its latitudes in
-// longitude and latitude. Distances are exact to a tenth of a millimetre, across ±180° and around
-// the poles too. The search reads the rows of zoom 13 nearest first, at most about a thousand per
-// type.
+// Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
+// to the border on the world grid. The edges of that border are straight in
+// Web-Mercator, and beyond its latitudes in longitude and latitude. Distances
+// are exact to a tenth of a millimetre, across ±180° and around the poles too.
+// The search reads the rows of zoom 13 nearest first, at most about a thousand
+// per type.
 //
-// Errors match ErrUnknownType, quadkey.ErrCoordinate or quadkey.ErrRadius, or come from the store.
+// Errors match ErrUnknownType, quadkey.ErrCoordinate or quadkey.ErrRadius, or
+// come from the store.
 func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]Match, error) {
 	if err := CheckSnap(radius); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ const (
 	Leave = "leave"
 )
 
-// Event is a move, or the crossing of a fence by a move. Fence is the name of a shape, or the type
-// and the id of a region with a colon between them.
+// Event is a move, or the crossing of a fence by a move. Fence is the name of a shape, or the
+// type and the id of a region with a colon between them.
 type Event struct {
 	ID    ID
 	Type  string

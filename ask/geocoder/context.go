@@ -21,8 +21,8 @@ const (
 	// contextRegions bounds the regions that a context may name: 31 counties have the name
 	// Washington.
 	contextRegions = 32
-	// begunLetters is the most letters that the last word may have to count as the beginning of a
-	// name.
+	// begunLetters is the least number of letters that is tried as the beginning of a name. A last
+	// word that is not longer may be a code, which typing handles.
 	begunLetters = 2
 	// maxContexts bounds the readings of a text that are tried.
 	maxContexts = 12

@@ -77,8 +77,9 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	return unknown
 }
 
-// Division returns GeoNames' code of the first-level division that a state is, or is a part of,
-// such as FR.76. It follows the rows of the state's places and is "" if they do not agree.
+// Division returns GeoNames' code of the first-level division that a state is, or is a part
+// of, such as FR.76. It follows the rows of the state's places and is "" if they do not
+// agree.
 func (v *View) Division(state string) string {
 	if v.Names == nil {
 		return ""

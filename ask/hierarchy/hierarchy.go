@@ -50,8 +50,8 @@ type View struct {
 	Boundaries  *tiles.Reader
 	Generations Generations // of the data sets above
 	Layers      *Layers
-	// ByMap makes the map decide in which country a place is, instead of its row. A place that a
-	// coarse map draws across a border is then in the other country.
+	// ByMap makes the map decide in which country a place is, instead of its row. A place
+	// that a coarse map draws across a border is then in the other country.
 	ByMap bool
 }
 

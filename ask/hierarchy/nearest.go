@@ -109,8 +109,8 @@ const (
 // Apart reports whether the place is in another country, state or county.
 func (r Relation) Apart() bool { return r >= apartCounty }
 
-// Same reports, as far as is known, whether the place is in the point's own region of a type, and
-// in all regions that hold that region.
+// Same reports, as far as is known, whether the place is in the point's own region of a type,
+// and in all regions that hold that region.
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
 // Relate returns the relation of a place to a point with the regions at. It compares the row, or

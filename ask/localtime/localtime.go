@@ -41,8 +41,8 @@ const (
 	ZoneReach = 300_000
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi
-	// territorialSea is the breadth of the sea off a coast in which the country's time holds by
-	// law, in metres: twelve nautical miles.
+	// territorialSea is the breadth of the sea off a coast in which the country's
+	// time holds by law, in metres: twelve nautical miles.
 	territorialSea = 12 * 1852
 	// antarctica is not a country: each station keeps the time of its supplier, which may differ
 	// from the next station's.
@@ -130,8 +130,8 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
 }
 
-// ZoneAt finds the time zone of a point, in degrees, at an instant. regions are all regions that
-// hold the point.
+// ZoneAt finds the time zone of a point, in degrees, at an instant. regions are all regions
+// that hold the point.
 //
 // A region of type timezone that holds the point comes first. Without one, the country determines
 // the zone on land: see [zoneQuery.onLand].
@@ -196,8 +196,8 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	return z, err
 }
 
-// CountryRegion returns the id of the country among the regions at a point, preferably one with an
-// ISO code, and "" if there is no country.
+// CountryRegion returns the id of the country among the regions at a point,
+// preferably one with an ISO code, and "" if there is no country.
 func CountryRegion(regions []tiles.Region) (id string) {
 	for i := range regions {
 		if r := &regions[i]; r.Type == CountryType && (id == "" || len(id) != 2 && len(r.ID) == 2) {

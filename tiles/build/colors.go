@@ -11,8 +11,9 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// A political map gives neighbours different colours. Each region gets one of layout.MapColors
-// numbers so that no two of a layer that share a border have the same.
+// A political map gives neighbours different colours. Each region gets one of
+// layout.MapColors numbers so that no two of a layer that share a border have
+// the same.
 //
 // Regions are coloured in smallest-last order: the region with the fewest neighbours is removed
 // from the graph, again and again, and the last one removed is coloured first. On a plane some

@@ -177,8 +177,8 @@ func (t *Type) check() error {
 	)
 }
 
-// typeOf returns the region type of a layer, and whether the layer holds the type's labels. The
-// type of points:shops is points, the part before the colon.
+// typeOf returns the region type of a layer, and whether the layer holds the type's
+// labels. The type of points:shops is points, the part before the colon.
 func typeOf(layer []byte) (name string, label bool) {
 	s := string(layer)
 	if group, _, ok := strings.Cut(s, ":"); ok {

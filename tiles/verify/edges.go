@@ -75,8 +75,8 @@ func areaWithin(a, b grid.Point) float64 {
 // packXY packs a point within the buffer into 26 bits, ordered by x.
 func packXY(p grid.Point) uint64 { return uint64(p.X-checkMin)<<13 | uint64(p.Y-checkMin) }
 
-// polygons checks that rings repeat no vertex. crossings and coverage check everything else about
-// polygons.
+// polygons checks that rings repeat no vertex. crossings and coverage check
+// everything else about polygons.
 func (p *checkPart) polygons(typ int, t quadkey.Tile) {
 	c := &p.tile
 	for i := 0; i < len(c.edges); {

@@ -22,10 +22,11 @@ type flux struct {
 	d  int32
 }
 
-// Clip returns the part of a chain inside a box as a closed chain, valid until the next call. w is
-// the winding number at the reference of the box's north-west corner. New vertices are rounded to
-// the grid 2^gs, and the box must lie on it. edges must include every edge that meets the box's
-// interior; others do no harm.
+// Clip returns the part of a chain inside a box as a closed chain, valid until
+// the next call. w is the winding number at the reference of the box's
+// north-west corner. New vertices are rounded to the grid 2^gs, and the box
+// must lie on it. edges must include every edge that meets the box's interior;
+// others do no harm.
 //
 // Clip keeps the edges inside. It adds the perimeter with the multiplicity that closes the chain
 // where it enters or leaves. Along the perimeter, clockwise, that multiplicity starts as the

@@ -211,8 +211,8 @@ func crossings(a, b int32, ts uint) int32 {
 	return max(0, (b-1)>>ts-a>>ts)
 }
 
-// passes reports whether a line passes through the pixel with centre c. A pixel includes its
-// western and northern sides.
+// passes reports whether a line passes through the pixel with centre c. A pixel
+// includes its western and northern sides.
 func (n *Noder) passes(l Line, c Point) bool {
 	// Half units make the pixel's sides whole numbers.
 	side := int64(1) << n.Grid

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// CutAtSeams cuts a chain that is closed in the plane at every copy of the antimeridian, closes the
-// parts along it, and shifts all to [0, WorldSize].
+// CutAtSeams cuts a chain that is closed in the plane at every copy of the
+// antimeridian, closes the parts along it, and shifts all to [0, WorldSize].
 //
 // The winding number just east of the antimeridian is the number of times that the western part
 // runs south along it, and the eastern part north. Edges of the source along the antimeridian
