@@ -71,7 +71,7 @@ func isPrivate(m *dataset.Manifest) bool {
 // Callers without access get the answer that the collection does not exist.
 func OfPrivate(err error) bool {
 	if err == nil {
-		return false // d would be allocated
+		return false // avoids allocating d
 	}
 	d := (*live.DamagedError)(nil)
 	return errors.As(err, &d) && d.Private

@@ -24,7 +24,7 @@ import (
 // concurrently until its view is released.
 type Ground struct {
 	of      *Regions
-	regions *tiles.Reader // what can be read, nil for nothing
+	regions *tiles.Reader // the regions that can be read, nil for none
 	own     []string      // the types of regions that do not give way, nil for all
 	areas   []encloser
 	live    bool // the Info of some layer may change

@@ -30,7 +30,7 @@ type BadRangeError struct {
 	First, Last netip.Addr
 	// Reason is one of the Reason constants.
 	Reason string
-	Err    error // for ReasonRecord, what is wrong with it; else nil
+	Err    error // for ReasonRecord, the fault of the record; else nil
 }
 
 // The reasons of a BadRangeError.

@@ -123,7 +123,7 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
 	m := Match{Region: Region{Type: rt.Name}}
-	if rt.Lines { // they hold no point, and none is taken to be of one beside it
+	if rt.Lines { // lines hold no points, and points do not snap to them
 		return m, nil
 	}
 	n := newNearest(descend(ctx, s, rt, rows), quadkey.Position{Lat: lat, Lon: lon}, radius)
@@ -191,7 +191,7 @@ const (
 
 // pending is a region, or a tile or polar cap that may hold a nearer one.
 type pending struct {
-	metres float64 // lower bound of the distance, less the errors of distances; of a region the distance
+	metres float64 // lower bound of the distance minus its possible error; for a region, its distance
 	tile   quadkey.Tile
 	polar  *layout.Cap // nil for a tile
 	region *found      // nil for a tile or a cap

@@ -21,7 +21,7 @@ const (
 type Event struct {
 	ID    ID
 	Type  string
-	Fence string // "" of a move
+	Fence string // "" for a move
 	*live.Event
 }
 

@@ -24,7 +24,7 @@ const Max = 100
 
 // Fences are the areas whose border crossings are events. Without any, every move is an event.
 type Fences struct {
-	Enter, Leave []Region // whose entering, and whose leaving, is told
+	Enter, Leave []Region // entering one of Enter, or leaving one of Leave, is an event
 	Circles      []Circle
 	Boxes        []Box
 }
@@ -35,13 +35,13 @@ type Region struct{ Type, ID string }
 
 // Circle is the ground at most RadiusM metres from a position in degrees.
 type Circle struct {
-	Name              string // by which its crossings are told
+	Name              string // the Fence of its events
 	Lat, Lon, RadiusM float64
 }
 
 // Box is a box of degrees.
 type Box struct {
-	Name string // by which its crossings are told
+	Name string // the Fence of its events
 	quadkey.Box
 }
 
@@ -55,7 +55,7 @@ var (
 // is an event.
 type Set struct {
 	Fences
-	types []string // of the regions
+	types []string // types of the regions
 }
 
 // New returns a set of fences. Do not change the fences afterwards. The error matches ErrTooMany or

@@ -31,7 +31,7 @@ import (
 // west in the Romance languages (ouest, oeste, ovest) and without a language.
 func ParsePosition(text, lang string) (Result, bool) {
 	text = typed(text)
-	if mapAddress.MatchString(text) && !strings.Contains(text, "yandex.") { // whose longitudes come first
+	if mapAddress.MatchString(text) && !strings.Contains(text, "yandex.") { // Yandex puts the longitude first
 		for _, form := range inAddresses {
 			if m := form.FindStringSubmatch(text); m != nil {
 				return inDegrees(number(m[1]), number(m[2]))

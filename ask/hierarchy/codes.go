@@ -91,7 +91,7 @@ func (v *View) Division(state string) string {
 // territory may have a code of its own.
 func (v *View) CountryOf(r *names.Parent) string {
 	switch {
-	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from which on territories have theirs
+	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from 60 on, territories have codes of their own
 		return "US"
 	case r.Type != State:
 		return ""

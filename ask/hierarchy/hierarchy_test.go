@@ -120,7 +120,7 @@ func TestNearest(t *testing.T) {
 		want     string
 		first    Relation
 	}{
-		{42.5, -83.005, "Detroit Windsor", Near}, // only a lake is drawn here, and states elsewhere
+		{42.5, -83.005, "Detroit Windsor", Near}, // in the county of the point
 		{42.5, -82.98, "Windsor Detroit", Near},
 		{47, -83.01, "Lonely", apartCountry},
 		{44.01, -86, "Claimed", Near},

@@ -452,7 +452,7 @@ func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Off
 // two hours ahead of UTC.
 func nauticalZone(lon float64) LocalZone {
 	if lon == 180 {
-		lon = -180 // one meridian, whatever it is called
+		lon = -180 // the same meridian
 	}
 	hours := int(math.Floor((lon + 7.5) / 15))
 	z := LocalZone{ID: seaZones, Source: SourceSea, Match: MatchDerived, Known: true, Nautical: true}

@@ -10,8 +10,8 @@ import (
 // it was deleted, and the values of later writes without an acknowledgment, which may have taken
 // effect.
 type Judge struct {
-	acked map[string]string   // "" is gone
-	maybe map[string][]string // tried without an answer since
+	acked map[string]string   // "" means deleted
+	maybe map[string][]string // tried since, without an answer
 }
 
 // NewJudge returns a judge without writes.

@@ -106,8 +106,8 @@ func (b *build) nearRegions() [][]int32 {
 // coloring is the state while a graph is coloured.
 type coloring struct {
 	borders [][]tie   // of each region
-	near    [][]int32 // a region cannot always differ from all of these
-	prefer  []uint8   // the colour each region would like
+	near    [][]int32 // wanted to differ, but not always possible
+	prefer  []uint8   // preferred colour of each region
 	color   []int8    // of each region, or none
 }
 

@@ -210,7 +210,7 @@ func goesRound(r orb.Ring) bool {
 
 // assumed counts the assumptions about a region's source.
 type assumed struct {
-	crossing, straight int     // long edges, by how they were read
+	crossing, straight int     // long edges, by their reading
 	poles              [2]bool // south, north: the border was extended to it
 	ends               [2]float64
 	flat               []flatRing // rings that enclose nothing

@@ -67,7 +67,7 @@ func (l Layer) isLines() bool { return len(l.Features) > 0 && isLines(l.Features
 // region is a region being built.
 type region struct {
 	number   int32  // through all layers
-	layer    int    // its number
+	layer    int    // number of its layer
 	vertices int    // of its source
 	head     int32  // number of the region whose name it has: its own, unless it is merged
 	merged   int    // how many regions it stands for at one zoom; 0 for a region of the source
@@ -87,7 +87,7 @@ type region struct {
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
 	plate    []grid.Edge
-	grown    bool  // nothing was left of it on the grid: it is a square now
+	grown    bool  // it vanished on the grid, and is a square now
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
 	astray   bool  // the source's place for its label is outside

@@ -13,7 +13,7 @@ import (
 type geometry struct {
 	polygons   bool // whether there are any
 	types      []uint64
-	geometries []uint64 // how many parts the geometries of several have
+	geometries []uint64 // part counts of geometries with several parts
 	parts      []uint64 // ring counts of polygons
 	rings      []uint64 // vertex counts of lines and rings; rings do not repeat the first
 	vertices   []mvt.XY

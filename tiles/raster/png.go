@@ -25,7 +25,7 @@ const (
 // Rows are not filtered, which suits pictures of plain areas: they become a
 // quarter smaller than with the filters for photographs, in less time.
 type encoder struct {
-	rows    []byte // what is compressed
+	rows    []byte // input of the compression
 	packed  bytes.Buffer
 	zlib    *zlib.Writer
 	indexes []uint8

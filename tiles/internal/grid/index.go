@@ -13,8 +13,8 @@ const cellBits = 9
 type cellIndex struct {
 	shift   uint
 	points  []Point // sorted by cell
-	cells   []cell  // that have points, column by column from north to south
-	west    int32   // the cells that have points, column by column from north to south
+	cells   []cell  // with points, column by column from north to south
+	west    int32   // the first column
 	columns []int32 // where the cells of each column start, and where the last ends
 }
 
