@@ -70,7 +70,7 @@ func (s strip) rows() (r rows, err error) {
 	return r, err
 }
 
-// emptyStore discards the rows of a build, because the strip's rows exist already.
+// emptyStore is the store of a build that writes nothing, because the rows of the strip exist already.
 type emptyStore struct{ cellstore.Store }
 
 func (emptyStore) Close() error { return nil }
@@ -218,7 +218,7 @@ func TestRedraw(t *testing.T) {
 	r.want("a move within", "")
 
 	r.publish(strip{East: 10})
-	r.put("a", 12) // before by the last borders, and afterwards by both
+	r.put("a", 12) // inside: before by the last borders, and afterwards by both
 	r.redraw()
 	r.want("moved meanwhile, and a type is gone", "leave ward:inner a, leave ward:inner b, leave zone:inner c, leave ward:inner c")
 	r.put("a", -1)

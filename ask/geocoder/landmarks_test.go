@@ -15,8 +15,8 @@ import (
 	"quadrille/places/names"
 )
 
-// leastRight is the least number of correct landmarks. The others lie far from the middle of their
-// town, or near that of a neighbour: Niterói lies across a bay from Rio.
+// leastRight is the least number of correct landmarks. For the others, the middle of the town or of
+// its neighbour is not where most would expect it: Niterói lies across a bay from Rio.
 const leastRight = 129
 
 // Landmarks of great cities are in those cities, and landmarks of the towns around are not. The

@@ -218,8 +218,8 @@ func (f *finding) begins(rest string, r *Result) bool {
 }
 
 // part finds the certain part of a text without results as a whole. Such a part follows a street or
-// stands beside a postcode, or it is a country with the name of another country behind it that does
-// not contain it. The results are marked as Part.
+// stands beside a postcode, or it is a country before the name of another one that does not contain
+// it: "Hong Kong, China". The results are marked as Part.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {

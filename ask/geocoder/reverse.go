@@ -33,9 +33,9 @@ func (s *Session) Ready(ctx context.Context) error {
 }
 
 // Reverse returns what is at a point: first the nearest places with their distances, then the areas
-// of other layers that contain the point, and then the regions that contain it, the smallest first.
-// If a place in the point's own regions is near, it comes first. Each place has the regions around
-// itself.
+// of layers other than regions that contain the point, and then the regions that contain it, the
+// smallest first. If a place in the point's own regions is near, it comes first. Each place has the
+// regions around itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {

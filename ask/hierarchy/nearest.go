@@ -63,7 +63,7 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 // which q has found, unless another is hardly farther: one of the point's own country that is at
 // most twice as far, then one of its own state that is at most twice as far as that, then one of
 // its own county likewise. A place that another country claims gives way like one of another
-// county, because its row may be wrong about its country.
+// county, because its row may be wrong about where it lies.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)

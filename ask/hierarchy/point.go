@@ -73,8 +73,8 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 					return PointCountry{Code: code}, nil
 				}
 			}
-			// Beyond the borders only places determine the country. Within them, they do so for
-			// land whose region has no country code.
+			// Farther than radius from all borders only places determine the country. Within it,
+			// they do so for land whose region has no country code.
 			reach = max(radius, ShoreReach)
 		}
 	}
@@ -185,7 +185,7 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	if err != nil {
 		return at, err
 	}
-	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // the county's code may be that of the state
+	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // may be the state's code
 	if j := index(known.Parents, State); j >= 0 {
 		of = known.Parents[j]
 	}
