@@ -183,7 +183,7 @@ func (l *lanes) change(lane *lane, fn func(*lane) error) error {
 	return err
 }
 
-// expire removes winners that end before at, until the winner of each lane ends later. It reports
+// expire removes winners that end before at, until the winner of each lane does not. It reports
 // whether any span is left.
 func (l *lanes) expire(at u128) (some bool, err error) {
 	pop := (*lane).pop

@@ -179,7 +179,7 @@ func onePlace(sources []parts) {
 		for _, p := range together {
 			if !same {
 				src.part[p] = ""
-			} else if src.part[p] != "" && (place.part[p] == "" || src.founded(p) < place.founded(p)) { // the more precise source describes the place
+			} else if src.part[p] != "" && (place.part[p] == "" || src.founded(p) < place.founded(p)) { // the more precise source wins
 				if place.part[p] = src.part[p]; p == partSubdivisions { // only this part may be derived
 					place.derived = src.derived
 				}

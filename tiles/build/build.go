@@ -50,7 +50,7 @@ type Options struct {
 	// refuses layers that need more with a MemoryError before it writes anything.
 	Memory int64
 	// Progress, if set, is called at the start and the end of each phase of the build and twice a
-	// second in between, with the done part of total and its unit. It must be quick. Calls do not
+	// second in between, with the work done, the total and the unit. It must be quick. Calls do not
 	// overlap.
 	Progress func(phase string, done, total int64, unit string)
 }

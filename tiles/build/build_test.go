@@ -69,8 +69,8 @@ func findings(t testing.TB, store cellstore.Store, r *tiles.Reader) []verify.Fin
 	return report.Findings
 }
 
-// reference is the slow, obvious reference: it has the chains of every region at every zoom and
-// checks edge by edge.
+// reference is slow but obvious: it has the chains of every region at every zoom and checks edge by
+// edge.
 type reference struct {
 	typ     string
 	regions []*region
