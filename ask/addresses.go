@@ -15,13 +15,13 @@ import (
 	"quadrille/ipgeo"
 )
 
-// AddressReader answers from a generation of IP ranges: an *ipgeo.Reader, or what also has an index.
+// AddressReader reads a generation of IP ranges: an *ipgeo.Reader, or one that also has an index.
 type AddressReader interface {
 	ipgeo.Lookuper
 	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
 }
 
-// openAddresses opens the table, and the index if there is one.
+// openAddresses opens the table, with the index if there is one.
 func openAddresses(g *dataset.Generation) (AddressReader, error) {
 	table, err := AddressTable.Open(g)
 	if err != nil {
@@ -42,9 +42,9 @@ func openAddresses(g *dataset.Generation) (AddressReader, error) {
 	return w, nil
 }
 
-// checkedIndex answers from an index once that has been found to be as it was written.
-// Until then, and if it is not, it answers from the table, which checks each read.
-// Damage of the index is reported to its generation.
+// checkedIndex answers from an index after a check has found it undamaged. Before the check, and if
+// it fails, it answers from the table, which checks each read. It reports damage of the index to
+// its generation.
 type checkedIndex struct {
 	index   *ipgeo.Index
 	table   *ipgeo.Reader
@@ -65,7 +65,7 @@ func (w *checkedIndex) check(ctx context.Context) {
 	}
 }
 
-// All yields the ranges of the table: an index has no such method.
+// All yields the ranges of the table, because an index cannot list its ranges.
 func (w *checkedIndex) All(ctx context.Context) iter.Seq2[*ipgeo.Result, error] {
 	return w.table.All(ctx)
 }

@@ -1,12 +1,12 @@
-// Package ask is for questions that take several data sets: what is read of each,
-// the sets themselves, and the view of all of them that a question takes, so that an
-// answer never mixes two generations of one. The packages below it answer:
-// hierarchy what a place is in, geocoder what a text names and what is at a point, localtime
-// what clocks show there, about everything about a point, fence which borders a move crosses.
+// Package ask answers questions that need several data sets. It has the data sets, their readers,
+// and the view of all of them that a question takes, so that an answer never mixes two generations
+// of one. The packages below it give the answers: hierarchy the regions around a place, geocoder
+// the meaning of a text and what is at a point, localtime the local time, pointinfo everything
+// about a point, and fence the borders that a move crosses.
 //
 // Positions are degrees, latitude before longitude, and distances metres, unless a name says
-// another order. Errors of the sets come through: those of package cellstore of a store that
-// fails, ErrMissing of a set that is not published, ErrFailed of one that cannot be read.
+// another order. Errors of the data sets come through: those of package cellstore for a store that
+// fails, ErrMissing for a set that is not published, ErrFailed for one that cannot be read.
 package ask
 
 import (
@@ -25,9 +25,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Sets are the data sets that can be asked. A nil one counts as not published.
-// Published makes the sets of a directory, and dataset.Fixed a set of a single reader.
-// Sets are not changed once they are used, and may be used concurrently.
+// Sets are the data sets of a program. A nil one counts as not published. Published makes the sets
+// of a directory, and dataset.Fixed a set of a single reader. Sets must not change after their
+// first use, and may be used concurrently.
 type Sets struct {
 	Boundaries *dataset.Live[*tiles.Reader]
 	Places     *dataset.Live[*places.Finder]
@@ -37,9 +37,9 @@ type Sets struct {
 	TimeZones  *dataset.Live[*zones.Reader]
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
-	// RegionSets are the layers of regions that users keep by themselves.
+	// RegionSets are the region layers that users publish by themselves.
 	RegionSets *Family[*RegionSet]
-	// Collections are those of users' own points.
+	// Collections are users' own collections of points.
 	Collections *Collections
 	// More are the caller's own layers. Every interface of features shows them.
 	More []LayerKind
@@ -50,11 +50,11 @@ type Sets struct {
 	others map[string]any // a *dataset.Live for each data set without a field
 }
 
-// States returns the state of every data set, in the order of shown. Private
-// collections are left out: who may not ask for them must not learn their names and bounds.
+// States returns the state of every data set, in the order of shown. It leaves out private
+// collections: a caller without access must not learn their names and bounds.
 func (s *Sets) States() []dataset.Status { return s.states(false) }
 
-// AllStates is States with private collections.
+// AllStates is States including private collections.
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {
@@ -65,7 +65,7 @@ func (s *Sets) states(private bool) (all []dataset.Status) {
 	return s.Collections.appendStates(append(all, s.RegionSets.publishedStates()...), private)
 }
 
-// shown is the order of the data sets in reports. Others follow in the order of Datasets.
+// shown is the order of the data sets in reports. The others follow in the order of Datasets.
 var shown = []string{BoundariesName, PlacesName, AddressesName, AirportsName, NamesName, TimeZonesName, StationsName, WeatherName}
 
 func placeOf(name string) int {
@@ -75,8 +75,7 @@ func placeOf(name string) int {
 	return len(shown)
 }
 
-// Inside turns the lack of something that the same generation has named into
-// damage.
+// Inside turns "not found" into damage, for a record that the same generation refers to.
 func Inside(err error) error {
 	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
 		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())

@@ -13,26 +13,25 @@ import (
 	"quadrille/places/points"
 )
 
-// Collection is a collection of points as far as it is used here: *points.Collection.
+// Collection is the part of *points.Collection that package ask uses.
 type Collection interface {
 	feature.Counter
 	feature.Tiler
 	Meta() *live.Meta
 }
 
-// Collections are the collections of points that can be asked: those that ingest has
-// published, and live ones. A live one hides a published one of its name. A nil
-// *Collections has none. They may be used concurrently.
+// Collections are the collections of points: those that ingest has published, and live ones. A live
+// collection hides a published one of the same name. A nil *Collections has none. They may be used
+// concurrently.
 type Collections struct {
-	// Live takes writes. It is nil if there are no live collections, and is set before the
-	// first use.
+	// Live takes writes. It is nil if there are no live collections. Set it before the first use.
 	Live *live.Store
-	// Family is those that ingest has published.
+	// Family has the collections that ingest has published.
 	Family[*points.Collection]
 }
 
-// appendStates appends the states of the published collections, of private ones only if
-// asked to.
+// appendStates appends the states of the published collections, with private ones only if private
+// is set.
 func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset.Status {
 	if c == nil {
 		return all
@@ -45,8 +44,8 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	return all
 }
 
-// Unopened counts the published collections that are not served yet. Nobody knows
-// whether they are private, so their names are not told.
+// Unopened counts the published collections that are not served yet. They may be private, so their
+// names stay hidden.
 func (c *Collections) Unopened() (n int) {
 	if c == nil {
 		return 0
@@ -59,8 +58,8 @@ func (c *Collections) Unopened() (n int) {
 	return n
 }
 
-// isPrivate reports whether a generation is or may be that of a private collection. It
-// may be as long as no generation has been opened.
+// isPrivate reports whether a generation belongs, or may belong, to a private collection. Before a
+// collection has opened any generation, it may be private.
 func isPrivate(m *dataset.Manifest) bool {
 	var meta struct {
 		Private bool `json:"private"`
@@ -68,17 +67,17 @@ func isPrivate(m *dataset.Manifest) bool {
 	return m == nil || json.Unmarshal(m.Meta, &meta) != nil || meta.Private
 }
 
-// OfPrivate reports whether an error is the failure of a collection that is known to be
-// private. Callers who may not read the collection get the answer that it does not exist.
+// OfPrivate reports whether an error is the failure of a collection that is known to be private.
+// Callers without access get the answer that the collection does not exist.
 func OfPrivate(err error) bool {
 	if err == nil {
-		return false // d would be allocated
+		return false // avoids allocating d
 	}
 	d := (*live.DamagedError)(nil)
 	return errors.As(err, &d) && d.Private
 }
 
-// publishedCollection is a published collection of a moment.
+// publishedCollection is a published collection in a moment.
 type publishedCollection struct {
 	Pinned[*points.Collection]
 	live  *dataset.Live[*points.Collection]
@@ -88,12 +87,12 @@ type publishedCollection struct {
 // PinnedCollection is a collection of a view, or the reason why there is none.
 type PinnedCollection struct {
 	Pinned[*points.Collection]
-	// Live is the collection if it takes writes, and else nil. Answers of such a
-	// collection hold for this moment only and may not be kept.
+	// Live is the collection if it takes writes, and nil otherwise. Answers of a live collection
+	// hold for this moment only and must not be cached.
 	Live *live.Collection
 }
 
-// Get returns the collection, or why there is none.
+// Get returns the collection, or the error why there is none.
 func (p *PinnedCollection) Get() (Collection, error) {
 	if p.Live != nil {
 		return p.Live, nil
@@ -101,8 +100,8 @@ func (p *PinnedCollection) Get() (Collection, error) {
 	return p.Pinned.Get()
 }
 
-// From returns the generations on which answers of the collection depend, for tags. It
-// is nil if answers may not be kept.
+// From returns the generations on which answers of the collection depend, for tags. It is nil if
+// answers must not be cached.
 func (p *PinnedCollection) From() []uint64 {
 	if p.Live != nil {
 		return nil
@@ -118,7 +117,7 @@ func (m *Moment) Collection(name string) PinnedCollection {
 		if err == nil {
 			return PinnedCollection{Live: l}
 		}
-		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
+		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection does not give way to another one of its name
 			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}

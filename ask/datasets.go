@@ -33,7 +33,7 @@ const (
 	WeatherName    = "weather"
 )
 
-// Dataset describes a data set to code that manages generations and does not query them.
+// Dataset describes a data set to code that manages generations but does not query them.
 type Dataset struct {
 	Name   string // as ingest publishes it
 	Schema int    // version of the row layout: the one written, and the newest read
@@ -42,20 +42,23 @@ type Dataset struct {
 	Uses []string
 }
 
-// Of is a data set whose generations an R reads. Its fields are not changed.
+// Of is a data set with generations that an R reads. Its fields must not change.
 type Of[R any] struct {
 	Dataset
 	open func(*dataset.Generation) (R, error)
-	// set is its field of Sets, and in that of Moment. One without them is kept by its name.
+	// set is its field of Sets, and in its field of Moment. A data set without fields is stored by
+	// its name.
 	set func(*Sets) **dataset.Live[R]
 	in  func(*Moment) *Pinned[R]
-	// layer returns the layer that it is. It is nil if it is none.
+	// layer returns the data set as a layer. It is nil if the data set is no layer.
 	layer func(*Moment) *Layer
-	// known says that the properties of the layer are known beforehand, so that a face has words for them.
+	// known is set if the properties of the layer are known at compile time, so that a face can
+	// have words for them.
 	known bool
 }
 
-// The data sets. The server and all commands of ingest know one that stands here and in the list below.
+// The data sets. To add one to the server and all commands of ingest, add it here and to the list
+// below.
 var (
 	Boundaries = &Of[*tiles.Reader]{
 		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},
@@ -102,7 +105,8 @@ var (
 		set:     func(s *Sets) **dataset.Live[*stations.Weather] { return &s.Weather },
 		in:      func(m *Moment) *Pinned[*stations.Weather] { return &m.Weather },
 	}
-	// Addresses is answered from its index if it has one, which is faster than AddressTable.
+	// Addresses is the IP ranges with their index, if there is one, which is faster than
+	// AddressTable.
 	Addresses = &Of[AddressReader]{
 		Dataset: AddressTable.Dataset,
 		open:    openAddresses,
@@ -118,14 +122,14 @@ var (
 // builtIn are the data sets of the server, in the order in which they are ingested.
 var builtIn = []described{Boundaries, Places, TimeZones, Airports, Stations, Names, Weather, Addresses}
 
-// zoned are the data sets that give a point its time zone.
+// zoned are the data sets that determine the time zone of a point.
 var zoned = []string{BoundariesName, PlacesName, TimeZonesName}
 
 func opener[R any](open func(context.Context, cellstore.Published) (R, error)) func(*dataset.Generation) (R, error) {
 	return func(g *dataset.Generation) (R, error) { return open(context.Background(), g) }
 }
 
-// layered makes a data set a layer of its name.
+// layered makes a data set a layer of the same name.
 func layered[R feature.Layer](d *Of[R]) *Of[R] {
 	d.layer = func(m *Moment) *Layer {
 		return layerOf(d.In(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
@@ -141,7 +145,7 @@ var Datasets = func() (list []Dataset) {
 	return list
 }()
 
-// DatasetNames are the names of data sets, in order.
+// DatasetNames returns the names of data sets, in order.
 func DatasetNames(list []Dataset) []string {
 	names := make([]string, len(list))
 	for i, d := range list {
@@ -153,8 +157,8 @@ func DatasetNames(list []Dataset) []string {
 // CollectionPrefix begins the names of data sets that are collections of points.
 const CollectionPrefix = "points-"
 
-// CollectionOf returns the collection of a name. Collections are data sets of their own, which users
-// name, so they are not in Datasets.
+// CollectionOf returns the collection with the given name. Collections are data sets with names
+// that users choose, so they are not in Datasets.
 func CollectionOf(name string) *Of[*points.Collection] {
 	return &Of[*points.Collection]{
 		Dataset: Dataset{Name: CollectionPrefix + name, Schema: points.SchemaVersion},
@@ -177,25 +181,25 @@ func FindDataset(name string) (d Dataset, ok bool) {
 	return Datasets[i], true
 }
 
-// described is a data set, whatever its generations are read by.
+// described is a data set with readers of any type.
 type described interface {
 	about() *Dataset
 	follow(s *Sets, from *dataset.Generations, notify func(dataset.Status))
-	// live returns what follows it, nil for nothing.
+	// live returns the dataset.Live that follows it, nil if there is none.
 	live(s *Sets) Followed
-	// pin holds the generation of a number, or the newest one for nil.
+	// pin holds the generation with the given number, or the newest one for nil.
 	pin(s *Sets, m *Moment, number *uint64)
-	// pinned reports whether what pin held is still what is in service.
+	// pinned reports whether the generation that pin held is still in service.
 	pinned(s *Sets, m *Moment) bool
-	// asLayer returns the layer that the data set is, nil if it is none. tiled says that it has tiles,
-	// encloses that it is a feature.Encloser, and listed that a face lists it.
+	// asLayer returns the data set as a layer, nil if it is none. tiled reports whether it has
+	// tiles, encloses whether it is a feature.Encloser, and listed whether a face lists it.
 	asLayer() func(*Moment) *Layer
 	tiled() bool
 	encloses() bool
 	listed() bool
 }
 
-// Followed is a data set in service, whatever it answers: a dataset.Live.
+// Followed is a data set in service with readers of any type: a dataset.Live.
 type Followed interface {
 	Poll(ctx context.Context) error
 	Run(ctx context.Context) error
@@ -204,7 +208,7 @@ type Followed interface {
 	Close() error
 }
 
-// Open makes the reader of a generation.
+// Open opens the reader of a generation.
 func (d *Of[R]) Open(g *dataset.Generation) (R, error) { return d.open(g) }
 
 // Live serves the published generation, once it is polled.
@@ -227,7 +231,7 @@ func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.S
 	}
 }
 
-// of returns what follows it, nil for nothing.
+// of returns the dataset.Live that follows it, nil if there is none.
 func (d *Of[R]) of(s *Sets) *dataset.Live[R] {
 	if d.set != nil {
 		return *d.set(s)
@@ -243,7 +247,7 @@ func (d *Of[R]) live(s *Sets) Followed {
 	return nil
 }
 
-// In returns its generation of a moment.
+// In returns the data set's generation in a moment.
 func (d *Of[R]) In(m *Moment) *Pinned[R] {
 	if d.in != nil {
 		return d.in(m)
@@ -275,14 +279,14 @@ func (d *Of[R]) tiled() bool { return is[feature.Tiler](d) }
 
 func (d *Of[R]) encloses() bool { return is[feature.Encloser](d) }
 
-// is reports whether a data set is a layer that is an I too, also while it cannot be read.
+// is reports whether a data set is a layer that also implements I, even while it cannot be read.
 func is[I, R any](d *Of[R]) bool {
 	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[I]())
 }
 
 func (d *Of[R]) listed() bool { return d.known }
 
-// IsPoints reports whether a data set is points that package points keeps.
+// IsPoints reports whether a data set is a collection of points.
 func IsPoints(name string) bool {
 	return strings.HasPrefix(name, CollectionPrefix) || slices.ContainsFunc(builtIn, func(d described) bool {
 		_, ok := d.(*Of[*points.Collection])
@@ -290,16 +294,16 @@ func IsPoints(name string) bool {
 	})
 }
 
-// Following says how data sets are followed. Published uses the zero value.
+// Following configures how data sets are followed. Published uses the zero value.
 type Following struct {
 	// Notify is called after every change of the state of a data set; see dataset.Live. It may be nil.
 	Notify func(dataset.Status)
-	// AddressTable answers addresses from their table, also where there is an index.
+	// AddressTable makes addresses answer from their table even if there is an index.
 	AddressTable bool
 }
 
-// Sets returns the data sets that are published, without those that users name: the newest
-// generation of each, once Poll has run. The caller closes them.
+// Sets returns the published data sets without those that users name. Each serves its newest
+// generation once Poll has run. The caller closes them.
 func (f Following) Sets(from *dataset.Generations) (s Sets) {
 	for _, d := range builtIn {
 		d.follow(&s, from, f.Notify)
@@ -312,10 +316,10 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 	return s
 }
 
-// Published returns the data sets that are published, as Following does.
+// Published returns the published data sets, like Following.Sets with the zero value.
 func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
 
-// datasets are those of the server, and Sets.More.
+// datasets are those of the server and Sets.More.
 func (s *Sets) datasets() []described {
 	if len(s.More) == 0 {
 		return builtIn
@@ -327,8 +331,8 @@ func (s *Sets) datasets() []described {
 	return all
 }
 
-// Followed are the data sets that there are, in the order of Datasets, without the families of those that
-// users name and Sets.More.
+// Followed returns the followed data sets, in the order of Datasets. It leaves out the families of
+// data sets that users name, and Sets.More.
 func (s *Sets) Followed() (list []Followed) {
 	for _, d := range builtIn {
 		if l := d.live(s); l != nil {
@@ -349,7 +353,7 @@ func (s *Sets) Poll(ctx context.Context) error {
 }
 
 // Close takes all data sets except those that users name out of service, and waits until all
-// that is held of them has been released.
+// handles to them are released.
 func (s *Sets) Close() error {
 	var errs []error
 	for _, l := range s.Followed() {

@@ -9,7 +9,7 @@ import (
 	"quadrille/feature"
 )
 
-// TestDatasets: names are unique, and what a data set uses comes before it.
+// TestDatasets: names are unique, and the data sets that a data set uses come before it.
 func TestDatasets(t *testing.T) {
 	var before []string
 	for _, d := range ask.Datasets {
@@ -34,7 +34,8 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// TestSingleNames: those of the program and of its caller are in one list, and faces have words for what is known beforehand.
+// TestSingleNames: the program's layers and its caller's are in one list, and faces have words for
+// layers with known properties.
 func TestSingleNames(t *testing.T) {
 	var own ask.Sets
 	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}

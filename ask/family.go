@@ -8,13 +8,13 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Family is the published data sets of one kind that users name. New ones appear while it is used,
-// and others go. It may be used concurrently; a nil one is empty.
+// Family has the published data sets of one kind with names that users choose. Data sets may come
+// and go while it is used. It may be used concurrently; a nil one is empty.
 type Family[R any] struct {
 	mu       sync.RWMutex
 	sets     map[string]*dataset.Live[R]
 	watchers []func()
-	listed   bool // it has been looked up which there are
+	listed   bool // FollowAll has been called
 }
 
 // Follow adds a data set.
@@ -22,7 +22,8 @@ func (f *Family[R]) Follow(name string, live *dataset.Live[R]) {
 	f.FollowAll(map[string]*dataset.Live[R]{name: live})
 }
 
-// FollowAll adds data sets at once, which costs less than one by one. Of none it says that there are no others now.
+// FollowAll adds data sets at once, which costs less than one by one. An empty map tells the Family
+// that there are no others now.
 func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 	for _, live := range sets {
 		live.Watch(f.changed)
@@ -40,7 +41,7 @@ func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 	}
 }
 
-// Unfollow forgets a data set. From then on it does not exist.
+// Unfollow removes a data set.
 func (f *Family[R]) Unfollow(name string) {
 	f.mu.Lock()
 	delete(f.sets, name)
@@ -48,7 +49,7 @@ func (f *Family[R]) Unfollow(name string) {
 	f.changed()
 }
 
-// watch has fn called after each change of what is published.
+// watch registers fn to be called after each change of the published data sets.
 func (f *Family[R]) watch(fn func()) {
 	if f == nil {
 		return
@@ -67,7 +68,7 @@ func (f *Family[R]) changed() {
 	}
 }
 
-// isListed reports whether it has been looked up which data sets there are.
+// isListed reports whether the published data sets have been looked up.
 func (f *Family[R]) isListed() bool {
 	if f == nil {
 		return true
@@ -87,7 +88,7 @@ func (f *Family[R]) all() map[string]*dataset.Live[R] {
 	return maps.Clone(f.sets)
 }
 
-// Published returns the data set of a name, nil if there is none.
+// Published returns the data set with the given name, nil if there is none.
 func (f *Family[R]) Published(name string) *dataset.Live[R] {
 	if f == nil {
 		return nil
@@ -97,14 +98,15 @@ func (f *Family[R]) Published(name string) *dataset.Live[R] {
 	return f.sets[name]
 }
 
-// publishedStates leaves out those of data sets that are followed and not published any more.
+// publishedStates returns the states without those of data sets that are followed but not published
+// any more.
 func (f *Family[R]) publishedStates() []dataset.Status {
 	return slices.DeleteFunc(f.states(), func(st dataset.Status) bool {
 		return st.Serving == nil && st.Published == 0 && st.Err == nil
 	})
 }
 
-// states are those of the data sets, in the order of their names.
+// states returns the states of the data sets, in the order of their names.
 func (f *Family[R]) states() (list []dataset.Status) {
 	sets := f.all()
 	for _, name := range slices.Sorted(maps.Keys(sets)) {

@@ -15,21 +15,22 @@ import (
 	"quadrille/tiles"
 )
 
-// Ground tells what holds a position: the regions of all data sets, by their types, and the features of every
-// other layer whose data set is a feature.Encloser, by the name of the layer. Types of regions come first, and give
-// way to a layer of their name, as in Moment.Layer. Layers that not all may see are left out.
+// Ground finds what holds a position: the regions of all data sets, by their types, and the
+// features of every other public layer whose data set is a feature.Encloser, by the name of the
+// layer. Types of regions come first, and give way to a layer of the same name, as in Moment.Layer.
 //
-// Positions are degrees. Errors match tiles.ErrUnknownType or quadkey.ErrCoordinate, or come from the data sets.
-// Questions name no other types than Moment.Ground was given. It may be used concurrently until its view is released.
+// Positions are degrees. Errors match tiles.ErrUnknownType or quadkey.ErrCoordinate, or come from
+// the data sets. Queries may name only types that were given to Moment.Ground. It may be used
+// concurrently until its view is released.
 type Ground struct {
 	of      *Regions
-	regions *tiles.Reader // what can be read, nil for nothing
+	regions *tiles.Reader // the regions that can be read, nil for none
 	own     []string      // the types of regions that do not give way, nil for all
 	areas   []encloser
-	live    bool // what layers say of themselves may change
+	live    bool // the Info of some layer may change
 }
 
-// encloser is a layer that is not one of regions. Its Encloser is nil if it cannot be read.
+// encloser is a layer other than regions. Its Encloser is nil if it cannot be read.
 type encloser struct {
 	*Layer
 	feature.Encloser
@@ -37,12 +38,12 @@ type encloser struct {
 
 func (e *encloser) name() string { return e.About.Name }
 
-// Info implements feature.Layer, with the name that the layer has among all.
+// Info implements feature.Layer, with the layer's name among all layers.
 func (e *encloser) Info() *feature.Info { return &e.About }
 
-// Ground returns what tells which areas of types hold a position. No types are all. Types are not checked, see
-// Ground.Check. The error matches ErrMissing if nobody has published what was asked for, and ErrFailed if a data set
-// that may have some cannot be read.
+// Ground returns the ground of the given types, or of all if none is given. It does not check that
+// the types exist, see Ground.Check. The error matches ErrMissing if none of the data sets is
+// published, and ErrFailed if a data set that may have such areas cannot be read.
 func (m *Moment) Ground(types ...string) (*Ground, error) {
 	g := m.groundNow()
 	regions, areas, some := g.parted(types)
@@ -68,7 +69,7 @@ func (m *Moment) groundNow() *Ground {
 	return m.newGround()
 }
 
-// newGround makes the ground of a moment, as live layers are now.
+// newGround makes the ground of a moment, with live layers in their present state.
 func (m *Moment) newGround() *Ground {
 	g := &Ground{of: &m.Boundaries, regions: m.Boundaries.some}
 	singles := m.singles()
@@ -100,8 +101,8 @@ func (m *Moment) newGround() *Ground {
 	return g
 }
 
-// parted parts types into those of regions and the other layers. some says that regions are asked too: with
-// none of the types left, all of them.
+// parted separates types into types of regions and other layers. some reports whether regions are
+// queried, too. If some is set and regions is empty, all types of regions are.
 func (g *Ground) parted(types []string) (regions []string, areas []encloser, some bool) {
 	switch {
 	case len(types) == 0:
@@ -122,7 +123,7 @@ func (g *Ground) parted(types []string) (regions []string, areas []encloser, som
 	return regions, areas, len(regions) > 0
 }
 
-// area returns a layer that is not one of regions, nil if there is none of the name.
+// area returns the layer other than regions with the given name, nil if there is none.
 func (g *Ground) area(name string) *encloser {
 	i := slices.IndexFunc(g.areas, func(e encloser) bool { return e.name() == name })
 	if i < 0 {
@@ -131,12 +132,12 @@ func (g *Ground) area(name string) *encloser {
 	return &g.areas[i]
 }
 
-// Has reports whether there is a type of a name.
+// Has reports whether there is a type with the given name.
 func (g *Ground) Has(typ string) bool {
 	return g.regions != nil && g.regions.Has(typ) || g.area(typ) != nil
 }
 
-// Check is nil if there are types of these names, and matches tiles.ErrUnknownType otherwise.
+// Check returns nil if all the types exist. Otherwise its error matches tiles.ErrUnknownType.
 func (g *Ground) Check(types ...string) error {
 	for _, t := range types {
 		switch {
@@ -150,7 +151,7 @@ func (g *Ground) Check(types ...string) error {
 	return nil
 }
 
-// Types are the names of the types that there are.
+// Types returns the names of all types.
 func (g *Ground) Types() (names []string) {
 	for _, l := range g.Layers() {
 		names = append(names, l.Info().Name)
@@ -158,7 +159,7 @@ func (g *Ground) Types() (names []string) {
 	return names
 }
 
-// Regions reads the regions of a type. It is nil if the type is none of regions.
+// Regions returns the reader of a type of regions, or nil for any other type.
 func (g *Ground) Regions(typ string) *tiles.Reader {
 	if g.regions == nil || !g.regions.Has(typ) || g.area(typ) != nil {
 		return nil
@@ -166,8 +167,8 @@ func (g *Ground) Regions(typ string) *tiles.Reader {
 	return g.regions
 }
 
-// IDs are the generations on which answers about types depend. They are nil if answers hold for this moment only
-// and may not be kept.
+// IDs returns the generations on which answers about types depend. They are nil if answers hold for
+// this moment only and must not be cached.
 func (g *Ground) IDs(types ...string) (ids []uint64) {
 	regions, areas, some := g.parted(types)
 	if some {
@@ -186,14 +187,14 @@ func withIDs(ids []uint64, areas []encloser) []uint64 {
 	return ids
 }
 
-// WithAreas adds the generations of what AreasAt tells to those on which an answer depends. It returns nil if the
-// answer may not be kept.
+// WithAreas adds the generations on which AreasAt depends to those of an answer. It returns nil if
+// the answer must not be cached.
 func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
 	_, areas, _ := m.groundNow().parted(types)
 	return withIDs(ids, areas)
 }
 
-// PartTypes parts types into those of layers that are not of regions, and all others.
+// PartTypes separates types into areas, the layers other than regions, and all others.
 func (m *Moment) PartTypes(types []string) (areas, regions []string) {
 	regions, of, _ := m.groundNow().parted(types)
 	for i := range of {
@@ -202,8 +203,8 @@ func (m *Moment) PartTypes(types []string) (areas, regions []string) {
 	return areas, regions
 }
 
-// At returns what holds a position, of types or of all if none is given: the order is that of tiles.Reader.At, and
-// then the layers that are not of regions, of each the smallest first.
+// At returns what holds a position, of the given types or of all if none is given. Regions come in
+// the order of tiles.Reader.At. Then come the other layers, the smallest feature of each first.
 func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
 	regions, areas, some := g.parted(types)
 	switch {
@@ -221,7 +222,7 @@ func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (fou
 	return found, err
 }
 
-// AreasAt is Ground.At without the types of regions. It asks no data set of regions.
+// AreasAt is Ground.At without the types of regions. It reads no data set of regions.
 func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
 	_, areas, _ := m.groundNow().parted(types)
 	for i := range areas {
@@ -245,8 +246,8 @@ func (e *encloser) appendAt(ctx context.Context, found []tiles.Region, at quadke
 	return found, nil
 }
 
-// Nearest is At with a search around the position, as tiles.Reader.Nearest has it. What a layer that is not one of
-// regions does not find, because it cannot be asked for its nearest or because that is too much work, is truncated.
+// Nearest is At with a search around the position, like tiles.Reader.Nearest. If another layer
+// cannot search for its nearest, or the search is too much work, its match has Truncated set.
 func (g *Ground) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) (found []tiles.Match, err error) {
 	regions, areas, some := g.parted(types)
 	switch {
@@ -291,8 +292,8 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 	return append(found, m), nil
 }
 
-// Area returns the ground of a region or another area. The type must be there, see Check. The error of its Cover
-// matches tiles.ErrNotFound if there is none of the id.
+// Area returns the ground of a region or another area. The type must exist, see Check. The error of
+// its Cover matches tiles.ErrNotFound if no area has the id.
 func (g *Ground) Area(typ, id string) feature.Area {
 	if e := g.area(typ); e != nil {
 		return namedArea{e.Encloser.Ground(id), typ, id}
@@ -300,7 +301,7 @@ func (g *Ground) Area(typ, id string) feature.Area {
 	return g.regions.Area(typ, id)
 }
 
-// namedArea is the ground of a feature, by the name of its layer.
+// namedArea is the ground of a feature, named by its layer.
 type namedArea struct {
 	feature.Area
 	typ, id string
@@ -322,7 +323,7 @@ func (a namedArea) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feat
 	return missing(err, a.typ, a.id)
 }
 
-// missing makes the error of a feature that is not there that of a region.
+// missing turns the error of a missing feature into that of a missing region.
 func missing(err error, typ, id string) error {
 	if errors.Is(err, feature.ErrNotFound) && !errors.Is(err, tiles.ErrNotFound) {
 		return fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", tiles.ErrNotFound, typ, id)
@@ -330,7 +331,8 @@ func missing(err error, typ, id string) error {
 	return err
 }
 
-// Layers returns the layers of types, or of all if none is given, in the order of Types. Each is called as its type.
+// Layers returns the layers of the given types, or of all if none is given, in the order of Types.
+// Each has the name of its type.
 func (g *Ground) Layers(types ...string) (list []feature.Layer) {
 	regions, areas, some := g.parted(types)
 	if some && g.regions != nil {
@@ -342,8 +344,8 @@ func (g *Ground) Layers(types ...string) (list []feature.Layer) {
 	return list
 }
 
-// Record returns what is known of a region or another area as a JSON object, with its geometry if asked, as
-// tiles.Reader.Region has it. The error matches tiles.ErrNotFound if there is none of the id.
+// Record returns the record of a region or another area as a JSON object, with its geometry if that
+// is set, like tiles.Reader.Region. The error matches tiles.ErrNotFound if no area has the id.
 func (g *Ground) Record(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	e := g.area(typ)
 	switch {

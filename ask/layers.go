@@ -14,9 +14,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Names of the layers that are one data set. All other layers are types of regions,
-// or collections of points, whose names begin with PointsPrefix. Tiles and every
-// interface of features use these names.
+// Names of the layers that are one data set each. All other layers are types of regions, or
+// collections of points, whose names begin with PointsPrefix. Tiles and every interface of features
+// use these names.
 const (
 	PlacesLayer   = "places"
 	AirportsLayer = "airports"
@@ -24,7 +24,7 @@ const (
 	PointsPrefix  = "points:"
 )
 
-// ErrNoLayer: there is no layer of that name.
+// ErrNoLayer is returned when no layer has the name.
 var ErrNoLayer = errors.New("no such layer")
 
 // Layer is a layer of a view, or the reason why it cannot be read.
@@ -33,24 +33,25 @@ type Layer struct {
 	// About describes the layer, with its name among all layers and the attribution
 	// of its generation.
 	About feature.Info
-	// IDs are the generations on which answers depend. It is nil if answers hold for this
-	// moment only and may not be kept.
+	// IDs are the generations on which answers depend. It is nil if answers hold for this moment
+	// only and must not be cached.
 	IDs []uint64
-	// Manifest is that of the generation. It is nil without one.
+	// Manifest is the manifest of the generation. It is nil without one.
 	Manifest *dataset.Manifest
-	// Written says that the layer takes writes. Its features then have versions.
+	// Written is set if the layer takes writes. Its features then have versions.
 	Written bool
 	// Err matches ErrMissing if the layer is not published, and ErrFailed if it cannot be read.
 	Err     error
 	dropped func() bool
 }
 
-// Dropped reports whether the layer has been removed since it was taken. That can happen to
+// Dropped reports whether the layer has been removed since the view was taken. That can happen to
 // layers that take writes.
 func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
-// From adds the layer to the generations that an answer is made from, which begin as an empty list. It is nil, and
-// stays so, if the answer may not be kept: it holds for this moment only, or a key decides what is shown.
+// From appends the layer's generations to those on which an answer depends. Begin with an empty
+// list that is not nil. The result is nil, and stays nil, if the answer must not be cached: it
+// holds for this moment only, or access depends on a key.
 func (l *Layer) From(from []uint64) []uint64 {
 	if from == nil || l.IDs == nil || l.About.Private {
 		return nil
@@ -63,8 +64,8 @@ func (l *Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	return feature.Count(ctx, l.Layer, q)
 }
 
-// Tiler returns the layer as what makes its tiles, or why it cannot be read. It must be one of
-// those that Moment.AppendTiled and Moment.TiledCollection return.
+// Tiler returns the layer as a feature.Tiler, or the error why it cannot be read. The layer must
+// come from Moment.AppendTiled or Moment.TiledCollection.
 func (l *Layer) Tiler() (feature.Tiler, error) {
 	if l.Err != nil {
 		return nil, l.Err
@@ -72,7 +73,7 @@ func (l *Layer) Tiler() (feature.Tiler, error) {
 	return l.Layer.(feature.Tiler), nil
 }
 
-// ID is the generation for keys and tags.
+// ID returns the generation for keys and tags.
 func (l *Layer) ID() uint64 {
 	switch {
 	case len(l.IDs) > 0:
@@ -86,9 +87,9 @@ func (l *Layer) ID() uint64 {
 // LayerKind is a data set that is one layer.
 type LayerKind struct{ described }
 
-// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler, and is asked what
-// holds a point if T is a feature.Encloser. The name is a part of addresses: it must be a valid name of a
-// collection of points, or SingleLayer panics.
+// SingleLayer returns a data set that is one layer. It has tiles if T is a feature.Tiler, and finds
+// what holds a point if T is a feature.Encloser. The name is a part of URLs: it must be a valid
+// name of a collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
 	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
@@ -99,7 +100,7 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 	})}
 }
 
-// layerOf makes a layer of what is pinned.
+// layerOf makes a layer of a pinned generation.
 func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, error)) *Layer {
 	l := &Layer{About: feature.Info{Name: name}}
 	of, err := p.Get()
@@ -132,7 +133,7 @@ func attribution(m *dataset.Manifest) string {
 	return strings.Join(all, " · ")
 }
 
-// single is the layer of a data set that is one.
+// single is the layer of a data set that is one layer.
 type single struct {
 	*Layer
 	maker func() *Layer
@@ -140,7 +141,7 @@ type single struct {
 	tiled, encloses bool
 }
 
-// now returns the layer. What is said of one that changes is as it is now.
+// now returns the layer. For a live layer, its Info is the present one.
 func (l *single) now() *Layer {
 	if l.Err != nil || !l.About.Live {
 		return l.Layer
@@ -159,7 +160,7 @@ func (m *Moment) listSingles() (list []single) {
 	return list
 }
 
-// layerList are the layers of a moment without collections of points: the types of regions, and
+// layerList has the layers of a moment without collections of points: the types of regions, and
 // then the singles.
 type layerList struct {
 	regions []*Layer
@@ -182,7 +183,7 @@ func (m *Moment) list() layerList {
 	return list
 }
 
-// at returns a layer of the list.
+// at returns layer i of the list.
 func (l *layerList) at(i int) *Layer {
 	if i < len(l.regions) {
 		return l.regions[i]
@@ -193,13 +194,13 @@ func (l *layerList) at(i int) *Layer {
 // SingleNames lists the layers that are one data set each, published or not.
 func (s *Sets) SingleNames() []string { return s.singleNames(func(described) bool { return true }) }
 
-// OpenNames lists those of SingleNames whose properties are not known beforehand. They are listed by their names, and
-// all others by faces in words of their own.
+// OpenNames lists the layers of SingleNames whose properties are not known at compile time. Faces
+// show them by their names, and all others in words of their own.
 func (s *Sets) OpenNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }
 
-// TiledNames lists those of SingleNames that have tiles.
+// TiledNames lists the layers of SingleNames that have tiles.
 func (s *Sets) TiledNames() []string { return s.singleNames(described.tiled) }
 
 func (s *Sets) singleNames(wanted func(described) bool) (names []string) {
@@ -227,7 +228,7 @@ func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
 	return dst
 }
 
-// LayerNames lists the layers that are published and that all may see.
+// LayerNames lists the published layers that are public.
 func (m *Moment) LayerNames() (names []string) {
 	list := m.layers()
 	for i := range len(list.regions) + len(list.singles) {
@@ -243,9 +244,9 @@ func (m *Moment) LayerNames() (names []string) {
 	return names
 }
 
-// Layer returns the layer of a name. The error matches ErrNoLayer if no layer has the name,
-// ErrMissing if the layer is not published, and ErrFailed if it cannot be read. The
-// caller checks who may read a private layer, and changes none.
+// Layer returns the layer with the given name. The error matches ErrNoLayer if no layer has the
+// name, ErrMissing if the layer is not published, and ErrFailed if it cannot be read. The caller
+// must check access to a private layer, and must not change a layer.
 func (m *Moment) Layer(name string) (*Layer, error) {
 	if collection, ok := strings.CutPrefix(name, PointsPrefix); ok {
 		return m.pointsLayer(collection)
@@ -261,7 +262,8 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }
 
-// PublicLayer is Layer for those who may read what all may see: for them there is no private layer.
+// PublicLayer is Layer for callers with access to public layers only: a private layer does not
+// exist for them.
 func (m *Moment) PublicLayer(name string) (*Layer, error) {
 	l, err := m.Layer(name)
 	if err == nil && l.About.Private || OfPrivate(err) {
@@ -306,8 +308,8 @@ func pointsLayer(p *PinnedCollection, collection string) *Layer {
 	return l
 }
 
-// TiledCollection returns a collection that all may see. The error matches ErrNoLayer if there is
-// none, or it is private.
+// TiledCollection returns a public collection. The error matches ErrNoLayer if there is none, or it
+// is private.
 func (m *Moment) TiledCollection(name string) (*Layer, error) {
 	l, err := m.pointsLayer(name)
 	if err == nil && !l.About.Private {
@@ -319,8 +321,8 @@ func (m *Moment) TiledCollection(name string) (*Layer, error) {
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, PointsPrefix+name)
 }
 
-// IsAbsent reports whether an error of Moment.Layer says that there is no such layer, and not that it
-// cannot be read. A layer that is known to be private is absent for those who may not read it.
+// IsAbsent reports whether an error of Moment.Layer means that there is no such layer, and not that
+// it cannot be read. For callers without access, a layer that is known to be private is absent.
 func IsAbsent(err error) bool {
 	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)
 }

@@ -9,12 +9,11 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// IdentityOf returns a number that is equal for equal generations and different for
-// different ones. That holds even if a data directory was made anew, counts from one
-// again, and was built in the same second. The number is 64 bits of the checksum of the
-// manifest that the generation was published with, which includes the checksums of all
-// data: a generation pushed to another store is the same one. It is odd for a
-// generation, and 0 for nil.
+// IdentityOf returns a number that is equal for equal generations and different for different ones.
+// That holds even if a data directory was recreated, counts from one again, and was built in the
+// same second. The number is 64 bits of the checksum of the manifest with which the generation was
+// published. That includes the checksums of all data: a generation pushed to another store is the
+// same one. It is odd for a generation, and 0 for nil.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0
@@ -30,14 +29,15 @@ func IdentityOf(m *dataset.Manifest) uint64 {
 	return hash.odd()
 }
 
-// identity is a hash by FNV-1a, without the memory of package hash/fnv: every question asks.
+// identity is an FNV-1a hash that does not allocate, unlike package hash/fnv: every question
+// computes one.
 type identity uint64
 
 const identityStart identity = 14695981039346656037
 
 func (h identity) add(b byte) identity { return (h ^ identity(b)) * 1099511628211 }
 
-// with adds an identity.
+// with adds an identity to the hash.
 func (h identity) with(id uint64) identity {
 	for range 8 {
 		h, id = h.add(byte(id)), id>>8
@@ -45,16 +45,16 @@ func (h identity) with(id uint64) identity {
 	return h
 }
 
-// odd ends a hash as the identity of a generation.
+// odd returns the hash as the identity of a generation.
 func (h identity) odd() uint64 { return uint64(h.add(0xff)) | 1 }
 
-// What keeps a data set from being read.
+// Errors of data sets that cannot be read.
 var (
 	ErrMissing = errors.New("data set is not published")
 	ErrFailed  = errors.New("data set cannot be read")
 )
 
-// Identities of generations that do not exist. Those of real ones are odd.
+// Identities of missing generations. Those of real ones are odd.
 const (
 	IDMissing uint64 = 0
 	IDFailed  uint64 = 2
@@ -76,9 +76,9 @@ func pinned[T any](h *dataset.Handle[T]) Pinned[T] {
 	return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf), value: h.Value(), manifest: h.Manifest(), held: h}
 }
 
-// Pin takes the live generation of one data set, for work that holds it from question to question.
-// Questions take a View. It does not fail, because only the caller knows whether it needs the data set; use
-// Get. Whoever pins releases.
+// Pin takes the live generation of one data set, for work that holds it over several questions. A
+// question takes a View instead. Pin does not fail, because only the caller knows whether it needs
+// the data set; use Get. The caller releases it.
 func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if live == nil {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
@@ -93,8 +93,8 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }
 
-// PinGeneration takes a generation of a data set, whether in service or not. Number 0 stands
-// for none. Whoever pins releases.
+// PinGeneration takes a generation of a data set, in service or not. Number 0 stands for none. The
+// caller releases it.
 func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	switch {
 	case generation == 0:
@@ -105,7 +105,7 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	return asPinned(live.AcquireGeneration(generation))
 }
 
-// asPinned is a generation that was asked for by its number.
+// asPinned is the pin of a generation that was acquired by its number.
 func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	switch {
 	case err == nil:
@@ -116,17 +116,17 @@ func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }
 
-// Release gives the generation back. It is called once.
+// Release gives the generation back. Call it once.
 func (p *Pinned[T]) Release() {
 	if p.held != nil {
 		p.held.Release()
 	}
 }
 
-// Manifest describes the generation. It is nil without one, shared, and not to be changed.
+// Manifest returns the manifest of the generation, nil without one. It is shared: do not change it.
 func (p *Pinned[T]) Manifest() *dataset.Manifest { return p.manifest }
 
-// Get returns the reader of the generation, or why there is none.
+// Get returns the reader of the generation, or the error why there is none.
 func (p *Pinned[T]) Get() (v T, err error) { return p.value, p.Err }
 
 // Have returns the reader of the generation, or false when the data set is not published. A
@@ -139,12 +139,12 @@ func (p *Pinned[T]) Have() (v T, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// MeaningOf tells apart errors that pass from damage, and gives each its meaning.
+// MeaningOf wraps temporary errors, to distinguish them from damage.
 //
-// A shortage of the process is one, whatever other layers made of the error. In a remote
-// store a generation may be removed under a reader that has not noticed the next one yet;
-// that passes too. In a local store nothing that is in use is removed, so a table that is
-// gone is damage, as is every other error that nobody expects.
+// A shortage of resources in the process is temporary, however other layers have wrapped the error.
+// In a remote store a generation may be removed under a reader that has not noticed the next one
+// yet; that is temporary, too. In a local store nothing in use is removed, so a missing table is
+// damage, and so is every unexpected error.
 func MeaningOf(remote bool) func(error) error {
 	return func(err error) error {
 		if cellstore.IsShortage(err) {

@@ -15,8 +15,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A generation is the same in the store that it was pushed to, and another one if it was
-// published anew.
+// A generation stays the same in a store to which it is pushed. One that is published anew is
+// another.
 func TestIdentityOf(t *testing.T) {
 	digest := func(c string) string { return strings.Repeat(c, 64) }
 	first := &dataset.Manifest{Digest: digest("a")}
@@ -27,7 +27,7 @@ func TestIdentityOf(t *testing.T) {
 	}
 }
 
-// A data set without fields in Sets and in Moment is followed and pinned as one with fields is.
+// A data set without fields in Sets and Moment is followed and pinned like one with fields.
 func TestDataSetWithoutFields(t *testing.T) {
 	c := must.Get(published.Catalog(t.TempDir())).In(t)
 	meadows := layered(&Of[feature.Layer]{

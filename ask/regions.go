@@ -17,18 +17,18 @@ import (
 	"quadrille/tiles"
 )
 
-// RegionSetPrefix begins the names of data sets that are layers of regions which users keep by
-// themselves. Boundaries has the layers that are published together.
+// RegionSetPrefix begins the names of data sets of regions that users publish by themselves.
+// Boundaries has the layers that are published together.
 const RegionSetPrefix = "boundaries-"
 
 // RegionSet reads such a data set: layers of regions, with their names for search. It is published,
-// rolled back and dropped without the others.
+// rolled back and dropped independently of the others.
 type RegionSet struct {
 	*tiles.Reader
 	Names *names.Reader // nil if it has none
 }
 
-// RegionSetOf returns the data set of regions of a name.
+// RegionSetOf returns the region set with the given name.
 func RegionSetOf(name string) *Of[*RegionSet] {
 	return &Of[*RegionSet]{
 		Dataset: Dataset{Name: RegionSetPrefix + name, Schema: tiles.SchemaVersion, Uses: []string{BoundariesName, PlacesName}},
@@ -36,7 +36,7 @@ func RegionSetOf(name string) *Of[*RegionSet] {
 	}
 }
 
-// RegionSetMeta describes a RegionSet, in the manifest of its generation.
+// RegionSetMeta describes a RegionSet in the manifest of its generation.
 type RegionSetMeta struct {
 	tiles.Meta
 	Names *names.Meta `json:"names,omitempty"`
@@ -53,21 +53,22 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 	return cellstore.OpenPublished(context.Background(), g, tiles.SchemaVersion, open)
 }
 
-// Regions are the regions of a moment, of all data sets that have some.
+// Regions are the regions of all data sets in a moment.
 type Regions struct {
-	// Pinned reads all of them as one. Its error says that a data set cannot be read: that one may hold the answer.
-	// Having reads the others. Its manifest is that of Boundaries, if it is published.
+	// Pinned reads all of them as one. Its error means that a data set cannot be read, which may
+	// hold the answer; Having reads the others. Its manifest is that of Boundaries, if that is
+	// published.
 	Pinned[*tiles.Reader]
 
-	main  Pinned[*tiles.Reader] // Boundaries, which is the first part too
+	main  Pinned[*tiles.Reader] // Boundaries, which is also the first part
 	parts []regionPart          // Boundaries, and then the others in the order of their names
-	some  *tiles.Reader         // what can be read, nil for nothing
-	of    map[string]int        // the part that a type is read from
-	// unsure says that what is published of some data set has not been looked up yet.
+	some  *tiles.Reader         // the parts that can be read, nil for none
+	of    map[string]int        // index of the part from which a type is read
+	// unsure is set while the published generation of some data set has not been looked up yet.
 	unsure bool
 
 	edition   live.Edition
-	undecided error // why it is not known
+	undecided error // why edition is not known
 }
 
 // regionPart is one data set of regions.
@@ -75,15 +76,16 @@ type regionPart struct {
 	dataset string
 	Pinned[*tiles.Reader]
 	names *names.Reader // of a RegionSet that has some
-	// inService reports whether it is still what is in service. It is nil for what was asked for by its number.
+	// inService reports whether it is still in service. It is nil for a generation that was pinned
+	// by its number.
 	inService func() bool
 }
 
-// errUnsure is why regions are not all known.
+// errUnsure is the error while some regions are not known yet.
 var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
-// join makes one of all parts. before is what was joined before, nil for nothing: if it is the same, it is kept, with
-// what it remembers.
+// join combines all parts. before is the previous result, nil if there is none: if it is equal,
+// join reuses it with its cache.
 func (r *Regions) join(before *Regions) {
 	var readers []*tiles.Reader
 	var failed error
@@ -119,8 +121,8 @@ func (r *Regions) join(before *Regions) {
 	r.nameEdition()
 }
 
-// Having returns what reads regions of types, also while data sets that have none of them cannot be read. It may
-// lack a type that nobody has.
+// Having returns a reader of the given types, even while data sets without these types cannot be
+// read. It may lack a type that no data set has.
 func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
 	if r.Err == nil || len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return r.part(t) == nil }) {
 		return r.Get()
@@ -128,7 +130,8 @@ func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
 	return r.some, nil
 }
 
-// Types are those that can be read, also while a data set cannot. They are not to be changed.
+// Types returns the types that can be read, even while a data set cannot. The caller must not
+// change them.
 func (r *Regions) Types() []tiles.TypeMeta {
 	if r.some == nil {
 		return nil
@@ -136,7 +139,7 @@ func (r *Regions) Types() []tiles.TypeMeta {
 	return r.some.Types()
 }
 
-// part is what a type is read from, nil if nobody is known to have it.
+// part returns the part from which a type is read, nil if none is known to have it.
 func (r *Regions) part(typ string) *regionPart {
 	if i, ok := r.of[typ]; ok {
 		return &r.parts[i]
@@ -144,8 +147,8 @@ func (r *Regions) part(typ string) *regionPart {
 	return nil
 }
 
-// IDOf is the identity of the data sets that types of regions are read from, for keys and tags:
-// it stays the same when others change. No types are all.
+// IDOf returns the identity of the data sets from which types of regions are read, for keys and
+// tags: it stays the same when others change. An empty list stands for all types.
 func (r *Regions) IDOf(types []string) uint64 {
 	if len(r.parts) == 1 {
 		return r.ID
@@ -165,8 +168,8 @@ func (r *Regions) IDOf(types []string) uint64 {
 	return only
 }
 
-// Manifests are those of the data sets that types of regions are read from, Boundaries first and the others
-// in the order of their names.
+// Manifests returns the manifests of the data sets from which types of regions are read, Boundaries
+// first and the others in the order of their names.
 func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	for i := range r.parts {
 		if p := &r.parts[i]; p.Err == nil && slices.ContainsFunc(types, func(t string) bool { return r.part(t) == p }) {
@@ -176,7 +179,7 @@ func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	return list
 }
 
-// Part is what is read of one of the data sets alone. The view holds it.
+// Part returns the pin of one of the data sets. The view holds it.
 func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 	for i := range r.parts {
 		if r.parts[i].dataset == dataset {
@@ -186,8 +189,9 @@ func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 	return Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}
 }
 
-// Edition names the generations that are read, for those who judge by them later. The error says that one cannot be
-// read, or that it is not known yet what is published: its regions are not gone.
+// Edition names the generations in the view, for code that judges by them later. It returns an
+// error if one cannot be read, or if the published ones are not known yet: its regions are not
+// gone.
 func (r *Regions) Edition() (live.Edition, error) { return r.edition, r.undecided }
 
 // nameEdition sets what Edition returns.
@@ -212,13 +216,13 @@ func (r *Regions) nameEdition() {
 	r.edition.More = strings.Join(more, " ")
 }
 
-// Generation is one of a data set.
+// Generation is a generation of a data set.
 type Generation struct {
 	Dataset string
 	Number  uint64
 }
 
-// GenerationsOf are the generations that an edition names, in the order of Regions.
+// GenerationsOf returns the generations that an edition names, in the order of Regions.
 func GenerationsOf(e live.Edition) (list []Generation) {
 	if e.Number != 0 {
 		list = append(list, Generation{BoundariesName, e.Number})
@@ -226,14 +230,14 @@ func GenerationsOf(e live.Edition) (list []Generation) {
 	for part := range strings.FieldsSeq(e.More) {
 		set, text, _ := strings.Cut(part, ".")
 		number, err := strconv.ParseUint(text, 10, 64)
-		if err == nil { // what else was written cannot be read, and counts as not there
+		if err == nil { // other content cannot be read, and counts as absent
 			list = append(list, Generation{RegionSetPrefix + set, number})
 		}
 	}
 	return list
 }
 
-// Release gives back what HoldRegions and RegionsOf hold.
+// Release gives back the generations of HoldRegions or RegionsOf.
 func (r *Regions) Release() {
 	for i := range r.parts {
 		r.parts[i].Release()
@@ -248,8 +252,8 @@ func (r *Regions) Sets() (list []string) {
 	return list
 }
 
-// TypesOf lists the types that are read from a data set, and the names of those that are hidden, because another
-// one has them too.
+// TypesOf lists the types that are read from a data set, and the names of its hidden types, which
+// another data set has too.
 func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta, hidden []string) {
 	for i := range r.parts {
 		if p := &r.parts[i]; p.dataset == dataset && p.Err == nil {
@@ -265,7 +269,7 @@ func (r *Regions) TypesOf(dataset string) (types []tiles.TypeMeta, hidden []stri
 	return types, hidden
 }
 
-// HoldRegions pins all regions that are in service, for work that holds them from question to question. The
+// HoldRegions pins all regions in service, for work that holds them over several questions. The
 // caller releases them.
 func (v *Views) HoldRegions() *Regions {
 	r := &Regions{main: Pin(v.Boundaries)}
@@ -274,8 +278,8 @@ func (v *Views) HoldRegions() *Regions {
 	return r
 }
 
-// RegionsOf pins the generations of an edition. Those that held has too are open there, even if nobody follows
-// them any more; held may be nil. The caller releases what it gets before it releases held.
+// RegionsOf pins the generations of an edition. Generations that held has are available even if no
+// data set follows them any more; held may be nil. The caller releases the result before held.
 func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 	r := &Regions{main: Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}}
 	for _, g := range GenerationsOf(e) {
@@ -288,8 +292,9 @@ func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 	return r
 }
 
-// PinRegions pins a generation of one data set of regions, without their names, also of one that has been
-// dropped as long as it is there. One that held has is borrowed from it; held may be nil. Whoever pins releases.
+// PinRegions pins a generation of one data set of regions, without their names. That works for a
+// dropped data set, too, as long as its files exist. It borrows a generation that held has; held
+// may be nil. The caller releases it.
 func (v *Views) PinRegions(g Generation, held *Regions) Pinned[*tiles.Reader] {
 	if held != nil {
 		if p := held.Part(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
@@ -303,7 +308,7 @@ func (v *Views) PinRegions(g Generation, held *Regions) Pinned[*tiles.Reader] {
 	return pinKept(v.Boundaries, g.Number)
 }
 
-// readerOf is a pinned RegionSet without its names.
+// readerOf returns the pin of a RegionSet without its names.
 func readerOf(s Pinned[*RegionSet]) Pinned[*tiles.Reader] {
 	p := Pinned[*tiles.Reader]{Err: s.Err, ID: s.ID, manifest: s.manifest, held: s.held}
 	if s.Err == nil {
@@ -312,7 +317,7 @@ func readerOf(s Pinned[*RegionSet]) Pinned[*tiles.Reader] {
 	return p
 }
 
-// pinKept is PinGeneration also for a data set that has been dropped.
+// pinKept is PinGeneration for a data set that may have been dropped.
 func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
@@ -320,8 +325,8 @@ func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	return asPinned(of.AcquireKept(number))
 }
 
-// pinSets makes parts of Boundaries, which is pinned, and of the data sets of regions that users keep by
-// themselves. numbers are as in Views.moment.
+// pinSets sets the parts to Boundaries, which is pinned, and the region sets of users. numbers are
+// as in Views.moment.
 func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 	r.parts = []regionPart{{dataset: BoundariesName, Pinned: r.main}}
 	all := v.RegionSets.all()
@@ -346,7 +351,7 @@ func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.Looked() || !v.RegionSets.isListed()
 }
 
-// pinRegions adds them to a moment, with their names.
+// pinRegions pins the regions of a moment, with their names.
 func (m *Moment) pinRegions(numbers map[string]uint64) {
 	r := &m.Boundaries
 	m.views.pinSets(r, numbers)
@@ -361,7 +366,7 @@ func (m *Moment) pinRegions(numbers map[string]uint64) {
 	m.joinNames()
 }
 
-// joinNames makes one of the names of all regions.
+// joinNames combines the names of all regions.
 func (m *Moment) joinNames() {
 	var readers []*names.Reader
 	id := identityStart.with(m.Names.ID)
@@ -370,7 +375,7 @@ func (m *Moment) joinNames() {
 		if p.names == nil {
 			continue
 		}
-		if _, hidden := m.Boundaries.TypesOf(p.dataset); hidden == nil { // what is hidden is not found
+		if _, hidden := m.Boundaries.TypesOf(p.dataset); hidden == nil { // hidden regions are not found
 			readers, id = append(readers, p.names), id.with(p.ID)
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// districts publishes a data set of its own with one region, and takes it into service.
+// districts publishes a separate data set with one region, and takes it into service.
 func districts(t *testing.T, c *dataset.Catalog, live *dataset.Live[*ask.RegionSet], set, typ, name string) uint64 {
 	b := must.Get(c.Begin(t.Context(), ask.RegionSetOf(set).Name)).In(t)
 	square := orb.Polygon{{{8.5, 47.3}, {8.6, 47.3}, {8.6, 47.4}, {8.5, 47.4}, {8.5, 47.3}}}
@@ -41,8 +41,8 @@ func districts(t *testing.T, c *dataset.Catalog, live *dataset.Live[*ask.RegionS
 	return m.Generation
 }
 
-// Regions come from any number of data sets: one appears, is renewed, is rolled back and goes without the
-// others, and whatever depends on the others stays the same.
+// Regions come from any number of data sets. Each appears, is renewed, rolled back and dropped
+// independently, and answers that depend on the others stay the same.
 func TestRegionsOfSeveralDataSets(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, smallworld.Publish(t.Context(), dir))
@@ -92,7 +92,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 		t.Errorf("the layer is of %s, %d", l.Manifest.Dataset, l.ID())
 	}
 
-	// What depends on other data sets stays.
+	// Answers that depend on other data sets stay the same.
 	for _, same := range [][]string{{"country"}, {"country", "state"}, {"district"}} {
 		if a, b := first.Boundaries.IDOf(same), v.Boundaries.IDOf(same); a != b || a&1 != 1 {
 			t.Errorf("%v: %d before, and %d after another data set came", same, a, b)
@@ -110,7 +110,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	must.Do(t, sales.Poll(t.Context()))
 	look("country:ch", "state:ch-zh", "park:Hill", "district:North")
 
-	// An older generation of some data sets, and nothing of those that are not named.
+	// Older generations of some data sets, and none of the data sets that are not named.
 	older := views.Generations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
 	defer older.Release()
 	if b := must.Get(older.Boundaries.Get()).In(t); b.Has("park") || !b.Has("state") || string(must.Get(b.Region(t.Context(), "district", "South", false)).In(t)) == "" {
@@ -120,7 +120,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 		t.Error(got)
 	}
 
-	// A type that two have is read from the first, and that is told.
+	// A type in two data sets is read from the first, and TypesOf lists it as hidden.
 	districts(t, c, parks, "parks", "country", "Hill")
 	v = look("country:ch", "state:ch-zh", "district:North")
 	_, hidden := v.Boundaries.TypesOf("boundaries-parks")
@@ -134,7 +134,8 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	}
 }
 
-// A data set that cannot be read does not hide the others, and its layers are not taken for unknown.
+// A data set that cannot be read does not hide the others, and its layers are not reported as
+// unknown.
 func TestRegionsOfADamagedDataSet(t *testing.T) {
 	dir := t.TempDir()
 	c := must.Get(published.Catalog(dir)).In(t)

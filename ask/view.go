@@ -14,16 +14,16 @@ import (
 	"quadrille/places/zones"
 )
 
-// View is what a question sees: one moment of all data sets, and the instant that the question
-// is about unless it names another. A question takes one view, so that its answer never mixes two
-// generations of a data set. Several goroutines may use a view until it is released.
+// View is what a question sees: one moment of all data sets, and the default instant of the
+// question. A question takes one view, so that its answer never mixes two generations of a data
+// set. Several goroutines may use a view until it is released.
 type View struct {
 	*Moment
 	At time.Time
 }
 
-// Moment is a generation of each data set that was in service at the same time, held open. A
-// data set without one has the reason in its place.
+// Moment has a generation of each data set, all in service at the same time and held open. A data
+// set without one has the error instead.
 type Moment struct {
 	Boundaries Regions
 	Places     Pinned[*places.Finder]
@@ -41,10 +41,10 @@ type Moment struct {
 	singles     func() []single
 	layers      func() layerList
 	ground      func() *Ground
-	// fixed says that the moment is of given generations, and has no collections.
+	// fixed is set if the moment has given generations, and so no collections.
 	fixed bool
 
-	refs dataset.Refs // of the Views itself, while this is the newest moment, and every view
+	refs dataset.Refs // one of Views itself while this is the newest moment, and one of every view
 }
 
 // Views takes views of data sets. It may be used concurrently.
@@ -53,13 +53,13 @@ type Views struct {
 
 	now    atomic.Pointer[Moment]
 	asked  atomic.Uint64 // calls of renew
-	mu     sync.Mutex    // held while a moment replaces another
-	seen   uint64        // calls of renew that the moment is new enough for
+	mu     sync.Mutex    // held while one moment replaces another
+	seen   uint64        // the moment is new enough for this many calls of renew
 	memory sync.Map      // see Memory
 }
 
-// NewViews returns the views of data sets, which are not changed any more. Whoever closes a data set
-// ends the views of its generation. Two data sets of one name make it panic.
+// NewViews returns the views of data sets, which must not change any more. Closing a data set ends
+// the views of its generation. NewViews panics if two data sets have one name.
 func NewViews(sets Sets) *Views {
 	v := &Views{Sets: sets}
 	known := map[string]bool{}
@@ -81,8 +81,8 @@ func NewViews(sets Sets) *Views {
 	return v
 }
 
-// renew makes a moment of what is in service now. One moment does for all calls that wait meanwhile: many data
-// sets come into service at once when a server starts.
+// renew makes a moment of the generations in service. One new moment serves all calls that wait
+// meanwhile: many data sets come into service at once when a server starts.
 func (v *Views) renew() {
 	call := v.asked.Add(1)
 	v.mu.Lock()
@@ -101,8 +101,8 @@ func (v *Views) renew() {
 	}
 }
 
-// whole reports whether all that a moment holds is still in service. Then all of it was at the same
-// time: when the last of it was pinned.
+// whole reports whether everything that a moment holds is still in service. Then all of it was in
+// service at the same time: when the last part was pinned.
 func (v *Views) whole(m *Moment) bool {
 	for _, d := range v.datasets() {
 		if !d.pinned(&v.Sets, m) {
@@ -122,8 +122,8 @@ func (v *Views) whole(m *Moment) bool {
 	return true
 }
 
-// moment pins the data sets: their generations in service, with the collections of
-// points, or with a list those of the list and nothing else.
+// moment pins the data sets. Without numbers it pins the generations in service and the collections
+// of points. With numbers it pins exactly those generations.
 func (v *Views) moment(numbers map[string]uint64) *Moment {
 	m := &Moment{views: v, fixed: numbers != nil, collections: map[string]*publishedCollection{}, others: map[string]any{}}
 	m.singles, m.layers, m.ground = sync.OnceValue(m.listSingles), sync.OnceValue(m.list), sync.OnceValue(m.newGround)
@@ -149,7 +149,7 @@ func (v *Views) moment(numbers map[string]uint64) *Moment {
 	return m
 }
 
-// hold has the moment release something.
+// hold makes the moment release something at its end.
 func (m *Moment) hold(some bool, h interface{ Release() }) {
 	if some {
 		m.held = append(m.held, h)
@@ -164,13 +164,12 @@ func (v *Views) Take(at time.Time) View {
 		if m.refs.Acquire() {
 			return View{m, at}
 		}
-		// Another moment has taken its place since the Load.
+		// Another moment has replaced it since the Load.
 	}
 }
 
-// Generations takes a view of given generations of data sets, by their names, whether in service
-// or not. 0 stands for none, and so does what the list lacks. The view has no collections of
-// points.
+// Generations takes a view of given generations by the names of their data sets, in service or not.
+// 0 stands for none, and so does a name that numbers lacks. The view has no collections of points.
 func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
 	if numbers == nil {
 		numbers = map[string]uint64{}
@@ -178,7 +177,7 @@ func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
 	return View{v.moment(numbers), at}
 }
 
-// Release gives the view back. It is called once.
+// Release gives the view back. Call it once.
 func (v View) Release() { v.Moment.release() }
 
 func (m *Moment) release() {
@@ -189,9 +188,9 @@ func (m *Moment) release() {
 	}
 }
 
-// Memory returns what a T remembers from one view to the next of the same Views: of generations,
-// which never change, so that nothing becomes wrong. The zero value of T is ready, and may be
-// used concurrently.
+// Memory returns the cache of type T that all views of the same Views share. A cache may store only
+// data of generations, which never change, so that no entry becomes wrong. The zero value of T must
+// be ready and safe for concurrent use.
 func Memory[T any](v View) *T {
 	key := reflect.TypeFor[T]()
 	if known, ok := v.views.memory.Load(key); ok {
@@ -201,5 +200,5 @@ func Memory[T any](v View) *T {
 	return known.(*T)
 }
 
-// Sets are the data sets that the view is of, as they are now.
+// Sets returns the data sets of the view, in their present state.
 func (m *Moment) Sets() *Sets { return &m.views.Sets }

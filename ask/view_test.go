@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// numbered is a layer that knows its generation, and how many of its kind are open.
+// numbered is a layer with the number of its generation, and the count of open ones.
 type numbered struct {
 	feature.Tiler
 	number uint64
@@ -33,7 +33,7 @@ func (n *numbered) Close() error {
 	return nil
 }
 
-// follow follows a data set of a name.
+// follow follows a data set.
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
@@ -54,8 +54,8 @@ func numberOf(t *testing.T, v ask.View, name string) uint64 {
 	return l.Layer.(*numbered).number
 }
 
-// A view is one moment: of two data sets that are published in turns, none shows the second of a
-// turn without the first. What it holds stays open, and nothing else does.
+// A view is one moment: two data sets are published in turns, and no view has the second of a turn
+// without the first. A view keeps its generations open, and all others are closed.
 func TestViewIsOneMoment(t *testing.T) {
 	c := must.Get(published.Catalog(t.TempDir())).In(t)
 	var open atomic.Int64
@@ -101,7 +101,7 @@ func TestViewIsOneMoment(t *testing.T) {
 		t.Errorf("what is held is %d and %d now", a, b)
 	}
 	held.Release()
-	for n := 0; open.Load() != 2; n++ { // they are closed beside questions
+	for n := 0; open.Load() != 2; n++ { // they are closed in the background
 		if n > 2000 {
 			t.Fatalf("%d generations stay open", open.Load())
 		}
@@ -123,7 +123,7 @@ func TestViewIsOneMoment(t *testing.T) {
 	gone.Release()
 }
 
-// A view of given generations has no collections: theirs is now.
+// A view of given generations has no collections, because those exist only in the present.
 func TestGenerationsHaveNoCollections(t *testing.T) {
 	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
 	must.Close(t, store)
@@ -140,7 +140,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 	}
 }
 
-// A data set that is closed ends the views of it, also those that come too late.
+// Closing a data set ends its views, also those taken too late.
 func TestViewsOfClosed(t *testing.T) {
 	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, Points: true}}
 	live := dataset.Fixed[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
@@ -150,7 +150,7 @@ func TestViewsOfClosed(t *testing.T) {
 		t.Error(got)
 	}
 	v.Release()
-	must.Do(t, live.Close()) // which waits for all that is held
+	must.Do(t, live.Close()) // it waits for all handles
 	v = views.Take(time.Time{})
 	defer v.Release()
 	if _, err := v.Layer("toys"); !errors.Is(err, ask.ErrFailed) {
@@ -158,7 +158,7 @@ func TestViewsOfClosed(t *testing.T) {
 	}
 }
 
-// Questions of many goroutines take views without memory, and what one remembers the next ones know.
+// Goroutines take views without allocating, and all share one Memory.
 func TestMemory(t *testing.T) {
 	type counted struct{ n atomic.Int64 }
 	views := ask.NewViews(ask.Sets{})

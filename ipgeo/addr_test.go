@@ -12,7 +12,7 @@ import (
 func TestParseAddr(t *testing.T) {
 	for _, tc := range []struct{ in, want string }{
 		{"1.2.3.4", "1.2.3.4"},
-		{"2001:db8:0:0:0:0:0:1", "2001:db8::1"}, // as Java writes it
+		{"2001:db8:0:0:0:0:0:1", "2001:db8::1"}, // in Java's form
 		{"2001:DB8::1", "2001:db8::1"},
 		{"::ffff:1.2.3.4", "::ffff:1.2.3.4"},
 		{"fe80::1%eth0", "fe80::1"},
@@ -38,7 +38,7 @@ func TestResolve(t *testing.T) {
 		{"::ffff:1.2.3.4%eth0", "1.2.3.4"},
 		{"::fffe:ffff:ffff", "::fffe:ffff:ffff"},
 		{"::1:0:0:0", "::1:0:0:0"},
-		{"::1.2.3.4", "::1.2.3.4"}, // IPv4-compatible, given up in RFC 4291
+		{"::1.2.3.4", "::1.2.3.4"}, // IPv4-compatible, deprecated in RFC 4291
 		{"2002:c000:204::1", "192.0.2.4"},
 		{"2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "255.255.255.255"},
 		{"2003::", "2003::"},
@@ -56,8 +56,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// drawAddr draws an address: close to the ends of the space, of special blocks
-// or of another address more often than chance would.
+// drawAddr draws an address. It prefers addresses near the ends of the address space, of special
+// blocks or near another address.
 func drawAddr(t *rapid.T, v4 bool, name string) netip.Addr {
 	n := u128{rapid.Uint64().Draw(t, name+" hi"), rapid.Uint64().Draw(t, name+" lo")}
 	shift := rapid.IntRange(0, 127).Draw(t, name+" shift") // from dense to sparse
@@ -78,7 +78,7 @@ func shiftRight(a u128, n int) u128 {
 	return a
 }
 
-// The largest network inside a range is what trying every length finds.
+// The largest network inside a range equals the result of trying every length.
 func TestNetworkAgainstTrying(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")

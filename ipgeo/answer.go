@@ -38,9 +38,9 @@ const (
 	cellBytes                         = 4
 	maxMask                           = 1<<15 - 1
 
-	// maxPart bounds the bytes of a part, so that a damaged length cannot make an
-	// answer of a whole file. The text of a record of maxRecord has less, and
-	// several sources rarely add up to it.
+	// maxPart bounds the bytes of a part, so that a damaged length cannot turn a whole file into an
+	// answer. The text of a record is shorter than maxRecord, and several sources rarely add up to
+	// maxPart.
 	maxPart = 1 << 20
 )
 
@@ -183,7 +183,7 @@ func (p *splitter) split(rest []byte) (wrong string) {
 	}
 	p.answer = answer{lat: s.lat, lon: s.lon}
 	a := &p.answer
-	p.buf = slices.Grow(p.buf[:0], 2+len(s.country)+4+len(s.traits)) // it does not move below
+	p.buf = slices.Grow(p.buf[:0], 2+len(s.country)+4+len(s.traits)) // so the appends below do not move it
 	if len(s.code) > 0 || len(s.country) > 0 {
 		p.buf = append(append(p.buf, 0, 0), s.country...)
 		copy(p.buf, s.code)
@@ -198,7 +198,7 @@ func (p *splitter) split(rest []byte) (wrong string) {
 	}
 	a.splitCity(s.city)
 	a.splitOwn(s.own)
-	// What is not as merge.go writes it stays whole.
+	// An answer in another form than that of merge.go stays whole.
 	if p.check = a.appendSections(p.check[:0]); !bytes.Equal(p.check, rest) {
 		for i := partOfCity; i <= partOfSubdivisions; i++ {
 			a.part[i] = nil
@@ -299,8 +299,8 @@ func appendUint(dst []byte, n uint64, bytes int) []byte {
 	return dst
 }
 
-// record decodes the record at an offset of the heap and returns what is wrong
-// with it, or "". It trusts nothing in the heap.
+// record decodes the record at an offset of the heap and returns a description of its damage, or
+// "". It trusts nothing in the heap.
 func (a *answer) record(heap []byte, at uint64) (wrong string) {
 	const outside = "a record lies outside the heap"
 	if at >= uint64(len(heap)) || len(heap)-int(at) < 2 {

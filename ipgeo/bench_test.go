@@ -14,8 +14,7 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// benchAddrs draws addresses the way traffic has them: inside ranges, three in
-// four IPv4.
+// benchAddrs draws addresses with the distribution of traffic: inside ranges, three in four IPv4.
 func benchAddrs(ranges []Range) []netip.Addr {
 	var v4, v6 []Range
 	for _, r := range ranges {
@@ -46,7 +45,7 @@ func benchAddrs(ranges []Range) []netip.Addr {
 	return out
 }
 
-// benchStore builds the real country files of 2020 on disk, as a generation is.
+// benchStore builds the real country files of 2020 on disk, like a generation.
 func benchStore(b *testing.B) (*pebblestore.Store, Meta, []netip.Addr) {
 	b.Helper()
 	ranges := append(readRanges(b, "geo-asn-country-ipv4-20201219.csv.gz"), readRanges(b, "geo-asn-country-ipv6-20201219.csv.gz")...)
@@ -57,7 +56,7 @@ func benchStore(b *testing.B) (*pebblestore.Store, Meta, []netip.Addr) {
 	return s, meta, benchAddrs(ranges)
 }
 
-// builtOnDisk builds a table in a store, which is then open as a server has it.
+// builtOnDisk builds a table in a store and reopens the store as a server does.
 func builtOnDisk(b *testing.B, ranges []Range) (*pebblestore.Store, Meta) {
 	b.Helper()
 	dir := b.TempDir()
@@ -99,7 +98,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// BenchmarkRawSeek is the store alone: what Lookup may cost little more than.
+// BenchmarkRawSeek measures the store alone. Lookup may cost only little more.
 func BenchmarkRawSeek(b *testing.B) {
 	s, _, addrs := benchStore(b)
 	table, err := s.Table(b.Context(), tableName)
@@ -129,8 +128,8 @@ func BenchmarkRawSeek(b *testing.B) {
 	}
 }
 
-// BenchmarkMMDB is maxminddb-golang on the same data, decoding what its file
-// has: the country code.
+// BenchmarkMMDB measures maxminddb-golang on the same data. It decodes the content of the file: the
+// country code.
 func BenchmarkMMDB(b *testing.B) {
 	db, err := maxminddb.Open(filepath.FromSlash(realDir + "mmdb/country.mmdb"))
 	if err != nil {
@@ -155,8 +154,8 @@ func BenchmarkMMDB(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild is four million ranges of both kinds, in no order, a tenth of
-// them inside others.
+// BenchmarkBuild builds four million ranges of both IP versions, in no order, a tenth of them
+// inside others.
 func BenchmarkBuild(b *testing.B) {
 	const n = 4_000_000
 	records := make([]Record, 0, len(codes)/2)

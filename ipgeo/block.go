@@ -115,7 +115,7 @@ func (p *packed) search(n int, a u128) int {
 	return lo
 }
 
-// appendPacked appends packed numbers.
+// appendPacked appends numbers in packed form.
 func appendPacked(dst []byte, numbers []u128, size int) []byte {
 	base := slices.MinFunc(numbers, u128.compare)
 	var all u128
@@ -153,7 +153,7 @@ func appendPacked(dst []byte, numbers []u128, size int) []byte {
 			left >>= 8
 			have -= 8
 		}
-		// have < 8, and a number of 57 bits fits in the other 57.
+		// have is below 8, and a number of 57 bits fits into the other bits.
 	}
 	if have > 0 {
 		dst = append(dst, byte(left))
@@ -237,9 +237,9 @@ func (k *block) decode(b []byte, v4 bool) bool {
 	return true
 }
 
-// find returns the index of the range that covers a, and its bounds. ok is false
-// if a lies in a gap. wrong says why the block is damaged, or is "". The caller
-// sees to it that a is not after the last range.
+// find returns the index of the range that covers a, and its bounds. ok is false if a lies in a
+// gap. wrong describes the damage of the block, or is "". The caller must ensure that a is not
+// after the last range.
 func (k *block) find(a u128) (i int, first, last u128, ok bool, wrong string) {
 	const unordered = "the ranges of a block are not in order, or end before the address"
 	if i = k.ends.search(k.n, a); i == k.n {

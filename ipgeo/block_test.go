@@ -51,7 +51,7 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 	return ranges
 }
 
-// A block answers as looking through its ranges does.
+// A block gives the same answers as a scan of its ranges.
 func TestBlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")
@@ -97,7 +97,7 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// What the builder writes comes back from a record as it was, in every form.
+// An answer of the builder comes back unchanged from a record, in every form.
 func TestAnswerRoundTrip(t *testing.T) {
 	check := func(sections []byte) {
 		t.Helper()
@@ -140,14 +140,14 @@ func TestAnswerRoundTrip(t *testing.T) {
 		m := merger{records: newRecordSet(0)}
 		check([]byte(m.answer([]recordRef{{inline: string(b)}})))
 	}
-	// Members that no builder writes, or writes otherwise.
+	// Members that no builder writes, or in another form.
 	check(appendSection(nil, sectionCity, `"postal":{"code":"1"},"city":{}`))
 	check(appendSection(nil, sectionCity, `"other":1`))
 	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 }
 
-// Neither a builder nor a lookup takes a part that is too long.
+// Builder and lookup both refuse a part that is too long.
 func TestLongPart(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		part := bytes.Repeat([]byte("x"), maxPart+over)
@@ -166,8 +166,7 @@ func TestLongPart(t *testing.T) {
 	}
 }
 
-// A build that remembers almost nothing writes a larger index with the same
-// answers.
+// A build with almost no cache writes a larger index with the same answers.
 func TestIndexMemory(t *testing.T) {
 	ranges := manySources()
 	for i := range 3000 {
@@ -193,8 +192,7 @@ func TestIndexMemory(t *testing.T) {
 	}
 }
 
-// Whatever bytes a row holds, looking up and walking end in an answer or an
-// error.
+// For any bytes of a row, lookups and walks end in an answer or an error.
 func FuzzRow(f *testing.F) {
 	store, _, _, _ := built(f, append(manySources(), many("80.1.0.0", 100, country("AA"))...), BuildOptions{})
 	for i := range store.keys {

@@ -11,27 +11,26 @@ import (
 	"quadrille/internal/extsort"
 )
 
-// Range is a closed range of addresses with the record known about it.
+// Range is a closed range of addresses with its record.
 type Range struct {
 	// First and Last are both included and of one IP version. A range of
 	// IPv4-mapped IPv6 addresses is a range of IPv4 addresses.
 	First, Last netip.Addr
-	// Source is the rank of the range's source. Within one source the narrowest
-	// range wins, and of equally wide ones the first given. Where several
-	// sources have a winner, the answer takes each field from the lowest rank
-	// that supplies it; see Build.
+	// Source is the rank of the range's source. Within one source the narrowest range wins, and of
+	// equally wide ones the first given. If several sources have a winner, the answer takes each
+	// field from the lowest rank that supplies it; see Build.
 	Source uint16
 	Record Record
-	// Prepared, if set, is the record, and Record is not read.
+	// Prepared, if set, is the record, and Record is ignored.
 	Prepared *Prepared
 }
 
-// BadRangeError says why Build refuses a range.
+// BadRangeError is the error of Build for a refused range.
 type BadRangeError struct {
 	First, Last netip.Addr
 	// Reason is one of the Reason constants.
 	Reason string
-	Err    error // for ReasonRecord, what is wrong with it; else nil
+	Err    error // for ReasonRecord, the fault of the record; else nil
 }
 
 // The reasons of a BadRangeError.
@@ -53,9 +52,8 @@ func (e *BadRangeError) Error() string {
 
 func (e *BadRangeError) Unwrap() error { return e.Err }
 
-// Check returns the *BadRangeError with which Build would refuse the range's
-// addresses, or nil. Callers that know the place of a range in its source can
-// report both together.
+// Check returns the *BadRangeError with which Build would refuse the range's addresses, or nil. It
+// lets callers that know the place of a range in its source report both together.
 func (r *Range) Check() error {
 	if _, _, _, bad := r.bounds(); bad != nil {
 		return bad
@@ -97,20 +95,18 @@ type BuildOptions struct {
 	// ranges faster. The store's own memory and a few MiB of rows on their way
 	// to it are extra.
 	Memory int64
-	// TempDir is where ranges that do not fit in memory are sorted: a directory
-	// with room for about 50 bytes for each range, and for each record that does
-	// not fit. Empty: the system's.
+	// TempDir is the directory for sorting ranges that do not fit in memory. It needs about 50
+	// bytes for each range, and room for each record that does not fit. Empty means the system's.
 	TempDir string
-	// KeepPrivate reports whether a source may locate the networks that anybody may
-	// use: those of RFC 1918, 100.64.0.0/10 (RFC 6598) and fc00::/7 (RFC 4193). Their
-	// addresses are cut out of the ranges of others. Nil: no source may.
+	// KeepPrivate reports whether a source may locate private networks: those of RFC 1918,
+	// 100.64.0.0/10 (RFC 6598) and fc00::/7 (RFC 4193). Their addresses are cut out of the ranges
+	// of other sources. Nil: no source may.
 	KeepPrivate func(source uint16) bool
-	// Bad is called with each refused range, which is left out. An error from
-	// it ends the build. Nil makes the first bad range fatal.
+	// Bad is called with each refused range, which Build then skips. An error from it ends the
+	// build. Nil makes the first bad range fatal.
 	Bad func(*BadRangeError) error
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// with the ranges done. Taking the ranges is not reported: the sequence
-	// knows better how far it has come.
+	// Progress, if set, is called now and then, and at the end of each stage, with the ranges done.
+	// Reading the ranges is not reported: the sequence knows its own progress better.
 	Progress func(stage string, done, total int64)
 }
 
@@ -119,10 +115,10 @@ type Stats struct {
 	Ranges   int64 // accepted
 	Bad      int64 // refused
 	Overlaps int64 // accepted ranges that begin inside an earlier range or equal it
-	Reserved int64 // accepted ranges with addresses that were cut off, because they are never looked up or are private
-	Joined   int64 // pieces joined with the adjacent one before, which has the same answer
-	// Apart counts the runs of addresses that a source places elsewhere than one of a lower rank, and
-	// ApartFirst and ApartLast are the first of them.
+	Reserved int64 // accepted ranges that lost addresses, because these are never looked up or are private
+	Joined   int64 // pieces joined with the previous one, which is adjacent and has the same answer
+	// Apart counts the runs of addresses that a source places elsewhere than a source of lower
+	// rank. ApartFirst and ApartLast are the first such run.
 	Apart                 int64
 	ApartFirst, ApartLast netip.Addr
 }
@@ -131,27 +127,24 @@ type Stats struct {
 // rows are disjoint, and adjacent rows with equal answers are joined. An error
 // of seq ends the build with that error. After any error the table has no rows.
 //
-// The answer takes each field as a whole from one source. Each member of Record
-// is a field, except that members of Location, Traits and Extra are fields of
-// their own; latitude, longitude and accuracy radius are one field. The first
-// source that names a country decides. From a source that names another
-// country, nothing is taken that says where an address is: continent, city,
-// location, postal and subdivisions. Its traits, its extra fields, and the
-// countries the address is registered in or represents still count. City,
-// subdivisions, postal code, coordinates, radius and metro code come from the first
-// source that has any of the first four, and from those that name the same city or,
-// where it names none, the same subdivision. The organization of an autonomous system
-// comes from a source with its number. What a
-// source states takes precedence over what another derived (Record.Derived) or what
-// follows from the code of its country (Record.Implied), whatever their order.
+// The answer takes each field as a whole from one source. Each member of Record is a field, except
+// that members of Location, Traits and Extra are fields of their own; latitude, longitude and
+// accuracy radius are one field. The first source that names a country decides. From a source that
+// names another country, nothing is taken about the place of an address: continent, city, location,
+// postal and subdivisions. Its traits, its extra fields, and the countries the address is
+// registered in or represents still count. City, subdivisions, postal code, coordinates, radius and
+// metro code come from the first source that has any of the first four, and from the sources that
+// name the same city or, where it names none, the same subdivision. The organization of an
+// autonomous system comes from a source with its number. Values that a source states take
+// precedence over values that another derived (Record.Derived) and values that follow from the code
+// of its country (Record.Implied), in any order of the sources.
 //
-// Addresses that are never looked up, because they are reserved or resolve to
-// an IPv4 address, are cut out of the ranges, and private ones as
-// BuildOptions.KeepPrivate says. A row and its networks therefore
-// cover exactly the addresses that it answers.
+// Addresses that are never looked up, because they are reserved or resolve to an IPv4 address, are
+// cut out of the ranges. So are private ones, depending on BuildOptions.KeepPrivate. A row and its
+// networks therefore cover exactly the addresses that it answers.
 //
-// What exceeds the memory is sorted on disk, so any number of ranges and records
-// can be built. The rows do not depend on the memory.
+// Data that exceeds the memory is sorted on disk, so any number of ranges and records can be built.
+// The rows do not depend on the memory.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions) (Meta, Stats, error) {
 	return build(ctx, store, seq, opts, shares(opts.Memory))
 }
@@ -162,8 +155,7 @@ type budget struct{ sort, records, answers, nested int64 }
 const (
 	defaultMemory = 512 << 20
 	minMemory     = 16 << 20
-	// maxAnswers bounds the merged answers kept for the next time their records
-	// meet. More are found no faster.
+	// maxAnswers bounds the cache of merged answers. A larger cache is no faster.
 	maxAnswers = 64 << 20
 )
 
@@ -199,7 +191,7 @@ func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, erro
 	return meta, b.stats, err
 }
 
-// every is the number of ranges between two looks at the context and two reports of progress.
+// every is the number of ranges between checks of the context, and between reports of progress.
 const every = 1 << 14
 
 type builder struct {
@@ -271,14 +263,14 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 	rows := startLoader(load, b.opts.Timestamp)
 	defer func() {
 		if err != nil {
-			_ = rows.stop() // err already is that failure, or caused it
+			_ = rows.stop() // err is that failure already, or has caused it
 			err = errors.Join(err, load.Abort())
 		}
 	}()
 	b.progress("sorting ranges", 0)
 	meta := Meta{Layout: Layout, Private: b.opts.KeepPrivate != nil}
 	m := merger{records: b.records, limit: b.memory.answers}
-	var f *familyWriter // of the IP version at hand
+	var f *familyWriter // of the current IP version
 	end := func() error {
 		if f == nil {
 			return nil
@@ -323,7 +315,7 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		return Meta{}, err
 	}
 	b.progress("writing ranges", done)
-	// Nothing may fail once the rows are there.
+	// Once the rows are written, nothing may fail.
 	if err := b.sorter.Close(); err != nil {
 		return Meta{}, err
 	}
@@ -336,7 +328,7 @@ func (b *builder) progress(stage string, done int64) {
 	}
 }
 
-// finish writes the last rows of an IP version and adds up what was counted.
+// finish writes the last rows of an IP version and adds up its counts.
 func (b *builder) finish(f *familyWriter, meta *Meta) error {
 	if err := f.sweep.finish(); err != nil {
 		return err
@@ -370,7 +362,7 @@ func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter
 				return err
 			}
 		}
-		answer := "" // where no source has anything to say
+		answer := "" // no source has an answer
 		if len(p.records) > 0 {
 			if answer = m.answer(p.records); m.apart {
 				if b.stats.Apart++; b.stats.Apart == 1 {

@@ -39,7 +39,7 @@ func rngs(lines ...string) (out []Range) {
 	return out
 }
 
-// rows writes what a build stored as rng reads it.
+// rows formats the stored rows in the notation of rng.
 func rows(t testing.TB, f *fakeStore) (out []string) {
 	t.Helper()
 	for r, err := range (&Reader{table: &fakeTable{f: f}}).ranges(t.Context(), nil, nil) {
@@ -205,7 +205,7 @@ func openBuilt(t testing.TB, f *fakeStore) *Reader {
 	return r
 }
 
-// The bytes of rows, and of the index, are a promise to generations already built.
+// Existing generations depend on the bytes of rows and of the index.
 func TestRowsGolden(t *testing.T) {
 	f, _, _, _ := built(t, []Range{
 		{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Record: Record{
@@ -223,7 +223,7 @@ func TestRowsGolden(t *testing.T) {
 	ix, path := indexed(t, openBuilt(t, f))
 	file, err := os.ReadFile(path)
 	must.Do(t, err)
-	// Its half megabyte of jump tables is not for a golden file.
+	// Its half megabyte of jump tables is too large for a golden file.
 	fmt.Fprintf(&b, "index of %d bytes, SHA-256 %x, blocks %q, heap %q\n", len(file), sha256.Sum256(file), ix.blocks, ix.heap)
 	golden := filepath.Join("testdata", "rows.golden")
 	if *update {
@@ -248,8 +248,7 @@ func many(first string, n int, r Record) []Range {
 	return out
 }
 
-// Progress goes on from one version of IP to the other, and a build can be
-// cancelled in either.
+// Progress continues from one IP version to the other, and a build can be cancelled in either.
 func TestBuildProgress(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
@@ -278,7 +277,7 @@ func TestBuildProgress(t *testing.T) {
 	}
 }
 
-// Ranges that are refused do not keep a build from being cancelled.
+// A build whose ranges are all refused can still be cancelled.
 func TestBuildOfBadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -299,7 +298,7 @@ func TestBuildOfBadCancelled(t *testing.T) {
 	}
 }
 
-// What is on its way to the store is bounded in bytes, not in rows alone.
+// The batches on their way to the store are bounded in bytes, not only in rows.
 func TestLoaderBytes(t *testing.T) {
 	l := &loader{full: make(chan []loadRow, 3), empty: make(chan []loadRow, 1)}
 	for _, size := range []int{1, 64 << 10, 2 * loadBatchBytes} {

@@ -21,8 +21,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// cityRecord is what the records of city.mmdb hold: as few bytes to decode as
-// any reader of it could ask for.
+// cityRecord has the fields of the records of city.mmdb, so that decoding costs no more than any
+// reader of the file needs.
 type cityRecord struct {
 	Country struct {
 		Code string `maxminddb:"iso_code"`
@@ -83,8 +83,8 @@ func openCities(t testing.TB) (*maxminddb.Reader, []Range) {
 
 func (e *encoder) check(r *Record) bool { _, err := e.encode(r); return err == nil }
 
-// Every network of a MaxMind database of cities answers alike at both its
-// ends: by the table, by the index, and by the database's own reader.
+// Every network of a MaxMind database of cities has the same answer at both its ends from the
+// table, the index and the database's own reader.
 func TestRealCities(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and much to read")
 	_, ranges := openCities(t)
@@ -118,7 +118,7 @@ func TestRealCities(t *testing.T) {
 	}
 }
 
-// cities is one build of the real city database, with every way to ask it.
+// cities is one build of the real city database, with every reader of it.
 type cities struct {
 	db     *maxminddb.Reader
 	reader *Reader
@@ -153,10 +153,9 @@ func openCityBench(b *testing.B) *cities {
 	return c
 }
 
-// ratio runs two ways of doing the same by turns, some hundred at a time, so
-// that a busy machine slows both, and reports the medians and their quotient.
-// The two are never at the same addresses, for the second would find them in
-// the processor's caches.
+// ratio runs two functions for the same task in turns of some hundred calls, so that a busy machine
+// slows both, and reports the medians and their quotient. The two never use the same addresses,
+// because the second would find them in the processor's caches.
 func ratio(b *testing.B, ours, theirs func(i int)) {
 	const block = 256
 	var took [2][]float64
@@ -175,11 +174,10 @@ func ratio(b *testing.B, ours, theirs func(i int)) {
 	b.ReportMetric(x, "ours-ns")
 	b.ReportMetric(y, "theirs-ns")
 	b.ReportMetric(x/y, "ours/theirs")
-	b.ReportMetric(0, "ns/op") // of both: it says nothing
+	b.ReportMetric(0, "ns/op") // a mixture of both means nothing
 }
 
-// BenchmarkCity looks the same addresses, all with a full city record, up in
-// every way.
+// BenchmarkCity looks up the same addresses in every way. All have a full city record.
 func BenchmarkCity(b *testing.B) {
 	c := openCityBench(b)
 	at := func(i int) netip.Addr { return c.addrs[i&(1<<16-1)] }
@@ -246,9 +244,9 @@ func BenchmarkCity(b *testing.B) {
 	})
 }
 
-// BenchmarkBuildCities is four million ranges of two sources: a hundred
-// thousand cities with names in eight languages, and networks that end
-// elsewhere. As in real data, what is near has few cities and networks.
+// BenchmarkBuildCities builds four million ranges of two sources: a hundred thousand cities with
+// names in eight languages, and networks that end elsewhere. As in real data, neighbouring ranges
+// have few different cities and networks.
 func BenchmarkBuildCities(b *testing.B) {
 	const n = 4_000_000
 	langs := []string{"de", "en", "es", "fr", "ja", "pt-BR", "ru", "zh-CN"}
@@ -359,7 +357,7 @@ func BenchmarkBuildCities(b *testing.B) {
 	}
 }
 
-// watchHeap notes the most bytes of heap in use until stopped.
+// watchHeap records the maximum of the heap in use until stop is called.
 func watchHeap(peak *atomic.Uint64) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -6,19 +6,18 @@ import (
 	"math/bits"
 )
 
-// Coordinates are stored in a few bytes, and their text is written by each
-// lookup. Most sources have one of two kinds of numbers. Decimals with up to
-// seven places fit into 32 bits as ten-millionths of a degree. The others are
-// numbers of 32 bits, whose text has up to 17 digits because it is that of the
-// same number in 64 bits.
+// Coordinates are stored in a few bytes, and each lookup writes their text. Most sources have one
+// of two kinds of numbers. Decimals with up to seven places fit into 32 bits as ten-millionths of a
+// degree. The others are 32-bit floats that were converted to 64 bits, so their text has up to 17
+// digits.
 const (
 	pointNone    = iota
 	pointDecimal // two 32-bit integers: ten-millionths of a degree
 	pointSingle  // two 32-bit floats
-	pointRaw     // two 64-bit floats; their text is kept too
+	pointRaw     // two 64-bit floats; their text is stored too
 )
 
-// pointBytes are the bytes of a point of each kind.
+// pointBytes is the number of bytes of a point, by kind.
 var pointBytes = [4]int{pointDecimal: 8, pointSingle: 8, pointRaw: 16}
 
 const decimalScale = 7 // digits after the point
@@ -31,14 +30,14 @@ var powersOf10 = func() (p [20]uint64) {
 	return p
 }()
 
-// point is a coordinate pair as it is stored.
+// point is a coordinate pair in stored form.
 type point struct {
 	kind int
 	b    [16]byte // little-endian
 }
 
-// pointOf returns the shortest form that gives back the same numbers and, if
-// the kind is not raw, the same text as appendNumber.
+// pointOf returns the shortest form that gives back the same numbers. Unless the kind is raw, it
+// also gives back the text of appendNumber.
 func pointOf(lat, lon float64) (p point) {
 	var text, want [64]byte
 	same := func() bool {
@@ -92,8 +91,7 @@ func (p *point) degrees() (lat, lon float64, ok bool) {
 	return lat, lon, -90 <= lat && lat <= 90 && -180 <= lon && lon <= 180
 }
 
-// appendText appends the text of the latitude (0) or the longitude (1). The
-// point is not raw.
+// appendText appends the text of the latitude (0) or the longitude (1). The point must not be raw.
 func (p *point) appendText(dst []byte, which int) []byte {
 	v := binary.LittleEndian.Uint32(p.b[4*which:])
 	if p.kind == pointSingle {
@@ -131,8 +129,8 @@ func appendSingle(dst []byte, f float32) []byte {
 	}
 	k := uint(mantissa - e) // |f| is m / 2^k
 	whole, fraction := m>>k, m&(1<<k-1)
-	// The digits of the fraction that make 17 in all are q, and rest / 2^k
-	// remains of the last.
+	// q are the digits of the fraction that make 17 digits in all. rest / 2^k is the remainder
+	// after the last one.
 	scale := scales[e+9]
 	if e >= 0 && whole >= powersOf10[17-scale] {
 		scale--
@@ -148,7 +146,7 @@ func appendSingle(dst []byte, f float32) []byte {
 	// Halves go to the even digit.
 	ten, hundred, thousand := q%10, q%100, q%1000
 	if within(hundred, 100, k, rest, half) && within(thousand, 1000, k, rest, half) {
-		return appendNumber(dst, float64(f)) // it is short
+		return appendNumber(dst, float64(f)) // its text is short
 	}
 	switch {
 	case within(hundred, 100, k, rest, half):
@@ -164,15 +162,15 @@ func appendSingle(dst []byte, f float32) []byte {
 	return appendFraction(dst, uint8(whole), q, scale)
 }
 
-// within reports whether a multiple of unit lies within half a step of a number
-// that is over, and rest / 2^k, above one.
+// within reports whether a multiple of unit lies within half a step of a number. The number is a
+// multiple of unit plus over, plus rest / 2^k.
 func within(over, unit uint64, k uint, rest, half uint64) bool {
 	return over<<k+rest <= half || (unit-over)<<k-rest <= half
 }
 
-// above returns 1 if a number is to be rounded up to the next multiple, otherwise 0. The
-// number lies over, and rest where that is not zero, above multiple number digits. In the
-// middle between two multiples the even one wins.
+// above returns 1 if a number is to be rounded up to the next multiple, otherwise 0. The number is
+// a multiple plus over, plus a little more if rest is not zero. digits is the number of that
+// multiple. Halfway between two multiples the even one wins.
 func above(over, middle, digits, rest uint64) uint64 {
 	if over > middle || over == middle && (rest > 0 || digits&1 == 1) {
 		return 1
@@ -180,8 +178,8 @@ func above(over, middle, digits, rest uint64) uint64 {
 	return 0
 }
 
-// scales are the digits after the point that make 17 digits of a number with an
-// exponent of -9 … 7, or 18 of the larger ones.
+// scales are the numbers of digits after the point that give 17 digits in all, by exponent from -9
+// to 7, or 18 for the larger numbers.
 var scales = [...]int{19, 19, 19, 19, 18, 18, 17, 17, 17, 16, 16, 16, 16, 15, 15, 15, 14}
 
 // appendFraction appends a whole number and a fraction of scale digits.
@@ -200,8 +198,8 @@ func appendFraction(dst []byte, whole uint8, fraction uint64, scale int) []byte 
 	return append(append(dst, '.'), digits[len(digits)-scale:]...)
 }
 
-// eightDigits returns the digits of n < 10^8 as text in the order of memory. It
-// halves the groups of digits three times, all groups at once.
+// eightDigits returns the digits of n < 10^8 as text in memory order. It halves the groups of
+// digits three times, all groups at once.
 func eightDigits(n uint64) uint64 {
 	n = n/10000 | n%10000<<32
 	q := n * 10486 >> 20 & (0x7f<<32 | 0x7f)
@@ -211,8 +209,7 @@ func eightDigits(n uint64) uint64 {
 	return n | 0x3030303030303030
 }
 
-// quadDigits spells the four digits of a quadkey that each byte of a cell
-// stands for.
+// quadDigits has the four quadkey digits of each value of a cell's byte.
 var quadDigits = func() (t [256][4]byte) {
 	for i := range t {
 		for j := range t[i] {

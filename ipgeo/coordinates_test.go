@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The fast text of a number of 32 bits is that of appendNumber.
+// The fast text of a 32-bit float equals that of appendNumber.
 func TestAppendSingle(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -43,7 +43,7 @@ func TestAppendSingle(t *testing.T) {
 	}
 }
 
-// Every point gives back the same numbers, whatever form it is stored in.
+// Every point gives back the same numbers in each stored form.
 func TestPoint(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(3, 4))

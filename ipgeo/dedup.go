@@ -2,17 +2,17 @@ package ipgeo
 
 import "hash/maphash"
 
-// dedup remembers a number for each of many byte strings, in bounded memory. It
-// forgets the strings that it has not been asked for the longest.
+// dedup remembers a number for each of many byte strings, in bounded memory. It forgets the strings
+// that have not been looked up for the longest time.
 //
-// Strings are told apart by two hashes with separate seeds, 128 bits that
-// nobody can aim at. CheckIndex would find a collision. Only the order of the
-// strings decides what is forgotten, and not the seeds.
+// It distinguishes strings by two hashes with separate random seeds, 128 bits that no input can
+// target. CheckIndex would find a collision. Which strings are forgotten depends on their order
+// alone, not on the seeds.
 type dedup struct {
 	now, before hashTable
 	most        int // slots of either table
 	seeds       [2]maphash.Seed
-	touched     uint64 // so that no touch is left out
+	touched     uint64 // keeps the compiler from removing the touches
 }
 
 func newDedup(memory int64) *dedup {
@@ -26,17 +26,16 @@ func newDedup(memory int64) *dedup {
 // hashKey stands for a string. It is not zero.
 type hashKey [2]uint64
 
-// key returns the key of a string, and begins to fetch what is known of it: the
-// tables are larger than any cache, and the memory answers many questions at
-// once hardly slower than one.
+// key returns the key of a string, and starts to fetch its slots: the tables are larger than any
+// cache, and memory serves many requests at once hardly slower than one.
 func (d *dedup) key(b []byte) hashKey {
 	key := hashKey{maphash.Bytes(d.seeds[0], b), maphash.Bytes(d.seeds[1], b) | 1}
 	d.touched += d.now.touch(key) + d.before.touch(key)
 	return key
 }
 
-// find returns the number of the string with a key. If the string is new or
-// forgotten, find remembers next as its number and returns next.
+// find returns the number of the string with the given key. If the string is new or forgotten, find
+// remembers next as its number and returns next.
 func (d *dedup) find(key hashKey, next uint64) (n uint64, known bool) {
 	slot := d.now.find(key)
 	if slot != nil && slot.key == key {
@@ -69,8 +68,8 @@ func (d *dedup) makeRoom() {
 	}
 }
 
-// hashTable is a table of numbers by hash, by open addressing. It has no
-// pointers for the garbage collector to follow.
+// hashTable is a hash table of numbers with open addressing. It has no pointers for the garbage
+// collector to follow.
 type hashTable struct {
 	slots []hashed // a power of two
 	count int
@@ -83,8 +82,8 @@ type hashed struct {
 
 const hashedBytes = 24
 
-// find returns the slot of a key, or the empty one where it belongs. It is nil
-// while there are no slots.
+// find returns the slot of a key, or the empty slot where it belongs. It is nil while there are no
+// slots.
 func (t *hashTable) find(key hashKey) *hashed {
 	if len(t.slots) == 0 {
 		return nil
@@ -97,7 +96,7 @@ func (t *hashTable) find(key hashKey) *hashed {
 	}
 }
 
-// touch reads where a key belongs.
+// touch reads the first slot of a key, so that the processor loads it.
 func (t *hashTable) touch(key hashKey) uint64 {
 	if len(t.slots) == 0 {
 		return 0

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// A dedup answers as a map does, but for what it may have forgotten: what was
-// not among the last strings it has room for.
+// A dedup gives the same results as a map, except for strings that it may have forgotten: those
+// that were not among the last ones it has room for.
 func TestDedup(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for _, memory := range []int64{0, 2 * hashedBytes * 64, 1 << 20} {
 		d := newDedup(memory)
-		room := d.most * 3 / 4 // of one table, and the other remembers as many
+		room := d.most * 3 / 4 // of one table; the other remembers as many
 		last := map[uint64]int{}
 		number := map[uint64]uint64{}
 		for i := range 20_000 {

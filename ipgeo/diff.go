@@ -26,7 +26,7 @@ func (e *Extent) add(v4 bool, first, last u128) {
 	e.IPv6 += float64(n.hi) + (float64(n.lo)+1)/half
 }
 
-// DiffKind says what happened to a range.
+// DiffKind is the kind of a difference.
 type DiffKind string
 
 // The kinds of a DiffExample.
@@ -48,9 +48,9 @@ type DiffExample struct {
 type DiffStats struct {
 	OldRows, NewRows int64 // of both versions of IP
 
-	Added   Extent // answered by the new table alone
-	Removed Extent // answered by the old table alone
-	Changed Extent // answered by both tables, but differently
+	Added   Extent // only the new table has an answer
+	Removed Extent // only the old table has an answer
+	Changed Extent // both tables have an answer, but different ones
 	Same    Extent
 	Country Extent // the part of Changed whose country differs, or is known to only one table
 
@@ -117,7 +117,7 @@ func Diff(ctx context.Context, before, after *Reader, opts DiffOptions) (DiffSta
 	return d.stats, nil
 }
 
-// side is the rest of one table's current row, after what has been compared.
+// side is the uncompared part of one table's current row.
 type side struct {
 	next   func() (*scanned, error, bool)
 	row    *scanned // the rest of it, or nil
@@ -171,8 +171,8 @@ type differ struct {
 	widest [2][]DiffExample // IPv4, IPv6
 }
 
-// step compares the addresses from the lowest that either side has left to
-// where either side changes.
+// step compares the addresses from the lowest one left on either side up to where either side
+// changes.
 func (d *differ) step(a, b *side) {
 	if c := a.begins(b); c != 0 {
 		kind, extent, s, other := DiffRemoved, &d.stats.Removed, a, b

@@ -56,8 +56,8 @@ func TestDiffFails(t *testing.T) {
 	}
 }
 
-// Diff counts what comparing every address would: here all lie in two blocks
-// of a few hundred.
+// Diff counts the same as a comparison of every address. Here all addresses lie in two blocks of a
+// few hundred.
 func TestDiffProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := []Record{country("AA"), country("BB"), {Country: Country{ISOCode: "AA"}}}

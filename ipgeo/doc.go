@@ -1,5 +1,4 @@
-// Package ipgeo answers "where is this IP address?" from ranges kept in one
-// table of a cell store.
+// Package ipgeo answers "where is this IP address?" from ranges in one table of a cell store.
 //
 // [Build] turns an unordered sequence of ranges from any number of sources,
 // which may overlap, into disjoint ranges with their answers merged and encoded.
@@ -13,21 +12,18 @@
 //
 // # Addresses
 //
-// An IPv4 address inside IPv6 is looked up as that IPv4 address: IPv4-mapped
-// (::ffff:0:0/96, RFC 4291), 6to4 (2002::/16, RFC 3056), the client of a Teredo
-// address (2001::/32, RFC 4380), and what NAT64 translates behind the
-// well-known prefix (64:ff9b::/96, RFC 6052). Zones are dropped, because they
-// name a network interface of one machine and no place. Addresses that belong
-// to nobody in particular, such as private, loopback and documentation
-// addresses, answer a [ReservedError] that names the block; see [Special]. Private
-// addresses answer as others do where a source that may locate them does, see
-// [BuildOptions].
+// An IPv4 address inside IPv6 is looked up as that IPv4 address: IPv4-mapped (::ffff:0:0/96, RFC
+// 4291), 6to4 (2002::/16, RFC 3056), the client of a Teredo address (2001::/32, RFC 4380), and the
+// IPv4 address behind the well-known prefix of NAT64 (64:ff9b::/96, RFC 6052). Zones are dropped,
+// because they name a network interface of one machine and no place. For addresses that belong to
+// nobody in particular, such as private, loopback and documentation addresses, the error is a
+// [ReservedError] that names the block; see [Special]. Private addresses have answers like others
+// if a source that may locate them has one, see [BuildOptions].
 //
 // # Ownership and concurrency
 //
-// Any number of goroutines may use a [Reader] or an [Index]. A [Result] belongs
-// to one goroutine at a time. Its bytes stay valid until the next lookup into
-// it, and reusing it allocates nothing. No byte of a Result points into an
-// Index, so the Index may be closed before the Result is read. [Build] keeps
-// nothing of a Range after it asks for the next.
+// Any number of goroutines may use a [Reader] or an [Index]. A [Result] belongs to one goroutine at
+// a time. Its bytes stay valid until the next lookup into it, and reusing it allocates nothing. No
+// byte of a Result points into an Index, so the Index may be closed before the Result is read.
+// [Build] keeps nothing of a Range after it reads the next.
 package ipgeo

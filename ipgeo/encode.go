@@ -52,12 +52,12 @@ const (
 
 	partCount = partTraits + len(traitNames)
 
-	// Beyond the parts, the record of one source holds:
+	// Besides the parts, the record of one source holds:
 	tagCode        = 0x80 // the country's code
 	tagCoordinates = 0x81 // latitude and longitude
 	tagDerived     = 0x82 // a bit for each derived part, and impliedShift above one for each implied part
 	tagExtra       = 0x83 // one member of extra; there may be many
-	tagNothing     = 0x84 // alone in a record that says nothing
+	tagNothing     = 0x84 // alone in a record that has no answer
 )
 
 // partNames are the JSON members of the parts that are one member each.
@@ -81,8 +81,7 @@ const partASN = partTraits
 
 func init() { copy(partNames[partTraits:], traitNames[:]) }
 
-// derivable are the names that Record.Derived may hold, with their parts, in
-// the order of answers.
+// derivable are the valid names of Record.Derived, with their parts, in the order of answers.
 var derivable = []struct {
 	name string
 	part int
@@ -122,7 +121,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 	if e.err == nil && len(e.b) == 0 {
 		e.err = errEmptyRecord
 	}
-	// What follows is not enough for a record.
+	// What follows does not make a record by itself.
 	e.notStated(r)
 	if code := r.Country.ISOCode; code != "" {
 		at := e.begin(tagCode)
@@ -394,7 +393,7 @@ func (e *encoder) value(v any, depth int) {
 
 const impliedShift = 16
 
-// notStated writes which parts a source does not state.
+// notStated writes the parts that the source does not state itself.
 func (e *encoder) notStated(r *Record) {
 	if parts := e.parts(r.Derived) | e.parts(r.Implied)<<impliedShift; parts != 0 {
 		at := e.begin(tagDerived)
@@ -403,7 +402,7 @@ func (e *encoder) notStated(r *Record) {
 	}
 }
 
-// parts returns a bit for each of the parts named.
+// parts returns a bit for each of the named parts.
 func (e *encoder) parts(names []string) (parts uint32) {
 	for _, name := range names {
 		i := slices.IndexFunc(derivable, func(d struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Ranges go in, in any order; addresses are then one seek away.
+// Build ranges in any order; a lookup then takes one seek.
 func Example() {
 	ctx := context.Background()
 	store, err := pebblestore.Open("ip", &pebblestore.Options{FS: vfs.NewMem()})
@@ -100,7 +100,7 @@ func publish(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// Address ranges that ingest has published, asked without a server.
+// Look up addresses in published ranges without a server.
 func ExampleOpenPublished() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")
@@ -168,7 +168,7 @@ func ExampleResult_Record() {
 	// Japan
 }
 
-// Fields chosen by name come as JSON, without decoding the rest.
+// AppendFields returns chosen fields as JSON, without decoding the rest.
 func ExampleResult_AppendFields() {
 	ctx := context.Background()
 	store, err := pebblestore.Open("ip", &pebblestore.Options{FS: vfs.NewMem()})

@@ -13,8 +13,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// fakeStore is a store of one table in a sorted slice: enough for Build and
-// Lookup, quick to make by the thousand, and open to damage.
+// fakeStore is a store of one table in a sorted slice. It suffices for Build and Lookup, is quick
+// to create by the thousand, and tests can damage its rows.
 type fakeStore struct {
 	cellstore.Store // the methods not used here
 	schema          cellstore.Schema

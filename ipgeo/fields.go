@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ErrFields is matched by every [FieldsError].
+// ErrFields is the error that every [FieldsError] matches.
 var ErrFields = errors.New("the list of fields is not valid")
 
-// FieldsError says which field of a list is refused and why.
+// FieldsError is the error of a list with an invalid field.
 type FieldsError struct {
 	Field  string // at most 64 bytes of it
 	Reason string
@@ -41,8 +41,8 @@ type fieldNode struct {
 // placeFields are the members of cities and similar places.
 var placeFields = []string{"confidence", "geoname_id", "names"}
 
-// known lists the members of an answer and the members within them. An empty
-// list is a plain value. nil is an open object, which may have any names.
+// known lists the members of an answer and the members within them. An empty list is a plain value.
+// nil is an open object with members of any name.
 var known = map[string][]string{
 	"continent":           {"code", "geoname_id", "names"},
 	"country":             append([]string{"is_in_european_union", "iso_code"}, placeFields...),
@@ -60,11 +60,10 @@ var known = map[string][]string{
 	"source":              {},
 }
 
-// ParseFields reads a list of names separated by commas. A name is a path of
-// members separated by dots: "country", "country.iso_code", "city.names.en",
-// "traits.network". The path continues in every element of a list such as
-// subdivisions: "subdivisions.iso_code". A name that includes another makes the
-// other redundant. "ip", "source" and "traits.ip_address" are accepted for
+// ParseFields parses a list of names separated by commas. A name is a path of members separated by
+// dots: "country", "country.iso_code", "city.names.en", "traits.network". In a list such as
+// subdivisions, the path continues in every element: "subdivisions.iso_code". A name that includes
+// another makes the other redundant. "ip", "source" and "traits.ip_address" are accepted for
 // callers that test for them with Has. The error is a *FieldsError.
 func ParseFields(list string) (Fields, error) {
 	var f Fields
@@ -174,12 +173,11 @@ func find[T ~string | ~[]byte](nodes []fieldNode, name T) *fieldNode {
 	return nil
 }
 
-// AppendFields appends the chosen members of the answer, as JSON without braces
-// and in the order of JSON. It drops objects and arrays that become empty. If
-// lang is set, every "names" keeps only the English name and those of that
-// language: "pt" keeps "pt-BR", and "de-AT" keeps "de". A language chosen by
-// the fields, as in "city.names.fr", is kept in any case and alone. The empty
-// string keeps all languages.
+// AppendFields appends the chosen members of the answer, as JSON without braces and in the order of
+// JSON. It drops objects and arrays that become empty. If lang is set, every "names" keeps only the
+// English name and those of that language: "pt" keeps "pt-BR", and "de-AT" keeps "de". A language
+// chosen by the fields, as in "city.names.fr", is always kept and alone. An empty lang keeps all
+// languages.
 //
 // The choice takes no memory beyond dst.
 func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
@@ -191,9 +189,9 @@ func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
 	return c.dst
 }
 
-// AppendRecord appends the chosen members of what is known about the range, as
-// AppendFields does. "traits.network" is never among them: it is of the address that
-// was looked up, and the record is that of all addresses of the range.
+// AppendRecord appends the chosen members of the range's record, like AppendFields. It leaves out
+// "traits.network", which depends on the address that was looked up, while the record belongs to
+// all addresses of the range.
 func (r *Result) AppendRecord(dst []byte, f Fields) []byte {
 	n := len(dst)
 	for _, members := range [...][]byte{r.country, r.city} {

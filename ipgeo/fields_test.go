@@ -110,7 +110,7 @@ func TestField(t *testing.T) {
 	if (&Result{}).Field("city") != nil {
 		t.Error("a field of nothing")
 	}
-	// What is handed out cannot be written into its neighbour.
+	// Appending to a returned slice does not overwrite its neighbour.
 	before := string(res.JSON)
 	_ = append(res.CountryJSON(), "overwritten"...)
 	_ = append(res.CityJSON(), "overwritten"...)
@@ -148,8 +148,8 @@ func FuzzParseFields(f *testing.F) {
 	})
 }
 
-// The scanner stays within its input whatever that is, and splits valid JSON
-// without white space as the standard library does.
+// The scanner stays within any input, and splits valid JSON without white space like the standard
+// library.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{`"a":1,"b":{"c":[1,"]"]}`, `"a\"":"\\"`, `"":null`, `"a"`, `"a":`, `"`, `"a":1,`, `"a":{`, `"a":"x`, `1`, `"a":,"b":1`, `"a":1}`} {
 		f.Add([]byte(s))
@@ -190,7 +190,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// However deep an answer goes that no builder wrote, choosing from it ends soon.
+// Choosing from a deep answer that no builder wrote ends soon.
 func TestFieldsDepth(t *testing.T) {
 	deep := `"city":` + strings.Repeat(`{"a":[`, 1<<17) + strings.Repeat(`]}`, 1<<17)
 	for _, json := range []string{deep, deep[:1<<17]} {
@@ -201,7 +201,7 @@ func TestFieldsDepth(t *testing.T) {
 	}
 }
 
-// A record is the answer without what belongs to the address, whatever parts there are.
+// A record is the answer without the members that depend on the address, for any set of parts.
 func TestAppendRecord(t *testing.T) {
 	rec := full
 	rec.Extra = map[string]any{"own": "x"}

@@ -65,9 +65,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Index answers lookups from an index file in memory, with the same answers as
-// the Reader of its table. Any number of goroutines may use it. Close it when
-// no lookup runs any more.
+// Index answers lookups from an index file in memory, with the same answers as the Reader of its
+// table. Any number of goroutines may use it. Close it after the last lookup.
 type Index struct {
 	data   []byte
 	v4, v6 family
@@ -90,12 +89,11 @@ func corruptIndex(what string) error {
 	return fmt.Errorf("ipgeo: index file: %s: %w; restore the generation or build it again", what, cellstore.ErrCorrupt)
 }
 
-// OpenIndex maps an index file into memory. It reads the header only, so
-// opening takes no time. Verify, CheckIndex and the checksums of the generation
-// check the rest. Lookups trust nothing in the file: whatever it holds, they
-// answer or fail with cellstore.ErrCorrupt. A file that is no index, or is
-// damaged or cut off, gives cellstore.ErrCorrupt. A file of another version
-// gives cellstore.ErrLayout.
+// OpenIndex maps an index file into memory. It reads the header only, so opening takes no time.
+// Verify, CheckIndex and the checksums of the generation check the rest. Lookups trust nothing in
+// the file: for any content, they return an answer or cellstore.ErrCorrupt. A file that is no
+// index, or is damaged or cut off, gives cellstore.ErrCorrupt. A file of another version gives
+// cellstore.ErrLayout.
 //
 // The file must not change while it is open.
 func OpenIndex(path string) (*Index, error) {
@@ -206,8 +204,8 @@ func (f *family) bucket(high uint64) int {
 	return int(min((high-f.base)>>f.shift, jumpEntries-2))
 }
 
-// among returns the range lo … hi of blocks that may be the first to end at or
-// after an address.
+// among returns the range lo … hi of blocks in which the first block that ends at or after an
+// address lies.
 func (f *family) among(high uint64) (lo, hi int) {
 	at := f.bucket(high) * 4
 	from, to := binary.LittleEndian.Uint32(f.jump[at:]), binary.LittleEndian.Uint32(f.jump[at+4:])
@@ -266,9 +264,8 @@ func (ix *Index) block(k *block, v4 bool, n int) error {
 	return nil
 }
 
-// missing checks that a lies in the gap before range i of block n, or after all
-// blocks, and that damage did not lead there. Only a search that finds nothing
-// pays for it.
+// missing checks that a lies in the gap before range i of block n, or after all blocks, and that
+// damage did not lead there. Only a search without a result pays for it.
 func (ix *Index) missing(k *block, v4 bool, n, i int, a u128) error {
 	f := &ix.v6
 	if v4 {
@@ -280,7 +277,7 @@ func (ix *Index) missing(k *block, v4 bool, n, i int, a u128) error {
 	if !f.end(v4, n-1).less(a) {
 		return corruptIndex("its directory leads to another block")
 	}
-	return ix.block(k, v4, n-1) // it might end later than the directory says
+	return ix.block(k, v4, n-1) // it may end later than the directory claims
 }
 
 // find returns the range that covers a and the number of its record. The error
@@ -315,8 +312,8 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 	return first, last, uint32(number), true, nil
 }
 
-// guard, deferred, makes an error of a page that the disk cannot read. Without
-// SetPanicOnFault such a page would end the process. before is its setting.
+// guard, when deferred, turns a page that the disk cannot read into an error. Without
+// SetPanicOnFault such a page would end the process. before is the previous setting.
 func guard(before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	if p := recover(); p != nil {
@@ -327,9 +324,9 @@ func guard(before bool, err *error) {
 	}
 }
 
-// Lookup answers like Reader.Lookup. It ignores the context, because nothing
-// waits here except for the disk when a page is first touched. A page that the
-// disk cannot read gives cellstore.ErrCorrupt.
+// Lookup gives the same answers as Reader.Lookup. It ignores the context, because it waits only for
+// the disk when a page is first touched. A page that the disk cannot read gives
+// cellstore.ErrCorrupt.
 func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	return ix.lookup(addr, res)
@@ -367,11 +364,10 @@ func (ix *Index) record(number uint32, a *answer) error {
 	return nil
 }
 
-// Bounds returns the range that covers addr, both ends included, and the number
-// of its record. Equal numbers of one index stand for equal answers. Equal
-// answers have equal numbers as far as BuildIndex looked for them, see
-// IndexOptions.Memory. ok is false if Lookup would answer an error. Bounds reads nothing but
-// the bounds.
+// Bounds returns the range that covers addr, both ends included, and the number of its record.
+// Equal numbers of one index mean equal answers. Equal answers have equal numbers as far as
+// BuildIndex recognised them, see IndexOptions.Memory. ok is false if Lookup would return an error.
+// Bounds reads nothing but the bounds.
 func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32, ok bool) {
 	if !addr.IsValid() || ix.data == nil {
 		return first, last, 0, false
@@ -379,7 +375,7 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	var err error
 	defer guard(debug.SetPanicOnFault(true), &err)
 	addr = resolve(addr)
-	v4 := addr.Is4() // the table has only such reserved addresses as are answered, so they need no check
+	v4 := addr.Is4() // the table has only reserved addresses with answers, so they need no check
 	f, l, number, found, err := ix.find(v4, numberOf(addr))
 	if !found || err != nil {
 		return first, last, 0, false
@@ -387,8 +383,8 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	return addrOf(v4, f), addrOf(v4, l), number, true
 }
 
-// Verify reads the whole file and checks that it is as it was written. The
-// error matches cellstore.ErrCorrupt. Lookups may run meanwhile.
+// Verify reads the whole file and checks that it is undamaged. The error matches
+// cellstore.ErrCorrupt. Lookups may run at the same time.
 func (ix *Index) Verify(ctx context.Context) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
@@ -410,16 +406,15 @@ func (ix *Index) Verify(ctx context.Context) (err error) {
 	return nil
 }
 
-// release gives the memory of the mapping back, if there is one. A whole file
-// that is read once would fill it.
+// release gives the memory of the mapping back, if there is one. Reading a whole file once would
+// otherwise fill memory with it.
 func (ix *Index) release() {
 	if ix.unmap != nil {
 		forget(ix.data)
 	}
 }
 
-// Close ends the mapping. No lookup may be running. Later lookups answer
-// cellstore.ErrClosed.
+// Close ends the mapping. No lookup may be running. Later lookups return cellstore.ErrClosed.
 func (ix *Index) Close() error {
 	data, unmap := ix.data, ix.unmap
 	if data == nil {

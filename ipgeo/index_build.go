@@ -20,13 +20,12 @@ import (
 
 // IndexOptions are the options of BuildIndex. The zero value works.
 type IndexOptions struct {
-	// Memory is about how many bytes the build may take to recognise answers,
-	// and parts of them, that it has written. 0 means 256 MiB, enough for 1.5
-	// million of either at least. If a table has more, the file grows, because
-	// what was forgotten is written again. So does some of what comes again where
-	// hardly anything does, because not all of it is looked for. What must stay in
-	// memory besides is at most 20 bytes for every row of the table, which has up
-	// to 64 ranges.
+	// Memory is about how many bytes the build may take to recognise answers, and parts of them,
+	// that it has already written. 0 means 256 MiB, enough for at least 1.5 million of either. If a
+	// table has more, the file grows, because forgotten ones are written again. Where hardly
+	// anything repeats, not everything is looked up, so some repetitions are written again, too. In
+	// addition, the build keeps at most 20 bytes for every row of the table, which has up to 64
+	// ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.
@@ -40,10 +39,9 @@ type IndexStats struct {
 	Bytes        int64 // of the file
 }
 
-// BuildIndex writes the index file of a table. The file replaces an older one
-// of its name only when it is complete and durable. Equal tables and options
-// give equal bytes. Two builds at once need two paths. The build needs room for
-// about one and a half times the file.
+// BuildIndex writes the index file of a table. It replaces an existing file at path only after the
+// new one is complete and durable. Equal tables and options give equal bytes. Concurrent builds
+// need separate paths. The build needs disk space for about one and a half times the file.
 func BuildIndex(ctx context.Context, r *Reader, path string, opts IndexOptions) (stats IndexStats, err error) {
 	wrap := func(err error) (IndexStats, error) { return IndexStats{}, fmt.Errorf("ipgeo: build index: %w", err) }
 	tmp := path + ".tmp"
@@ -76,9 +74,8 @@ func BuildIndex(ctx context.Context, r *Reader, path string, opts IndexOptions) 
 	return stats, nil
 }
 
-// indexWriter writes an index file in one scan of the table. The blocks go into
-// the file at once, and the heap into one of its own beside it, because both
-// grow side by side.
+// indexWriter writes an index file in one scan of the table. Blocks go directly into the file. The
+// heap goes into a separate file beside it, because both grow at the same time.
 type indexWriter struct {
 	file, heapFile *os.File
 	blocks, heap   *bufio.Writer
@@ -105,7 +102,7 @@ type indexFamily struct {
 	at     []byte
 	high   func(last []byte) uint64 // the bits of a last address that choose its bucket
 	ranges int64
-	end    u128 // of the range before
+	end    u128 // last address of the previous range
 }
 
 const bufferBytes = 256 << 10
@@ -153,7 +150,7 @@ func writeIndex(ctx context.Context, r *Reader, f *os.File, opts IndexOptions) (
 	return IndexStats{Rows4: r.meta.Rows4, Rows6: r.meta.Rows6, Records: w.written, Bytes: size}, nil
 }
 
-// add writes the block of a row, and those of its records that are new.
+// add writes the block of a row and its new records.
 func (w *indexWriter) add(row *tableRow) error {
 	f := &w.families[1]
 	if row.v4 {
@@ -196,15 +193,15 @@ func pad(b []byte, align int) []byte {
 // rowRecord is a distinct record of a row.
 type rowRecord struct {
 	answer answer
-	part   [answerParts]hashKey // zero where it is not looked for
+	part   [answerParts]hashKey // zero if it is not looked up
 	at     [answerParts]uint64  // offsets of its parts
 	key    hashKey              // as part
 	end    int                  // of its text
 	number uint64               // offset divided by recordAlign
 }
 
-// writeRecords writes the parts and records of a row that are new. offsets gets
-// the number of the record of each range.
+// writeRecords writes the new parts and records of a row. It sets offsets to the number of the
+// record of each range.
 func (w *indexWriter) writeRecords(row *tableRow) error {
 	if err := w.readRecords(row); err != nil {
 		return err
@@ -238,8 +235,8 @@ func (w *indexWriter) writeRecords(row *tableRow) error {
 	return nil
 }
 
-// readRecords decodes the distinct records of a row. offsets gets the place of
-// that of each range among them.
+// readRecords decodes the distinct records of a row. It sets offsets to the index of each range's
+// record among them.
 func (w *indexWriter) readRecords(row *tableRow) error {
 	w.row, w.locals, w.offsets = w.row[:0], w.locals[:0], w.offsets[:0]
 	for i := range row.n {
@@ -315,7 +312,7 @@ func (w *indexWriter) appendHeap() error {
 	return err
 }
 
-// finish writes what depends on all rows: heap, directories, header.
+// finish writes the sections that depend on all rows: heap, directories, header.
 func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	le := binary.LittleEndian
 	var count [2]uint64
@@ -414,10 +411,9 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 // its own.
 const releaseEvery = 1 << 14
 
-// CheckIndex compares every range of the table with the index at both ends, and
-// their number. The error matches cellstore.ErrCorrupt, or is that of the
-// table. progress, if set, is called now and then with the ranges done so far
-// and their total.
+// CheckIndex compares every range of the table with the index at both ends, and the number of
+// ranges. The error matches cellstore.ErrCorrupt, or is that of the table. progress, if set, is
+// called now and then with the ranges done so far and their total.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	if err := ix.Verify(ctx); err != nil {

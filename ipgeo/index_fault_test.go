@@ -13,8 +13,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A file that is cut off below a running server is an error of the lookups that
-// need what is gone, and not the end of the process.
+// If a file is truncated under a running server, lookups that need the lost pages return an error,
+// and the process survives.
 func TestIndexLosesPages(t *testing.T) {
 	f := &fakeStore{}
 	ranges := []Range{{First: netip.MustParseAddr("20.0.0.0"), Last: netip.MustParseAddr("20.0.0.255"), Source: 0, Record: Record{Country: Country{ISOCode: "CH"}}}}
@@ -40,7 +40,7 @@ func TestIndexLosesPages(t *testing.T) {
 	if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("CheckIndex: %v", err)
 	}
-	// A mistake of this package's is still one.
+	// A bug of this package still panics.
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")

@@ -14,7 +14,7 @@ func mapFile(f *os.File, size int) (data []byte, unmap func([]byte) error, err e
 	return data, func([]byte) error { return nil }, err
 }
 
-// forget keeps data, which is in memory for good.
+// forget keeps data, because it cannot be read again.
 func forget([]byte) {}
 
 // isInvalid reports whether the system refused to sync a directory. Systems

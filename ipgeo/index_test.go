@@ -37,7 +37,7 @@ func indexed(t testing.TB, r *Reader) (*Index, string) {
 	return ix, path
 }
 
-// sameAnswer compares what the two answer for an address.
+// sameAnswer compares the answers of two lookups for an address.
 func sameAnswer(t interface{ Fatalf(string, ...any) }, r, ix Lookuper, a netip.Addr, x, y *Result) {
 	e, f := r.Lookup(context.Background(), a, x), ix.Lookup(context.Background(), a, y)
 	if (e == nil) != (f == nil) || e != nil && e.Error() != f.Error() {
@@ -71,7 +71,7 @@ func probes(ranges []Range) []netip.Addr {
 	return out
 }
 
-// The index answers as the table does, at every boundary and beside it.
+// The index and the table give the same answers, at every boundary and beside it.
 func TestIndexAgainstTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), IndexName)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -85,7 +85,7 @@ func TestIndexAgainstTable(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		// As BuildIndex and OpenIndex, but nothing is made durable.
+		// This is BuildIndex and OpenIndex without durability.
 		file, err := os.Create(path)
 		if err != nil {
 			rt.Fatal(err)
@@ -130,7 +130,7 @@ func TestIndexDeterministic(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(a), "*")); len(left) != 1 {
 		t.Errorf("left %v", left)
 	}
-	// It takes the place of one that is there and open.
+	// It replaces an existing file that is open.
 	if _, err := BuildIndex(t.Context(), r, a, IndexOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -152,7 +152,7 @@ func manySources() []Range {
 	return out
 }
 
-// A lookup costs no memory, and one question no more than a copy.
+// A lookup allocates nothing, and reading one value allocates at most its copy.
 func TestIndexCost(t *testing.T) {
 	_, r, _, _ := built(t, manySources(), BuildOptions{})
 	ix, _ := indexed(t, r)
@@ -193,7 +193,7 @@ func TestIndexClosed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(res.CityJSON()) == 0 || res.Field("city.names.en") == nil { // the answer is a copy
+	if len(res.CityJSON()) == 0 || res.Field("city.names.en") == nil { // the value is a copy
 		t.Error("the answer went with the index")
 	}
 	if err := ix.Lookup(t.Context(), a, &res); !errors.Is(err, cellstore.ErrClosed) {
@@ -207,7 +207,7 @@ func TestIndexClosed(t *testing.T) {
 	}
 }
 
-// A file that is not the index of the table is found out.
+// CheckIndex detects a file that is not the index of the table.
 func TestIndexDamage(t *testing.T) {
 	f, r, _, _ := built(t, manySources(), BuildOptions{})
 	_, path := indexed(t, r)
@@ -258,7 +258,7 @@ func TestIndexDamage(t *testing.T) {
 		}
 	}
 
-	// What goes wrong while building leaves no file.
+	// A failed build leaves no file.
 	p := filepath.Join(t.TempDir(), IndexName)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -278,8 +278,7 @@ func TestIndexDamage(t *testing.T) {
 	}
 }
 
-// Damage in the directory is an error or does no harm. It never makes a range
-// unknown.
+// Damage in the directory gives an error or has no effect. It never makes a range disappear.
 func TestIndexDirectoryDamage(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	ranges := append(manySources(), many("80.1.0.0", 300, country("AA"))...)
@@ -306,7 +305,7 @@ func TestIndexDirectoryDamage(t *testing.T) {
 		add(f.last, 3)
 		add(f.at, 1)
 	}
-	// The entries that lead to the blocks of many ranges.
+	// These entries lead to the blocks of many ranges.
 	bucket := whole.v4.bucket(numberOf(netip.MustParseAddr("80.1.0.0")).lo)
 	add(whole.v4.jump[4*bucket:4*(bucket+3)], 1)
 	as := probes(ranges)
@@ -346,8 +345,7 @@ func seal(b []byte) {
 	}
 }
 
-// Whatever bytes an index file holds, opening and looking up end in an answer
-// or an error.
+// For any bytes of an index file, opening and lookups end in an answer or an error.
 func FuzzIndex(f *testing.F) {
 	_, r, _, _ := built(f, manySources(), BuildOptions{})
 	_, path := indexed(f, r)
@@ -355,7 +353,8 @@ func FuzzIndex(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	// Half a megabyte of jump tables is much to mutate: offset, value pairs do.
+	// Half a megabyte of jump tables is too much to mutate, so the input is pairs of offset and
+	// value.
 	ix, err := parseIndex(good)
 	if err != nil {
 		f.Fatal(err)
@@ -410,8 +409,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// The jump tables serve rows however they lie: all in one network of 64 bits,
-// at both ends of the addresses there are, or as wide as can be.
+// The jump tables work for any distribution of rows: all in one network of 64 bits, at both ends of
+// the address space, or as wide as possible.
 func TestIndexSpread(t *testing.T) {
 	for _, in := range [][]Range{
 		many("2400::", 500, country("AA")),

@@ -105,9 +105,8 @@ func (r *Reader) Within(ctx context.Context, network netip.Prefix) iter.Seq2[*Re
 	return r.results(ctx, appendKey(nil, v4, first), end, first, &last)
 }
 
-// results yields the ranges of the rows from a key on as Results, without those
-// that end before an address. If until is given, it stops at the first range
-// that begins after it.
+// results yields the ranges of the rows from a key on as Results, without those that end before
+// since. If until is given, it stops at the first range that begins after it.
 func (r *Reader) results(ctx context.Context, from, to []byte, since u128, until *u128) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
 		var res Result
@@ -148,10 +147,9 @@ func resolvePrefix(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// LookupBatch looks up addresses and calls fn for each, in their order, with
-// its index. fn gets the error that Lookup returns for the address: nil,
-// ErrNotFound, a *ReservedError or ErrBadAddress. Result.Addr is set as in
-// Lookup. The Result is reused for the next address. An error of the store, of
+// LookupBatch looks up addresses and calls fn for each, in order, with its index. fn gets the error
+// that Lookup returns for the address: nil, ErrNotFound, a *ReservedError or ErrBadAddress.
+// Result.Addr is set as in Lookup. The next address reuses the Result. An error of the store, of
 // the context or of fn ends the batch and is returned.
 func (r *Reader) LookupBatch(ctx context.Context, addrs []netip.Addr, fn func(i int, res *Result, err error) error) error {
 	return lookupBatch(ctx, r, addrs, fn)

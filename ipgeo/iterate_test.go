@@ -56,7 +56,7 @@ func TestAllAndWithin(t *testing.T) {
 		}
 	}
 	for range r.All(t.Context()) {
-		break // leaving early is fine
+		break // leaving the loop early is fine
 	}
 
 	last := func(seq func(func(*Result, error) bool)) (err error) {
@@ -76,7 +76,7 @@ func TestAllAndWithin(t *testing.T) {
 	if err := last(r.All(t.Context())); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
-	f.keys[1], f.values[1] = appendKey(nil, true, u128{lo: 9<<24 + 255}), f.values[0] // is the row before, under another key
+	f.keys[1], f.values[1] = appendKey(nil, true, u128{lo: 9<<24 + 255}), f.values[0] // the previous row under another key
 	if err := last(r.All(t.Context())); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
@@ -86,8 +86,7 @@ func TestAllAndWithin(t *testing.T) {
 	}
 }
 
-// The network of every address of a prefix carries over to those that carry
-// its addresses.
+// resolvePrefix turns a network of carriers into the network of the addresses that they carry.
 func TestResolvePrefixProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := carriers[rapid.IntRange(0, len(carriers)-1).Draw(t, "carrier")]
@@ -145,7 +144,7 @@ func TestLookupBatch(t *testing.T) {
 	}
 }
 
-// Rows that no builder wrote are refused by whatever meets them.
+// All readers refuse rows that no builder wrote.
 func TestForeignRows(t *testing.T) {
 	const key = "\x04\x08\x00\x00\x00"
 	whole, _, _, _ := built(t, rngs("8.0.0.0-8.0.0.0 AA"), BuildOptions{})

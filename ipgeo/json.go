@@ -9,9 +9,9 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// objectWriter appends the members of JSON objects and leaves out zero values.
-// Its output has no white space, which the scanner of scan.go relies on. Equal
-// values give equal bytes, which joining rows relies on.
+// objectWriter appends the members of JSON objects and leaves out zero values. Its output has no
+// white space; the scanner of scan.go depends on that. Equal values give equal bytes; joining rows
+// depends on that.
 type objectWriter struct{ b []byte }
 
 func (w *objectWriter) key(name string) {
@@ -74,7 +74,7 @@ func (w *objectWriter) names(names Names) {
 		if len(list) > len(array) {
 			continue // sorted below
 		}
-		// There are mostly eight names, so insertion sort is fastest.
+		// There are usually eight names, so insertion sort is fastest.
 		for i := len(list) - 1; i > 0 && list[i].lang < list[i-1].lang; i-- {
 			list[i], list[i-1] = list[i-1], list[i]
 		}

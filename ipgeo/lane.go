@@ -12,12 +12,11 @@ import (
 	"slices"
 )
 
-// lane holds the begun spans of one source. A span that has ended stays until
-// it comes to the top.
+// lane holds the begun spans of one source. A span that has ended stays until it reaches the top.
 //
-// Spans that are nested deeper than memory allows are on disk: the narrowest
-// are in a heap, and the others in sections, each in the order of wins. The
-// winner is the best of the heap's first and the first of each section.
+// Spans that are nested deeper than memory allows are on disk: the narrowest are in a heap, and the
+// others in sections, each in the order of wins. The winner is the best one among the top of the
+// heap and the first of each section.
 type lane struct {
 	rank     uint32
 	heap     []span   // the winner of them first
@@ -86,9 +85,9 @@ func (l *lane) pop() error {
 	return nil
 }
 
-// compact drops the spans that can no longer answer: those that end before at,
-// and those that end before a better one does. The remaining spans are in the
-// order of wins. Each then ends after the ones before it.
+// compact drops the spans that can no longer answer: those that end before at, and those that end
+// before a better one does. The remaining spans are in the order of wins, and each ends after the
+// previous ones.
 func (l *lane) compact(at u128) {
 	slices.SortFunc(l.heap, func(a, b span) int {
 		if c := a.last.sub(a.first).compare(b.last.sub(b.first)); c != 0 {
@@ -110,14 +109,14 @@ func (l *lane) compact(at u128) {
 	l.clip()
 }
 
-// clip lets go of a heap's memory when most of it is free.
+// clip frees a heap's memory when most of it is unused.
 func (l *lane) clip() {
 	if cap(l.heap) > 4*(len(l.heap)+1) {
 		l.heap = slices.Clone(l.heap)
 	}
 }
 
-// lanes are the lanes of a sweep, within memory.
+// lanes are the lanes of a sweep, in bounded memory.
 type lanes struct {
 	v4   bool
 	dir  string
@@ -141,7 +140,7 @@ func (l *lanes) lane(rank uint32) *lane {
 	return &l.all[i]
 }
 
-// push adds a span that begins at at. No span that was added begins later.
+// push adds a span that begins at at. Spans must be added in the order of their beginnings.
 func (l *lanes) push(s *span, at u128) error {
 	l.lane(s.rank).push(s)
 	if l.held += s.size(); l.held <= l.room-min(l.reading, l.room/2) {
@@ -153,8 +152,7 @@ func (l *lanes) push(s *span, at u128) error {
 		l.held += l.all[i].held
 	}
 	for l.held > l.room/4 {
-		// The largest has the spans that are nested the deepest. Of each source
-		// one span has to be at hand.
+		// The largest lane has the deepest nesting. Each lane keeps one span in memory.
 		var big *lane
 		for i := range l.all {
 			if at := &l.all[i]; len(at.heap) > 1 && (big == nil || at.held > big.held) {
@@ -176,7 +174,7 @@ func (l *lanes) push(s *span, at u128) error {
 	return nil
 }
 
-// change lets fn change a lane and corrects the memory of all.
+// change lets fn change a lane and updates the totals of memory.
 func (l *lanes) change(lane *lane, fn func(*lane) error) error {
 	held, reading := lane.held, lane.reading
 	err := fn(lane)
@@ -185,8 +183,8 @@ func (l *lanes) change(lane *lane, fn func(*lane) error) error {
 	return err
 }
 
-// expire removes the winners that end before at, until the winner of each lane
-// does not. It reports whether any span is left.
+// expire removes winners that end before at, until the winner of each lane does not. It reports
+// whether any span is left.
 func (l *lanes) expire(at u128) (some bool, err error) {
 	pop := (*lane).pop
 	for i := range l.all {
@@ -216,8 +214,8 @@ func (l *lanes) spill(big *lane) error {
 			return err
 		}
 		l.file = f
-		// Where the system lets an open file go nameless, a killed process
-		// leaves nothing behind; elsewhere close removes it.
+		// Where the system permits it, remove the open file: then a killed process leaves nothing
+		// behind. Elsewhere close removes it.
 		_ = os.Remove(f.Name())
 	}
 	half := len(big.heap) / 2
@@ -236,8 +234,8 @@ func (l *lanes) spill(big *lane) error {
 	return err
 }
 
-// merge makes one section of the shorter half of a lane's, because each takes
-// memory. The longer ones wait, so that no span is copied often.
+// merge merges the shorter half of a lane's sections into one, because each takes memory. The
+// longer ones wait, so that no span is copied often.
 func (l *lanes) merge(big *lane, at u128) error {
 	slices.SortFunc(big.sections, func(a, b *laneSection) int { return cmp.Compare(a.length, b.length) })
 	half := (len(big.sections) + 1) / 2
@@ -263,8 +261,7 @@ func (l *lanes) merge(big *lane, at u128) error {
 	})
 }
 
-// section writes the spans that fill puts, in the order of wins, as a section of
-// a lane.
+// section writes the spans that fill passes to put, in the order of wins, as a section of a lane.
 func (l *lanes) section(of *lane, fill func(put func(*span) error) error) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(l.file, l.end), laneBuffer)
 	begin := l.end
@@ -312,10 +309,10 @@ func (l *lanes) close() error {
 	return err
 }
 
-// laneBuffer is small because there may be many.
+// laneBuffer is small because there may be many buffers.
 const laneBuffer = 4 << 10
 
-// laneSection is at one span of those spilled at once.
+// laneSection is a reader of the spans that were spilled together, at one of them.
 type laneSection struct {
 	v4     bool
 	span   span

@@ -24,7 +24,7 @@ type loader struct {
 	batch  []loadRow
 	size   int // bytes of the answers in batch
 	full   chan []loadRow
-	empty  chan []loadRow // to be filled again
+	empty  chan []loadRow // for reuse
 	failed chan struct{}  // closed when err is set and no more batches are taken
 	done   chan struct{}
 	err    error
@@ -59,7 +59,7 @@ func (l *loader) run() {
 	l.err = rows.flush()
 }
 
-// add takes a row. Rows come in key order.
+// add queues a row. Rows come in key order.
 func (l *loader) add(r loadRow) error {
 	if l.batch == nil {
 		select {

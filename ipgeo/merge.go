@@ -43,7 +43,7 @@ func (p *parts) read(record string) {
 	p.extra = extra
 }
 
-// How well a part is founded: a lower one counts first.
+// How well founded a part is: lower values take precedence.
 const (
 	stated = iota
 	implied
@@ -61,7 +61,7 @@ func (p *parts) founded(part int) int {
 	return stated
 }
 
-// geographic are the parts that say where an address is. Those of a source that is
+// geographic are the parts about the place of an address. Those of a source that places the address
 // elsewhere are not mixed with those of the others.
 var geographic = [...]int{
 	partContinent, partCountry, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
@@ -71,14 +71,13 @@ var geographic = [...]int{
 // from several that name the same place.
 var together = [...]int{partCity, partPoint, partRadius, partMetro, partPostal, partSubdivisions}
 
-// placed reports whether a record says more of where an address is than its
-// country.
+// placed reports whether a record locates an address more precisely than by its country.
 func placed(p parts) bool {
 	return p.part[partCity] != "" || p.part[partPoint] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
 }
 
-// oneCountry removes from each source that is elsewhere than those before it what it says of
-// where an address is, and reports whether there is such a source.
+// oneCountry clears the geographic parts of each source that places the address elsewhere than an
+// earlier one. It reports whether there is such a source.
 func oneCountry(sources []parts) (code string, apart bool) {
 	for i := range sources {
 		src := &sources[i]
@@ -98,8 +97,8 @@ func oneCountry(sources []parts) (code string, apart bool) {
 	return code, apart
 }
 
-// elsewhere reports whether another source places the address elsewhere. Two countries tell
-// that, or else what both have: continents, and places.
+// elsewhere reports whether another source places the address elsewhere. Two countries decide, or
+// else the data that both sources have: continents, and places.
 func (p *parts) elsewhere(src *parts) bool {
 	if p.code != "" && src.code != "" {
 		return p.code != src.code
@@ -119,15 +118,15 @@ func otherContinent(a, b string) bool {
 	return hasText(a) && hasText(b) && !shareText(a, b)
 }
 
-// Places whose points lie farther apart than this and both radii, in metres, are not in one
-// country for all that is known. The point of a source that names nothing smaller than the
-// country is its middle.
+// These bound the distance of two points, in metres and in addition to both radii. Beyond it two
+// places are treated as being in different countries. The point of a source that names nothing
+// smaller than the country is the middle of the country, so farMiddle applies.
 const (
 	farPlaces = 500e3
 	farMiddle = 5000e3
 )
 
-// apart reports whether two places are not the same, nor near each other.
+// apart reports whether two places are different and not near each other.
 func (p *parts) apart(src *parts) bool {
 	a, b := p.part[partCity], src.part[partCity]
 	id, _ := memberText(a, "geoname_id")
@@ -149,7 +148,7 @@ func (p *parts) apart(src *parts) bool {
 	return p.otherDivision(src)
 }
 
-// otherDivision reports whether both sources state codes of subdivisions, and none in common.
+// otherDivision reports whether both sources state codes of subdivisions without a common one.
 func (p *parts) otherDivision(src *parts) bool {
 	return p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived && otherCodes(p.part[partSubdivisions], src.part[partSubdivisions])
 }
@@ -166,8 +165,8 @@ func (p *parts) radius() float64 {
 	return km * 1000
 }
 
-// onePlace removes the parts of together from the sources that do not name the
-// place of the first that names one.
+// onePlace clears the parts of together in the sources that do not name the same place as the first
+// source that names one.
 func onePlace(sources []parts) {
 	first := slices.IndexFunc(sources, placed)
 	if first < 0 || len(sources) == 1 {
@@ -180,8 +179,8 @@ func onePlace(sources []parts) {
 		for _, p := range together {
 			if !same {
 				src.part[p] = ""
-			} else if src.part[p] != "" && (place.part[p] == "" || src.founded(p) < place.founded(p)) { // a source that is more precise speaks for the place
-				if place.part[p] = src.part[p]; p == partSubdivisions { // the only one that may be derived
+			} else if src.part[p] != "" && (place.part[p] == "" || src.founded(p) < place.founded(p)) { // the more precise source wins
+				if place.part[p] = src.part[p]; p == partSubdivisions { // only this part may be derived
 					place.derived = src.derived
 				}
 			}
@@ -189,8 +188,8 @@ func onePlace(sources []parts) {
 	}
 }
 
-// sameAs reports whether another source names the same place: the city or, where p
-// knows no more of the place, the subdivision.
+// sameAs reports whether another source names the same place: the same city or, if p has no more
+// about the place than its subdivision, the same subdivision.
 func (p *parts) sameAs(src *parts) bool {
 	if p.otherDivision(src) {
 		return false
@@ -206,8 +205,8 @@ func (p *parts) sameAs(src *parts) bool {
 	return shareText(p.part[partSubdivisions], src.part[partSubdivisions])
 }
 
-// otherCodes reports whether two lists of subdivisions have codes, and none in common:
-// some sources tell one level, and some two.
+// otherCodes reports whether two lists of subdivisions both have codes, but none in common. Some
+// sources give one level, and some two.
 func otherCodes(a, b string) bool {
 	both := false
 	for code, rest := memberText(a, "iso_code"); code != ""; code, rest = memberText(rest, "iso_code") {
@@ -221,8 +220,8 @@ func otherCodes(a, b string) bool {
 	return both
 }
 
-// memberText returns the value of the first member of a name at any depth, as written,
-// and what follows it; "" for none.
+// memberText returns the raw value of the first member with the given name at any depth, and the
+// text after it; "" if there is none.
 func memberText(object, name string) (text, rest string) {
 	for quoted, rest := nextQuoted(object); quoted != ""; quoted, rest = nextQuoted(rest) {
 		if value, ok := strings.CutPrefix(rest, ":"); ok && quoted[1:len(quoted)-1] == name {
@@ -233,9 +232,8 @@ func memberText(object, name string) (text, rest string) {
 	return "", ""
 }
 
-// shareText reports whether two values of JSON have a text in common that is no name
-// of a member, in either case of letters, and without what stands behind it in
-// brackets: DB-IP writes "Berlin (Mitte)".
+// shareText reports whether two JSON values share a string that is not the name of a member. It
+// ignores case and a suffix in brackets: DB-IP writes "Berlin (Mitte)".
 func shareText(a, b string) bool {
 	for text, rest := nextText(a); text != ""; text, rest = nextText(rest) {
 		for other, rest := nextText(b); other != ""; other, rest = nextText(rest) {
@@ -260,8 +258,8 @@ func nextText(s string) (text, rest string) {
 	}
 }
 
-// nextQuoted returns the next text in a value of JSON, with its quotes, and what
-// follows it; "" at the end.
+// nextQuoted returns the next string in a JSON value, with its quotes, and the text after it; "" at
+// the end.
 func nextQuoted(s string) (quoted, rest string) {
 	i := strings.IndexByte(s, '"')
 	if i < 0 {
@@ -271,13 +269,12 @@ func nextQuoted(s string) (quoted, rest string) {
 	return quoted, s[i+len(quoted):]
 }
 
-// merger merges the records that sources give for the same addresses into an
-// answer. Each part is from the first source that states it, or else from the first
-// where it follows from what is stated, by the code of the country or by other data
-// sets. A source that is elsewhere than one before it contributes none of the geographic
-// parts, one that names another city none of those of its place, and one that
-// names another autonomous system not the organization. Answers are cached within
-// a bound, because the same records meet again and again.
+// merger merges the records of several sources for the same addresses into an answer. Each part
+// comes from the first source that states it, or else from the first that derives it from the code
+// of the country or from other data sets. A source that places the addresses elsewhere than an
+// earlier one contributes no geographic parts. A source that names another city contributes no
+// parts of the place, and one that names another autonomous system no organization. Answers are
+// cached within a bound, because the same records meet again and again.
 type merger struct {
 	records *recordSet
 	limit   int64 // bytes of the answers kept
@@ -289,7 +286,7 @@ type merger struct {
 	out     parts
 	w       objectWriter
 	value   []byte
-	apart   bool // of the last answer: a source is elsewhere than one before it
+	apart   bool // the last answer had a source that is elsewhere than an earlier one
 }
 
 type keptAnswer struct {
@@ -297,13 +294,12 @@ type keptAnswer struct {
 	apart    bool
 }
 
-// answer returns the sections of the answer for a tuple of records, the first
-// of highest precedence.
+// answer returns the sections of the answer for a tuple of records, in the order of precedence.
 func (m *merger) answer(tuple []recordRef) string {
 	m.key = m.key[:0]
 	for i := range tuple {
 		if tuple[i].inline != "" {
-			return string(m.merged(tuple)) // hardly the same again
+			return string(m.merged(tuple)) // rarely the same again
 		}
 		m.key = binary.LittleEndian.AppendUint64(m.key, tuple[i].at)
 	}
@@ -360,10 +356,10 @@ func (m *merger) merge(sources []parts) {
 		for p, body := range src.part {
 			how := src.founded(p)
 			if body == "" || out.part[p] != "" && how >= founded[p] {
-				continue // the first source counts, and what is better founded
+				continue // an earlier source wins, unless this one is better founded
 			}
 			if p == partCountry && src.code != out.code {
-				continue // names without a code, but another source has the code
+				continue // the names lack a code, which another source has
 			}
 			out.part[p], founded[p] = body, how
 			if p == partPoint {
@@ -373,8 +369,8 @@ func (m *merger) merge(sources []parts) {
 		extra = append(extra, src.extra...)
 	}
 	if len(extra) > 1 {
-		// Of equal keys, the first given stays. A single source is sorted too,
-		// by its keys as written, so that equal answers have equal bytes.
+		// Of equal keys, the first one stays. A single source is sorted too, by its raw keys, so
+		// that equal answers have equal bytes.
 		key := func(member string) string { return member[:len(keyOf(member))] }
 		slices.SortStableFunc(extra, func(a, b string) int { return strings.Compare(key(a), key(b)) })
 		extra = slices.CompactFunc(extra, func(a, b string) bool { return key(a) == key(b) })

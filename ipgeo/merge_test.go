@@ -31,8 +31,8 @@ func mergeRecords(records []Record) Record {
 	founded := map[string]int{} // 1 stated, 2 implied, 3 derived
 	for _, r := range records {
 		here := r.Country.ISOCode == "" || r.Country.ISOCode == code
-		// takes says whether a field that may be derived is this source's: what is
-		// stated goes before what is derived.
+		// takes reports whether a field comes from this source: stated values take precedence over
+		// derived ones.
 		takes := func(name string, empty, has bool) bool {
 			how := 1
 			if slices.Contains(r.Derived, name) {
@@ -105,8 +105,8 @@ func mergeRecords(records []Record) Record {
 	return out
 }
 
-// oneCountryOf is the reference of oneCountry, for records with names in English alone and
-// without ids and codes of subdivisions.
+// oneCountryOf is the reference of oneCountry, for records with names in English only and without
+// ids and codes of subdivisions.
 func oneCountryOf(records []Record) (code string) {
 	elsewhere := func(a, b *Record) bool {
 		if a.Country.ISOCode != "" && b.Country.ISOCode != "" {
@@ -192,8 +192,8 @@ func zeroOf(v any) any {
 	panic(fmt.Sprintf("%T", v))
 }
 
-// drawPartial draws a record with few fields of few values, so that sources
-// complete and contradict each other.
+// drawPartial draws a record with few fields and few values, so that sources complete and
+// contradict each other.
 func drawPartial(t *rapid.T) Record {
 	var r Record
 	some := func() bool { return rapid.IntRange(0, 2).Draw(t, "some") == 0 }
@@ -372,7 +372,7 @@ func zoned(l Location, zone string) Location {
 	return l
 }
 
-// The answers kept are bounded, and forgetting them changes nothing.
+// The cache of answers is bounded, and evictions change no answer.
 func TestMergeForgets(t *testing.T) {
 	var a, b fakeStore
 	if _, _, err := Build(t.Context(), &a, seqOf(manySources()), BuildOptions{}); err != nil {
@@ -397,7 +397,7 @@ func TestMergeForgets(t *testing.T) {
 	}
 }
 
-// drawSources draws ranges as drawRanges does, with records of all kinds.
+// drawSources draws ranges like drawRanges, with records of all kinds.
 func drawSources(t *rapid.T) []Range {
 	ranges := drawRanges(t)
 	records := []Record{drawPartial(t), drawPartial(t), drawPartial(t)}
@@ -408,8 +408,8 @@ func drawSources(t *rapid.T) []Range {
 	return ranges
 }
 
-// winners are the records that answer for an address, one of each source; for a
-// private one of those that keep.
+// winners returns the records that answer for an address, one per source. For a private address
+// only sources that keep accepts count.
 func winners(ranges []Range, a netip.Addr, keep func(uint16) bool) (out []Record) {
 	bySource := map[uint16]reference{}
 	for _, r := range ranges {
@@ -426,8 +426,8 @@ func winners(ranges []Range, a netip.Addr, keep func(uint16) bool) (out []Record
 	return out
 }
 
-// Several sources answer as looking at all their ranges and merging field by
-// field does; the range of the answer is as wide as the answer is the same.
+// Several sources give the same answers as scanning all their ranges and merging field by field.
+// The range of an answer extends as far as the answer stays the same.
 func TestSourcesAgainstReference(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

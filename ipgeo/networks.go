@@ -15,15 +15,15 @@ func Networks(first, last netip.Addr) iter.Seq[netip.Prefix] {
 			return
 		}
 		from, to := numberOf(first), numberOf(last)
-		// The largest network that begins where the one before ended is the best
-		// choice: any smaller one would only need more after it.
+		// The largest network that begins where the previous one ended is the best choice: a
+		// smaller one would only need more networks after it.
 		for from.compare(to) <= 0 {
 			p := network(v4, from, from, to)
 			if !yield(p) {
 				return
 			}
 			_, end := prefixBounds(p)
-			if end == to { // the last address of all has no next one
+			if end == to { // the last of all addresses has no successor
 				return
 			}
 			from = end.inc()
@@ -34,8 +34,7 @@ func Networks(first, last netip.Addr) iter.Seq[netip.Prefix] {
 // Span is a closed range of addresses of one IP version. The zero Span is empty.
 type Span struct{ First, Last netip.Addr }
 
-// Extend makes the span longer by a range that follows it without a gap, and
-// reports whether it does.
+// Extend extends the span by a range that follows it without a gap, and reports whether it does.
 func (s *Span) Extend(first, last netip.Addr) bool {
 	if !s.Last.IsValid() || s.Last.Is4() != first.Is4() || s.Last.Next() != first {
 		return false

@@ -35,8 +35,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Networks of any range follow each other without a gap, and no two of them
-// make one: the list is the shortest.
+// The networks of any range follow each other without a gap, and no two of them form a network: the
+// list is the shortest.
 func TestNetworksProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")

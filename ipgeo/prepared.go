@@ -2,10 +2,9 @@ package ipgeo
 
 import "sync"
 
-// Prepared is a Record that was checked and encoded once, for any number of
-// ranges. A build of many ranges with few records is several times as fast with
-// it. One goroutine at a time uses a Prepared. It may be copied. Build refuses
-// the zero value as an empty record.
+// Prepared is a Record that is checked and encoded once, for any number of ranges. It makes a build
+// of many ranges with few records several times as fast. One goroutine at a time may use a
+// Prepared. It may be copied. Build refuses the zero value as an empty record.
 type Prepared struct {
 	encoded string // empty when of has the record
 	of      *recordSet
@@ -14,8 +13,7 @@ type Prepared struct {
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// Prepare encodes a record. Its error says what is wrong with the record: Build
-// would refuse a range with it.
+// Prepare encodes a record. It returns an error for a record with which Build would refuse a range.
 func Prepare(r *Record) (Prepared, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
@@ -26,9 +24,8 @@ func Prepare(r *Record) (Prepared, error) {
 	return Prepared{encoded: string(b)}, nil
 }
 
-// PrepareNothing returns the record of a range about which a source knows nothing.
-// It keeps wider ranges of the same source from answering there; other sources
-// still answer.
+// PrepareNothing returns the record of a range for which a source has no answer. It keeps wider
+// ranges of the same source from answering there; other sources still answer.
 func PrepareNothing() Prepared { return Prepared{encoded: string([]byte{tagNothing, 0, 0, 0})} }
 
 // Size returns the number of bytes that the record takes in p. It is 0 once
@@ -38,12 +35,12 @@ func (p *Prepared) Size() int { return len(p.encoded) }
 // empty reports whether p is the zero value, which holds no record.
 func (p *Prepared) empty() bool { return p.of == nil && p.encoded == "" }
 
-// ref refers to the record. It moves the record to the set if there is room.
+// ref returns a reference to the record. If the set has room, it moves the record there.
 func (p *Prepared) ref(set *recordSet) recordRef {
 	if p.of == set {
 		return recordRef{at: p.at}
 	}
-	if p.of != nil { // of another build
+	if p.of != nil { // it was used by another build
 		p.encoded, p.of = string(p.of.record(p.at)), nil
 	}
 	at, ok := set.put([]byte(p.encoded))
@@ -54,7 +51,7 @@ func (p *Prepared) ref(set *recordSet) recordRef {
 	return recordRef{at: at}
 }
 
-// refOf refers to an encoded record, which is copied.
+// refOf returns a reference to a copy of an encoded record.
 func refOf(set *recordSet, encoded []byte) recordRef {
 	if at, ok := set.put(encoded); ok {
 		return recordRef{at: at}

@@ -12,8 +12,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// Ranges with prepared records, shared or not, and taken by one build or by
-// several, give the table of ranges with the records themselves.
+// Ranges with prepared records, shared or not, used in one build or in several, give the same table
+// as ranges with the records themselves.
 func TestPrepared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var shared []*Prepared
@@ -73,7 +73,7 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// A set finds what is in it, also when it is full, and stays within its memory.
+// A set finds its records, even when it is full, and stays within its memory.
 func TestRecordSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		memory := rapid.SampledFrom([]int64{0, recordChunk, recordChunk + 4*minSlots*slotBytes, 8 * recordChunk}).Draw(t, "memory")

@@ -9,10 +9,10 @@ import (
 	"quadrille/cellstore"
 )
 
-// ErrNotFound means that no range covers the address.
+// ErrNotFound is returned when no range covers the address.
 var ErrNotFound = errors.New("no range covers the address")
 
-// renew replaces a table or an index of another layout.
+// renew is the command that replaces a table or an index of another layout.
 const renew = "run ingest ip"
 
 // Meta describes a built table. It is stored in the manifest of its generation
@@ -21,12 +21,11 @@ type Meta struct {
 	Layout int   `json:"layout"` // of the rows
 	Rows4  int64 `json:"rows4"`  // IPv4 ranges
 	Rows6  int64 `json:"rows6"`  // IPv6 ranges
-	// Private says that private addresses are looked up: a source may locate them.
+	// Private is set if private addresses are looked up, because a source may locate them.
 	Private bool `json:"private,omitempty"`
 }
 
-// Reader looks up addresses. It borrows its store: close the store when no
-// lookup runs any more.
+// Reader looks up addresses. It borrows its store: close the store after the last lookup.
 type Reader struct {
 	table cellstore.Table
 	meta  Meta
@@ -61,11 +60,10 @@ var (
 	_ Lookuper = (*Index)(nil)
 )
 
-// Lookup finds the range that covers addr and puts it into res, with one seek
-// of the store. It answers ErrNotFound for an address that no range covers, a
-// *ReservedError for one that belongs to nobody (a private one only if no range covers it), and ErrBadAddress for the zero
-// Addr. Any other error is a failure of the store and says nothing about the
-// address.
+// Lookup finds the range that covers addr and puts it into res, with one seek of the store. It
+// returns ErrNotFound for an address that no range covers, a *ReservedError for one that belongs to
+// nobody (a private one only if no range covers it), and ErrBadAddress for the zero Addr. Any other
+// error is a failure of the store, independent of the address.
 func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error {
 	addr, err := res.begin(addr, r.meta.Private)
 	if err != nil {
@@ -76,8 +74,8 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	if v4 {
 		end = end4
 	}
-	// The key is part of the result, because an argument of an interface call
-	// would otherwise be allocated on every call.
+	// The key buffer is in the result, because an argument of an interface call would be allocated
+	// on every call.
 	some, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
 	if err != nil {
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)

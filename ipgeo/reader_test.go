@@ -51,7 +51,7 @@ func TestLookup(t *testing.T) {
 		t.Errorf("%d reads of the store", f.nexts)
 	}
 
-	// A miss leaves nothing of the hit before it.
+	// A miss clears the result of the previous hit.
 	for _, miss := range []string{"80.0.0.4", "80.0.2.0", "2a00::1:0:0", "1.1.1.1", "::2", "10.0.0.1"} {
 		if err := r.Lookup(t.Context(), netip.MustParseAddr(miss), &res); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) {
 			t.Errorf("%s: %v", miss, err)
@@ -68,7 +68,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// A failing or damaged store is never "not found".
+// A failing or damaged store never gives "not found".
 func TestLookupFailure(t *testing.T) {
 	f, r, _, _ := built(t, rngs("80.0.0.0-80.0.0.255 AA", "2a00::-2a00::ff BB"), BuildOptions{})
 	var res Result
@@ -108,7 +108,7 @@ func TestLookupFailure(t *testing.T) {
 	}
 }
 
-// Rows with sections of a later day are read for what is known of them.
+// Rows with sections of a later version are read without these.
 func TestUnknownSections(t *testing.T) {
 	f, r, _, _ := built(t, rngs("80.0.0.0-80.0.0.255 AA"), BuildOptions{})
 	f.values[0] = appendSection(f.values[0], 99, "from the future")
@@ -139,8 +139,7 @@ func openStore(t testing.TB) *pebblestore.Store {
 	return s
 }
 
-// One question is one seek of the store, and a result used again costs no
-// memory.
+// A lookup takes one seek of the store, and a reused result allocates nothing.
 func TestLookupCost(t *testing.T) {
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(rngs("80.0.0.0-80.0.0.255 AA", "2a00::-2a00::ff BB", "2a01::-2a01::ff BB")), BuildOptions{})

@@ -22,8 +22,8 @@ import (
 
 const realDir = "../../shared/data/ip/"
 
-// readRanges reads a real file of start,end,country. The parser is the
-// plainest possible, and only good for files known to be clean.
+// readRanges reads a real file of start,end,country. The parser is the simplest possible, and only
+// good for clean files.
 func readRanges(t testing.TB, name string) []Range {
 	t.Helper()
 	f, err := os.Open(filepath.FromSlash(realDir + name))
@@ -65,10 +65,9 @@ func readRanges(t testing.TB, name string) []Range {
 	return out
 }
 
-// shelves is a reference for many ranges: a shelf holds those that touch the
-// addresses with some equal first bits, and looking an address up is looking
-// at all ranges of its shelf. Fine shelves hold narrow ranges, coarse ones
-// wider ones, and all look at the widest.
+// shelves is a reference for many ranges. A shelf holds the ranges that touch the addresses with
+// some common first bits, and a lookup scans all ranges of the address's shelves. Fine shelves hold
+// narrow ranges, coarse ones wider ones, and every lookup scans the widest.
 type shelves struct {
 	fine, coarse map[uint64]reference
 	widest       reference
@@ -118,8 +117,8 @@ func (s *shelves) at(a netip.Addr) *Range {
 	return best
 }
 
-// Every boundary of every row of the real files, and one address to either
-// side of it, answers as looking through the ranges does.
+// Every boundary of every row of the real files, and one address on either side of it, has the same
+// answer as a scan of the ranges.
 func TestRealBoundaries(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for _, tc := range []struct {
@@ -176,8 +175,8 @@ func TestRealBoundaries(t *testing.T) {
 	}
 }
 
-// A MaxMind database of the same data answers alike: at the boundaries, at
-// random, and for addresses that carry others.
+// A MaxMind database of the same data gives the same answers: at the boundaries, at random, and for
+// addresses that carry others.
 func TestRealAgainstMMDB(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and much to read")
 	db, err := maxminddb.Open(filepath.FromSlash(realDir + "mmdb/country.mmdb"))
@@ -197,7 +196,7 @@ func TestRealAgainstMMDB(t *testing.T) {
 	var res Result
 	check := func(a netip.Addr) {
 		t.Helper()
-		// The file leaves 6to4 and Teredo to the reader of IPv4 it lacks.
+		// The file has no data for 6to4 and Teredo, which a reader must resolve to IPv4.
 		got, want := db.Lookup(resolve(a)), ""
 		must.Do(t, got.DecodePath(&want, "country_code"))
 		err := r.Lookup(t.Context(), a, &res)

@@ -1,8 +1,8 @@
 package ipgeo
 
-// Record is the knowledge about a range of addresses. The fields and their JSON
-// names are those of GeoIP2. Unknown fields have their zero value and are
-// absent from every answer, never null or empty.
+// Record is the data about a range of addresses. The fields and their JSON names are those of
+// GeoIP2. Unknown fields have their zero value and are absent from every answer, never null or
+// empty.
 type Record struct {
 	City               City               `json:"city,omitzero"`
 	Continent          Continent          `json:"continent,omitzero"`
@@ -25,9 +25,9 @@ type Record struct {
 	// empty, or comes from another source when sources are merged.
 	Derived []string `json:"derived,omitempty" doc:"Fields that no source had: they follow from others."`
 
-	// Implied names the fields that follow from the code of the country alone: its
-	// names and its continent. The names are written as in Derived. A field that
-	// another source states has precedence. Answers do not name these fields.
+	// Implied names the fields that follow from the code of the country alone: its names and its
+	// continent. It uses the names of Derived. A field that another source states takes precedence.
+	// Answers do not list these fields.
 	Implied []string `json:"-"`
 }
 
@@ -89,7 +89,7 @@ type Postal struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 }
 
-// Traits says what kind of address it is, and who uses it.
+// Traits describes the kind of an address, and its user.
 type Traits struct {
 	AutonomousSystemNumber       uint32  `json:"autonomous_system_number,omitempty"`
 	AutonomousSystemOrganization string  `json:"autonomous_system_organization,omitempty"`

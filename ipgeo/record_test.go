@@ -24,7 +24,7 @@ func country(code string) Record {
 
 func at(lat, lon float64) Location { return Location{Latitude: &lat, Longitude: &lon} }
 
-// merged is the answer the builder makes of records of several sources.
+// merged builds the answer from the records of several sources.
 func merged(t interface {
 	Helper()
 	Fatal(...any)
@@ -227,8 +227,8 @@ func drawRecord(t *rapid.T) Record {
 	return r
 }
 
-// equal compares records up to what JSON does not tell: -0, and floats that
-// are whole numbers.
+// equal compares records, but ignores differences that JSON drops: -0, and floats that are whole
+// numbers.
 var equal = cmp.Options{cmpopts.EquateEmpty(), cmp.FilterValues(func(x, y any) bool {
 	return isNumber(x) && isNumber(y)
 }, cmp.Comparer(func(x, y any) bool {
@@ -251,7 +251,7 @@ func isNumber(x any) bool {
 	return false
 }
 
-// What is encoded reads back, by the standard library, as what was given.
+// The standard library decodes an encoded record to the original one.
 func TestEncodeProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
@@ -287,8 +287,7 @@ func TestEncodeProperty(t *testing.T) {
 	})
 }
 
-// Every field of every drawn record is found by its path, and skipping values
-// finds their ends.
+// Every field of every drawn record is found by its path. Skipping a value finds its end.
 func TestFieldProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
@@ -312,7 +311,7 @@ func TestFieldProperty(t *testing.T) {
 				}
 			}
 		}
-		// One at a time, and then all of them, the fields make up the answer.
+		// The fields make up the answer, one at a time and all together.
 		names := slices.Sorted(maps.Keys(known))
 		f, err := ParseFields(strings.Join(names, ","))
 		must.Do(t, err)
@@ -342,7 +341,7 @@ func TestCodeString(t *testing.T) {
 	}
 }
 
-// Zero has no sign: both zeros are one place, and one answer.
+// Both zeros are one place and give one answer, so zero has no sign.
 func TestZeroHasNoSign(t *testing.T) {
 	a, b := rng("8.0.0.0-8.0.0.127 AA"), rng("8.0.0.128-8.0.0.255 AA")
 	a.Record.Location, b.Record.Location = at(0, 0), at(math.Copysign(0, -1), math.Copysign(0, -1))
@@ -354,7 +353,7 @@ func TestZeroHasNoSign(t *testing.T) {
 	}
 }
 
-// Every point on Earth has its quadkey, poles and antimeridian too.
+// Every point on Earth has a quadkey, also the poles and the antimeridian.
 func TestQuadkeyEverywhere(t *testing.T) {
 	for _, p := range [][2]float64{{90, 180}, {-90, -180}, {90, -180}, {-90, 180}, {85.06, 0}, {0, 180}, {0, -180}, {5e-324, -5e-324}} {
 		r := country("AA")
@@ -369,7 +368,7 @@ func TestQuadkeyEverywhere(t *testing.T) {
 	}
 }
 
-// Names are other people's: nothing in them ends a script or begins a tag.
+// Names come from outside: nothing in them may end a script or begin a tag.
 func TestNamesInHTML(t *testing.T) {
 	r := country("AA")
 	r.City.Names = Names{"en": "</script><script>alert(1)&\u2028"}

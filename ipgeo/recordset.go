@@ -36,8 +36,8 @@ func newRecordSet(memory int64) *recordSet {
 	return &recordSet{left: memory, seed: maphash.MakeSeed()}
 }
 
-// put returns the position of a record. It reports false if the record is new
-// and there is no room for it.
+// put returns the position of a record. It returns false if the record is new and there is no room
+// for it.
 func (s *recordSet) put(record []byte) (at uint64, ok bool) {
 	h := maphash.Bytes(s.seed, record)
 	i, found := s.find(h, record)

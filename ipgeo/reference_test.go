@@ -12,7 +12,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// reference answers by looking at every range: slow, and obviously right.
+// reference answers by scanning all ranges: slow, but obviously right.
 type reference []Range
 
 // at returns the range that answers for addr, which is not reserved, or nil.
@@ -24,7 +24,7 @@ func (ref reference) at(addr netip.Addr) *Range {
 			continue
 		}
 		if best == nil || r.Source < best.Source || r.Source == best.Source && width(r).less(width(best)) {
-			best = r // of equals, the first named stays
+			best = r // of equal ones, the first given stays
 		}
 	}
 	return best
@@ -61,8 +61,8 @@ func compare(ctx context.Context, r *Reader, at func(netip.Addr) *Range, addr ne
 	return nil
 }
 
-// maximal checks the bounds and the network of a result: all of both answers
-// alike, the network lies within the bounds, and neither could be larger.
+// maximal checks the bounds and the network of a result: all their addresses have the same answer,
+// the network lies within the bounds, and neither could be larger.
 func maximal(at func(netip.Addr) *Range, res *Result) error {
 	same := func(a netip.Addr) bool {
 		if b, ok := Special(a); !a.IsValid() || resolve(a) != a || ok && !b.Global {
@@ -121,7 +121,7 @@ func drawRanges(t *rapid.T) []Range {
 	return out
 }
 
-// addSaturated adds d to a, staying within the addresses there are.
+// addSaturated adds d to a and stays within the address space.
 func addSaturated(v4 bool, a u128, d int64) u128 {
 	top := maxU128
 	if v4 {
@@ -148,8 +148,8 @@ func addSaturated(v4 bool, a u128, d int64) u128 {
 	return a
 }
 
-// drawBudget draws memory for all or for next to nothing: records that travel
-// with their ranges, answers that are not kept, nested ranges on disk.
+// drawBudget draws ample memory or next to none. With little memory, records travel with their
+// ranges, answers are not cached, and nested ranges are on disk.
 func drawBudget(t *rapid.T) budget {
 	if rapid.Bool().Draw(t, "ample") {
 		return shares(0)
@@ -161,8 +161,8 @@ func drawBudget(t *rapid.T) budget {
 	}
 }
 
-// Ranges of every kind answer as looking at all of them does: at each end of
-// each range and of each special block near by, one before and one after.
+// Ranges of every kind give the same answers as a scan of all: at each end of each range and of
+// each nearby special block, one before and one after.
 func TestLookupAgainstReference(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -192,7 +192,7 @@ func TestLookupAgainstReference(t *testing.T) {
 			if res.Network.IsValid() {
 				must.Do(t, maximal(reference(ranges).at, &res))
 			}
-			// The same through every address that carries it.
+			// Check every address that carries it, too.
 			if a.Is4() {
 				b := a.As4()
 				for _, carrier := range []netip.Addr{
@@ -207,7 +207,7 @@ func TestLookupAgainstReference(t *testing.T) {
 	})
 }
 
-// The order in which disjoint ranges come changes no byte.
+// The order of disjoint ranges in the input changes no byte.
 func TestBuildOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ranges []Range

@@ -13,8 +13,8 @@ import (
 // Result is the answer to one lookup. The zero Result is ready for use. Reusing
 // a Result allocates nothing.
 type Result struct {
-	// Addr is the address that was looked up: without a zone, and IPv4 if the
-	// given address carries one. It is set on ErrNotFound and ErrReserved too.
+	// Addr is the address that was looked up: without a zone, and as IPv4 if the given address
+	// carries one. It is also set with ErrNotFound and ErrReserved.
 	Addr netip.Addr
 	// Network is the largest CIDR network that holds Addr and has one answer
 	// throughout. It has the same IP version as Addr.
@@ -82,7 +82,7 @@ func (r *Result) Field(path string) []byte {
 		value = member(r.city, name)
 	case "traits":
 		value = r.object
-		if rest == "network" { // it comes last
+		if rest == "network" { // network comes last
 			return r.network
 		}
 	default:
@@ -174,9 +174,8 @@ func numbers(v any) any {
 	return v
 }
 
-// begin empties the result for a lookup of addr and returns the address to look
-// up, or an error if nothing need be looked up. private says whether private
-// addresses are looked up.
+// begin clears the result for a lookup of addr and returns the address to look up, or an error if
+// no lookup is needed. private is set if private addresses are looked up.
 func (r *Result) begin(addr netip.Addr, private bool) (netip.Addr, error) {
 	r.clear()
 	if !addr.IsValid() {
@@ -191,7 +190,7 @@ func (r *Result) begin(addr netip.Addr, private bool) (netip.Addr, error) {
 	return addr, nil
 }
 
-// nothing is the error for the address that was looked up and that no range covers.
+// nothing returns the error for an address that no range covers.
 func (r *Result) nothing() error {
 	if s := special(r.Addr); s != nil && s.Block.private() {
 		return s
@@ -214,7 +213,7 @@ func (r *Result) fill(v4 bool, addr, first, last u128, a *answer) {
 	r.Country = codeString(a.code())
 	r.lat, r.lon, r.located, r.asn = a.lat, a.lon, a.point.kind != pointNone, a.asn()
 
-	// Cut the parts only when j no longer moves.
+	// Slice the parts only after j has its final place.
 	j := append(r.json[:0], a.country()...)
 	country := len(j)
 	if country > 0 {

@@ -7,24 +7,24 @@ import (
 	"quadrille/cellstore"
 )
 
-// rowBytes is about how many bytes of distinct answers a row gathers, long
-// before any store refuses the row for its size.
+// rowBytes is about how many bytes of distinct answers a row holds at most, far below the size at
+// which any store refuses the row.
 const rowBytes = 16 << 10
 
-// rowBuilder gathers consecutive ranges and writes each block of them as a row.
+// rowBuilder collects consecutive ranges and writes each block of them as a row.
 type rowBuilder struct {
 	add func(key, value []byte) error
 
 	v4      bool
 	ranges  []bound
-	which   []int // the answer of each range
+	which   []int // index of the answer of each range
 	answers []string
 	numbers map[string]int // of answers
 	size    int            // bytes of answers
 
 	blocks  blockWriter
 	splits  splitter
-	parts   map[string]uint64 // where the row's heap has them
+	parts   map[string]uint64 // their places in the row's heap
 	offsets []uint64
 	at      []uint64 // of the records of answers
 	key     []byte
@@ -57,14 +57,13 @@ func (b *rowBuilder) put(v4 bool, first, last u128, answer string) error {
 	return nil
 }
 
-// flush writes the row of the ranges gathered.
+// flush writes the row of the collected ranges.
 func (b *rowBuilder) flush() error {
 	if len(b.ranges) == 0 {
 		return nil
 	}
-	// The parts come first and the records after them, because like beside like
-	// compresses better. So the records wait until the length of the parts is
-	// known.
+	// The parts come before the records, because similar data side by side compresses better. So
+	// the records wait until the length of the parts is known.
 	b.heap, b.records, b.at = b.heap[:0], b.records[:0], b.at[:0]
 	for _, answer := range b.answers {
 		if wrong := b.splits.split([]byte(answer)); wrong != "" {
@@ -97,7 +96,7 @@ func (b *rowBuilder) flush() error {
 	return b.add(b.key, b.value)
 }
 
-// part returns where the row's heap has a part.
+// part returns the place of a part in the row's heap.
 func (b *rowBuilder) part(p []byte) uint64 {
 	at, ok := b.parts[string(p)]
 	if !ok {

@@ -75,7 +75,7 @@ const (
 	maxKey = 1 + 16
 )
 
-// These keys end the rows of either address family.
+// These keys end the rows of each address family.
 var end4, end6 = []byte{prefix4 + 1}, []byte{prefix6 + 1}
 
 func schema() cellstore.Schema {
@@ -138,8 +138,8 @@ func nextSection(b []byte) (tag byte, body, rest []byte, ok bool) {
 	return b[0], b[1+w : end], b[end:], true
 }
 
-// decode decodes sections and returns what is wrong with them, or "". Fields of
-// missing sections keep their values.
+// decode decodes sections and returns a description of their damage, or "". Fields of missing
+// sections keep their values.
 func (s *sections) decode(b []byte) (wrong string) {
 	for len(b) > 0 {
 		tag, body, rest, ok := nextSection(b)
@@ -213,8 +213,8 @@ func isCode[T ~string | ~[]byte](s T) bool {
 	return len(s) == 2 && 'A' <= s[0] && s[0] <= 'Z' && 'A' <= s[1] && s[1] <= 'Z'
 }
 
-// codes spells AA, AB … ZZ in sequence, so that a code of a row becomes a
-// string without an allocation.
+// codes has AA, AB … ZZ in sequence, so that the code of a row becomes a string without an
+// allocation.
 var codes = func() string {
 	b := make([]byte, 0, 26*26*2)
 	for i := byte('A'); i <= 'Z'; i++ {

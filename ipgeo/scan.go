@@ -2,9 +2,9 @@ package ipgeo
 
 import "bytes"
 
-// The scanner reads the JSON of objectWriter: no white space, every string
-// terminated. For other input it may report the end or a value too short, but
-// it never reads beyond its input.
+// The scanner reads the JSON of objectWriter: no white space, every string terminated. For other
+// input it may report the end too early or return too short a value, but it never reads beyond its
+// input.
 
 // nextMember splits the first member off an object's members, given without the
 // braces. The key is the raw text between its quotes.
@@ -109,7 +109,7 @@ func inner(value []byte) []byte {
 	return value[1 : len(value)-1]
 }
 
-// member returns the value of the member called name, or nil.
+// member returns the value of the member with the given name, or nil.
 func member[T ~string | ~[]byte](members []byte, name T) []byte {
 	for len(members) > 0 {
 		key, value, rest, ok := nextMember(members)

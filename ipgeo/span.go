@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// span is an accepted range, or addresses that are cut out: all or, of order
-// privateCut, those of sources that may not locate private networks. Its record comes along where the set of records
-// was full.
+// span is an accepted range, or a cut. A cut takes its addresses out of all ranges or, with order
+// privateCut, out of those of sources that may not locate private networks. If the set of records
+// was full, the span has its record itself.
 type span struct {
 	first, last u128
 	order       uint64 // in which the ranges were given
@@ -25,17 +25,16 @@ func (s *span) wins(t *span) bool {
 	return s.order < t.order
 }
 
-// size is about how many bytes of memory s takes in a heap, which may have grown
-// to twice what is in it.
+// size is about how many bytes of memory s takes in a heap, which may have grown to twice its
+// content.
 func (s *span) size() int64 {
 	const fixed = 2 * 72
 	return fixed + int64(len(s.record.inline))
 }
 
-// On disk a span is a key, which is that of a row that ends at its first
-// address, and a value: the last address, rank and order as uvarints, and the
-// record. That is a uvarint: twice the position in the set plus one, or zero
-// and then the record itself.
+// On disk a span is a key and a value. The key is that of a row that ends at the span's first
+// address. The value is the last address, rank and order as uvarints, and the record. The record is
+// a uvarint, which is twice the position in the set plus one, or zero and then the encoded record.
 
 func (s *span) appendValue(dst []byte, v4 bool) []byte {
 	dst = appendAddr(dst, v4, s.last)
@@ -47,7 +46,7 @@ func (s *span) appendValue(dst []byte, v4 bool) []byte {
 	return binary.AppendUvarint(dst, s.record.at<<1|1)
 }
 
-// errTempFile says that a temporary file does not hold what was written to it.
+// errTempFile is returned if a temporary file has changed since it was written.
 var errTempFile = errors.New("a temporary file was changed or damaged; check the disk and build again")
 
 // decode reads a span. It copies what it keeps.

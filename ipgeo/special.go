@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// ErrReserved is matched by every [ReservedError].
+// ErrReserved is the error that every [ReservedError] matches.
 var ErrReserved = errors.New("address is reserved")
 
-// ReservedError answers a lookup of an address that belongs to nobody in
-// particular, such as a private, loopback or documentation address. It matches
-// [ErrReserved].
+// ReservedError is the error of looking up an address that belongs to nobody in particular, such as
+// a private, loopback or documentation address. It matches [ErrReserved].
 type ReservedError struct{ Block SpecialBlock }
 
 func (e *ReservedError) Error() string {
@@ -28,13 +27,13 @@ type SpecialBlock struct {
 	Prefix netip.Prefix
 	Name   string
 	RFC    string // what defines it: "RFC 1918"
-	// Global blocks are reachable from anywhere, so they are looked up like any other
-	// address. All other blocks answer a ReservedError, unless a source that may
-	// locate private networks says something about them.
+	// Global is set for blocks that are reachable from anywhere. They are looked up like any other
+	// address. All other blocks give a ReservedError, unless a source that may locate private
+	// networks has an answer for them.
 	Global bool
 }
 
-// private reports whether anybody may use a block for networks of their own.
+// private reports whether a block is for private networks.
 func (b *SpecialBlock) private() bool {
 	return b.RFC == "RFC 1918" || b.RFC == "RFC 6598" || b.RFC == "RFC 4193"
 }
@@ -94,14 +93,13 @@ func indexSpecial() (v4, v6 *[256][]*ReservedError) {
 	return v4, v6
 }
 
-// registry is the IANA IPv4 and IPv6 Special-Purpose Address Registries as
-// updated on 2025-10-09. Below each follow the blocks that the IANA
-// address-space registries set apart and from which no client can come.
+// registry is the IANA IPv4 and IPv6 Special-Purpose Address Registries as updated on 2025-10-09.
+// Below each follow the blocks that the IANA address-space registries reserve and from which no
+// client can come.
 //
-// IPv4-mapped, 6to4 and Teredo addresses are missing, because they are resolved
-// to their IPv4 address first. The registry does not say whether 192.88.99.0/24
-// (given up in RFC 7526) is reachable. No client can come from it any more, so
-// it is reserved here.
+// IPv4-mapped, 6to4 and Teredo addresses are missing, because they are resolved to their IPv4
+// address first. The registry does not define whether 192.88.99.0/24 (deprecated in RFC 7526) is
+// reachable. No client can come from it any more, so it is reserved here.
 var registry = []struct {
 	prefix, name, rfc string
 	global            bool

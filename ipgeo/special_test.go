@@ -86,7 +86,7 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// The index finds what looking through the whole registry finds.
+// The index finds the same block as a scan of the whole registry.
 func TestSpecialAgainstRegistry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAddr(t, rapid.Bool().Draw(t, "v4"), "a")
@@ -111,7 +111,7 @@ func TestSpecialAgainstRegistry(t *testing.T) {
 		if got != want {
 			t.Fatalf("%s is in %q, want %q", a, got, want)
 		}
-		// What the standard library knows to be special is refused here.
+		// Addresses that the standard library treats as special are refused here.
 		std := a.IsPrivate() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.IsUnspecified()
 		if b, ok := Special(a); std && (!ok || b.Global) {
 			t.Fatalf("%s is looked up", a)
@@ -119,7 +119,7 @@ func TestSpecialAgainstRegistry(t *testing.T) {
 	})
 }
 
-// unreachable holds an address if and only if a lookup does not ask for it.
+// unreachable holds an address if and only if a lookup refuses or resolves it.
 func TestUnreachable(t *testing.T) {
 	for _, v4 := range []bool{true, false} {
 		cuts := unreachable(v4)

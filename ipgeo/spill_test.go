@@ -18,8 +18,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// scarce makes a build sort and keep nested ranges on disk, with hardly any
-// record in memory.
+// scarce makes a build sort on disk and keep nested ranges there, with hardly any records in
+// memory.
 var scarce = budget{sort: 1, records: recordChunk + minSlots*slotBytes, answers: 1 << 10, nested: 4 << 10}
 
 func empty(t *testing.T, dir string) {
@@ -48,13 +48,13 @@ func sameRows(t *testing.T, ranges []Range) (*fakeStore, Stats) {
 	return &ample, wantStats
 }
 
-// own is a record that no other number has.
+// own returns a record that differs for each number.
 func own(i int) Record {
 	return Record{Country: Country{ISOCode: codes[i%26*2 : i%26*2+2]}, City: City{Names: Names{"en": fmt.Sprint("Place ", i)}}}
 }
 
-// Many ranges of several sources, in no order, give the same rows from many
-// sorted runs as from memory, and in whatever order disjoint ones come.
+// Many ranges of several sources, in no order, give the same rows from many sorted runs as from
+// memory. The order of disjoint ranges does not matter.
 func TestBuildSpills(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -88,8 +88,8 @@ func TestBuildSpills(t *testing.T) {
 	}
 }
 
-// Ranges nested a thousand deep, and many that cross each other, answer as
-// looking at all of them does, with memory for a few of them.
+// Ranges nested a thousand deep, and many that cross each other, give the same answers as a scan of
+// all, with memory for only a few.
 func TestBuildNestedDeep(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const deep = 1000
@@ -122,7 +122,7 @@ func TestBuildNestedDeep(t *testing.T) {
 	}
 }
 
-// The memory for begun ranges is bounded, whatever the ranges.
+// The memory for begun ranges is bounded for all inputs.
 func TestLanesBounded(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const room, spans = 256 << 10, 30_000
@@ -136,7 +136,7 @@ func TestLanesBounded(t *testing.T) {
 		if i%100 != 0 {
 			continue
 		}
-		// What is there, and not what was counted.
+		// Count the actual memory, not the bookkeeping.
 		var bytes uintptr
 		for _, lane := range l.all {
 			bytes += unsafe.Sizeof(span{}) * uintptr(cap(lane.heap))
@@ -188,7 +188,7 @@ func TestBuildEveryAddress(t *testing.T) {
 	}
 }
 
-// Whatever ends a build, it leaves neither rows nor temporary files.
+// A failed build leaves neither rows nor temporary files.
 func TestBuildFailsCleanly(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	var in []Range
@@ -223,7 +223,7 @@ func TestBuildFailsCleanly(t *testing.T) {
 	ample := shares(0)
 	ample.nested = 1
 	check("no directory for nested ranges", t.Context(), &fakeStore{}, in, BuildOptions{TempDir: missing}, ample, os.ErrNotExist)
-	same := slices.Repeat(in[:1], every+1) // of which no piece is made before the end
+	same := slices.Repeat(in[:1], every+1) // no piece of them is finished before the end
 	for name, ranges := range map[string][]Range{"cancelled": in, "cancelled before the first piece": same} {
 		ctx, cancel := context.WithCancel(t.Context())
 		check(name, ctx, &fakeStore{}, ranges, BuildOptions{TempDir: dir, Progress: func(stage string, done, _ int64) {
@@ -234,7 +234,7 @@ func TestBuildFailsCleanly(t *testing.T) {
 	}
 }
 
-// A span read back is the one that was written, and damage is an error.
+// A span reads back as written, and damage gives an error.
 func TestSpanOnDisk(t *testing.T) {
 	for _, v4 := range []bool{true, false} {
 		s := span{first: u128{lo: 1}, last: u128{lo: 1<<32 - 1}, order: 1<<40 + 5, rank: 1 << 16}

@@ -11,9 +11,8 @@ type piece struct {
 	records     []recordRef // of the winners, by rank; empty for addresses that are never looked up
 }
 
-// sweep goes over the addresses once, from the lowest, and cuts overlapping
-// spans into disjoint, sorted pieces. It takes O(n log n) for each source that
-// overlaps others.
+// sweep passes over the addresses once, from the lowest, and cuts overlapping spans into disjoint,
+// sorted pieces. It takes O(n log n) for each source that overlaps others.
 type sweep struct {
 	lanes lanes
 	emit  func(*piece) error
@@ -33,13 +32,13 @@ type sweep struct {
 	next int    // cut to begin
 }
 
-// newSweep returns a sweep of one IP version. It hands each piece to emit and
-// spills to dir what exceeds the memory for nested spans.
+// newSweep returns a sweep of one IP version. It passes each piece to emit, and spills nested spans
+// that exceed memory to dir.
 func newSweep(v4 bool, dir string, memory int64, keeps func(uint16) bool, emit func(*piece) error) *sweep {
 	return &sweep{lanes: lanes{v4: v4, dir: dir, room: memory}, emit: emit, keeps: keeps, cuts: unreachable(v4)}
 }
 
-// cutBy reports whether a cut takes its addresses from the source of a rank.
+// cutBy reports whether a cut applies to the source of a rank.
 func (s *sweep) cutBy(cut *span, rank uint32) bool {
 	return cut.order != privateCut || s.keeps == nil || !s.keeps(uint16(rank-1))
 }
@@ -56,7 +55,7 @@ func (s *sweep) add(n *span) error {
 	return s.begin(n)
 }
 
-// finish emits what is left.
+// finish emits the remaining pieces.
 func (s *sweep) finish() error {
 	for ; s.next < len(s.cuts); s.next++ {
 		if err := s.begin(&s.cuts[s.next]); err != nil {
@@ -68,7 +67,7 @@ func (s *sweep) finish() error {
 
 func (s *sweep) close() error { return s.lanes.close() }
 
-// begin decides all addresses before a span and adds it.
+// begin decides all addresses before a span, and then adds the span.
 func (s *sweep) begin(n *span) error {
 	if s.some && s.at.less(n.first) {
 		if err := s.decide(n.first.dec()); err != nil {
@@ -79,7 +78,7 @@ func (s *sweep) begin(n *span) error {
 	return s.lanes.push(n, n.first)
 }
 
-// decide emits the pieces from at up to an address. No span begins between.
+// decide emits the pieces from s.at up to end. No span begins in between.
 func (s *sweep) decide(end u128) (err error) {
 	for {
 		if s.some, err = s.lanes.expire(s.at); err != nil || !s.some {
@@ -111,7 +110,7 @@ func (s *sweep) decide(end u128) (err error) {
 	}
 }
 
-// count keeps the statistics.
+// count updates the statistics.
 func (s *sweep) count(n *span) {
 	s.begun++
 	if s.any && n.first.compare(s.seen) <= 0 {

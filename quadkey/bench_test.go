@@ -10,8 +10,8 @@ import (
 	"github.com/paulmach/orb/maptile"
 )
 
-// cityPoints are clustered as people are: around cities, most within 15 km, and
-// one in eight anywhere.
+// cityPoints are clustered like people: seven in eight around cities, most within 15 km, and one in
+// eight anywhere.
 func cityPoints(n int) []orb.Point {
 	cities := []orb.Point{
 		{139.69, 35.69}, {77.21, 28.61}, {121.47, 31.23}, {-46.63, -23.55}, {-99.13, 19.43},
@@ -30,7 +30,7 @@ func cityPoints(n int) []orb.Point {
 	return points
 }
 
-const benchPoints = 1 << 12 // a power of two, to index by masking
+const benchPoints = 1 << 12 // a power of two, so masks can index
 
 func BenchmarkCellOf(b *testing.B) {
 	points := cityPoints(benchPoints)
@@ -132,8 +132,7 @@ func BenchmarkDistance(b *testing.B) {
 	})
 }
 
-// BenchmarkMinDistance asks as a nearest-place search does: of tiles around the
-// point.
+// BenchmarkMinDistance measures like a nearest-place search: tiles around the point.
 func BenchmarkMinDistance(b *testing.B) {
 	points := cityPoints(benchPoints)
 	tiles := make([]Tile, benchPoints)

@@ -2,12 +2,12 @@ package quadkey
 
 import "math"
 
-// Circle is the ground within a great-circle distance of a point. It tells
-// quickly which tiles can hold points of it: [Circle.Meets] compares whole
-// numbers where [Tile.MinDistance] calculates angles.
+// Circle is the ground within a great-circle distance of a point. It finds quickly which tiles can
+// hold points of it: [Circle.Meets] compares whole numbers where [Tile.MinDistance] calculates
+// angles.
 //
-// It knows the box around the circle, in cells: the columns west to east, which
-// may wrap at 180°, and the rows north to south.
+// It stores the box around the circle, in cells: the columns west to east, which may wrap at 180°,
+// and the rows north to south.
 type Circle struct {
 	view                     viewpoint
 	column, row              uint32 // of the point
@@ -40,8 +40,8 @@ func CircleAround(lon, lat, metres float64) Circle {
 	if north >= 90 || south <= -90 {
 		return c // it contains a pole, where all meridians meet
 	}
-	// The meridians that touch the circle are farther away than its width at
-	// the point's latitude.
+	// The meridians that touch the circle are farther away than the circle is wide at the point's
+	// latitude.
 	across := math.Asin(min(math.Sin(min(turn, math.Pi/2))/c.view.cos, 1))*degrees*(1+1e-9) + 1e-9
 	width := uint32(math.Ceil(across/360*cellsAcross)) + 1
 	if width < cellsAcross/2 {
@@ -50,8 +50,8 @@ func CircleAround(lon, lat, metres float64) Circle {
 	return c
 }
 
-// Meets reports whether a tile can hold points of the circle. It is never false
-// for one that does, and may be true for one beside the circle.
+// Meets reports whether a tile may hold points of the circle. It is true for each tile that does,
+// and may be true for a tile beside the circle.
 func (c *Circle) Meets(t Tile) bool {
 	if t.Z > CellZoom {
 		t = t.Ancestor(CellZoom)
@@ -67,7 +67,7 @@ func (c *Circle) Meets(t Tile) bool {
 	return t.X >= west && t.X <= east
 }
 
-// MinDistance is [Tile.MinDistance] from the centre, at less expense.
+// MinDistance is [Tile.MinDistance] from the centre, at lower cost.
 func (c *Circle) MinDistance(t Tile) float64 {
 	if t.Z <= CellZoom && c.column>>(CellZoom-t.Z) == t.X && c.row>>(CellZoom-t.Z) == t.Y {
 		return 0
@@ -76,8 +76,8 @@ func (c *Circle) MinDistance(t Tile) float64 {
 	return c.view.minDistance(&g)
 }
 
-// AppendTiles appends at most four tiles of one zoom, the deepest there is,
-// that together hold all points of the circle.
+// AppendTiles appends at most four tiles that together hold all points of the circle. They are of
+// one zoom, the deepest at which four suffice.
 func (c *Circle) AppendTiles(dst []Tile) []Tile {
 	for shift := uint8(0); ; shift++ {
 		z := CellZoom - shift

@@ -7,8 +7,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// No point of a circle is in a tile that the circle does not meet, nor outside
-// the tiles that hold it; and the tiles are not much larger than it.
+// Each tile with a point of a circle meets the circle and lies in the tiles of AppendTiles. Those
+// tiles are not much larger than the circle.
 func TestCircle(t *testing.T) {
 	r := newRand(21)
 	var apart, tried, tiles int

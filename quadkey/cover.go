@@ -26,7 +26,8 @@ func (r Range) Keys() (start, stop []byte) {
 	return start, stop
 }
 
-// Tiles yields the fewest tiles that have the cells of the range, in the order of the cells.
+// Tiles yields the fewest tiles that together have exactly the cells of the range, in the order of
+// the cells.
 func (r Range) Tiles() iter.Seq[Tile] {
 	return func(yield func(Tile) bool) {
 		for at, end := uint64(r.First), uint64(r.Last)+1; at < end; {
@@ -102,8 +103,8 @@ func checkMaxRanges(n int) error {
 	return nil
 }
 
-// verdict says how much of a tile a shape covers. partly is always a safe
-// answer; inside and outside must be certain.
+// verdict is how much of a tile a shape covers. partly is always a safe answer; inside and outside
+// must be certain.
 type verdict uint8
 
 const (
@@ -119,10 +120,10 @@ type piece struct {
 	open bool
 }
 
-// cover divides the world into the tiles that touch a shape, one zoom at a
-// time. It stops when tiles fit, when it reaches cells, or when there are eight
-// times as many pieces as ranges asked for. Dividing further would shrink the
-// covers of circles by at most 2 % and take up to 200 times as long.
+// cover divides the world into the tiles that touch a shape, one zoom at a time. It stops when
+// tiles fit, when it reaches cells, or when there are eight times as many pieces as maxRanges.
+// Dividing further would shrink the covers of circles by at most 2 % and take up to 200 times as
+// long.
 func cover(shape func(Tile) verdict, maxRanges int) []Range {
 	enough := 8 * max(8, min(maxRanges, 1<<20))
 	room := min(2*enough, 1024)
@@ -223,8 +224,7 @@ func boxShape(b Box) rects {
 		r := rect{x0, y0, x1, y1}
 		return rects{r, r}
 	}
-	// The box crosses ±180° or ends there. Points at 180 are in column 0, which
-	// x1 then is.
+	// The box crosses ±180° or ends there. Points at 180 are in column 0, which x1 is in that case.
 	return rects{{0, y0, x1, y1}, {x0, y0, end, y1}}
 }
 

@@ -16,7 +16,7 @@ import (
 
 const whole = math.MaxUint32
 
-// checkRanges is what every cover promises whatever its shape.
+// checkRanges checks the guarantees of every cover, for any shape.
 func checkRanges(ranges []Range, limit int) error {
 	if len(ranges) == 0 || len(ranges) > limit {
 		return fmt.Errorf("%d ranges, limit %d", len(ranges), limit)
@@ -56,8 +56,8 @@ func runs(cells []Cell) (ranges []Range) {
 	return ranges
 }
 
-// boxTouches compares degrees: whether the box, edges included, has a point
-// that belongs to the tile.
+// boxTouches reports, by comparing degrees, whether the box, edges included, has a point that
+// belongs to the tile.
 func boxTouches(b Box, t Tile) bool {
 	g := refTarget(t)
 	top, bottom := t.Y == 0, t.Y == 1<<t.Z-1
@@ -74,8 +74,8 @@ func boxTouches(b Box, t Tile) bool {
 	return slices.ContainsFunc(spans, func(s Box) bool { return s.West < g.East && s.East >= g.West })
 }
 
-// TestCoverBoxExactly compares with testing every cell around boxes of a few
-// cells, wherever they are, and with the best way of closing gaps.
+// TestCoverBoxExactly covers boxes of a few cells anywhere. It compares the covers with a test of
+// every cell around the box, and with the best way of closing gaps.
 func TestCoverBoxExactly(t *testing.T) {
 	r := newRand(10)
 	for range trials(3000) {
@@ -136,8 +136,8 @@ func TestCoverBoxExactly(t *testing.T) {
 	}
 }
 
-// leastSize is the fewest cells that n ranges over the given ones can have, by
-// trying every place for the last of them to begin.
+// leastSize is the least number of cells in n ranges that cover the given ones. It tries every
+// start of the last range.
 func leastSize(ranges []Range, n int) uint64 {
 	best := make([]uint64, len(ranges)+1) // of the ranges before i
 	for i := range ranges {
@@ -155,7 +155,7 @@ func leastSize(ranges []Range, n int) uint64 {
 	return best[len(ranges)]
 }
 
-// TestCoverBoxCoarsely asks of boxes of any size for every tile of a zoom.
+// TestCoverBoxCoarsely tests boxes of any size with every tile of a zoom.
 func TestCoverBoxCoarsely(t *testing.T) {
 	const z = 5
 	r := newRand(11)
@@ -183,7 +183,7 @@ func TestCoverBoxCoarsely(t *testing.T) {
 	}
 }
 
-// TestCoverBoxHoldsItsPoints takes random points of boxes.
+// TestCoverBoxHoldsItsPoints tests random points of boxes.
 func TestCoverBoxHoldsItsPoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		box, limit := drawBox(rt), rapid.IntRange(1, 40).Draw(rt, "limit")
@@ -205,7 +205,7 @@ func TestCoverBoxHoldsItsPoints(t *testing.T) {
 			}
 			lat := box.South + (box.North-box.South)*rapid.SampledFrom([]float64{0, 1, 0.5, 0.123, 0.987}).Draw(rt, "up")
 			if !box.Contains(lon, lat) {
-				continue // rounded out of it
+				continue // rounding moved it out of the box
 			}
 			c, err := CellOf(lon, lat)
 			if err != nil || !covers(got, c) {
@@ -251,8 +251,8 @@ func TestCoverBoxEdges(t *testing.T) {
 	}
 }
 
-// TestCoverPolarCap is the least compact of boxes: one row of cells, of which
-// no more than two in a row are neighbours in key order.
+// TestCoverPolarCap covers the least compact of boxes: one row of cells, of which no more than two
+// in a row are neighbours in key order.
 func TestCoverPolarCap(t *testing.T) {
 	polar := Box{-180, 89, 180, 90}
 	got, err := CoverBox(polar, math.MaxInt)
@@ -348,14 +348,13 @@ func TestCoverCircleEdges(t *testing.T) {
 	}
 }
 
-// randCircle is any circle, most often small.
+// randCircle is a random circle, usually small.
 func randCircle(r *rand.Rand) (lon, lat, radius float64) {
 	lon, lat = randPoint(r)
 	return lon, lat, math.Pi * EarthRadius * math.Pow(10, -6*r.Float64())
 }
 
-// TestCoverCircleHoldsItsPoints takes random points of circles, half of them
-// from just inside the rim.
+// TestCoverCircleHoldsItsPoints tests random points of circles, half of them just inside the rim.
 func TestCoverCircleHoldsItsPoints(t *testing.T) {
 	n := trials(6000)
 	r := newRand(12)
@@ -375,7 +374,7 @@ func TestCoverCircleHoldsItsPoints(t *testing.T) {
 			}
 			x, y := refDestination(lon, lat, r.Float64()*2*math.Pi, far)
 			if CheckCoordinate(x, y) != nil || Distance(lon, lat, x, y) > radius {
-				continue // rounded out of it
+				continue // rounding moved it out of the circle
 			}
 			tested++
 			if c, err := CellOf(x, y); err != nil || !covers(got, c) {
@@ -424,8 +423,8 @@ func TestCoverCircleExactly(t *testing.T) {
 	}
 }
 
-// TestCoverCircleCoarsely asks of circles of any size for every tile of a zoom,
-// and reports how much more than those tiles the covers hold.
+// TestCoverCircleCoarsely tests circles of any size with every tile of a zoom. It logs the size of
+// the covers in relation to those tiles.
 func TestCoverCircleCoarsely(t *testing.T) {
 	const z = 5
 	r := newRand(14)
@@ -456,8 +455,8 @@ func TestCoverCircleCoarsely(t *testing.T) {
 	t.Logf("covers of up to 64 ranges hold %.2f times the zoom-%d tiles their circles touch", covered/touched, z)
 }
 
-// TestCoverBounded: however many ranges are allowed, a cover is finite work,
-// and however few, it is little.
+// TestCoverBounded checks that the work of a cover is finite for any limit, and little for a low
+// one.
 func TestCoverBounded(t *testing.T) {
 	const halfTurn = math.Pi * EarthRadius
 	for limit, most := range map[int]int{1: 2000, 8: 2000, 100: 8000} {
@@ -508,7 +507,8 @@ func TestRangeKeys(t *testing.T) {
 	})
 }
 
-// The tiles of a range have its cells and no others, in their order, and no four of them are a larger one's.
+// The tiles of a range have its cells and no others, in order, and no four of them form a larger
+// tile.
 func TestRangeTiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	for i := range 2000 {

@@ -41,8 +41,8 @@ func angle(dlon, lat1, lat2 float64) float64 {
 // exactly 0 there and keeps all its digits nearby.
 func cosLat(lat float64) float64 { return math.Sin((90 - math.Abs(lat)) * radians) }
 
-// MinDistance subtracts these from the true minimum, so rounding never makes it
-// exceed Distance: a micrometre, and a part in 10^12.
+// MinDistance subtracts both from the true minimum, so rounding never makes it exceed Distance: a
+// micrometre, and a part in 10^12.
 const (
 	slack         = 1e-6
 	slackPerMetre = 1e-12
@@ -122,9 +122,9 @@ func (v viewpoint) minDistance(g *ground) float64 {
 //
 //	sin lat·sin φ + cos lat·cos dlon·cos φ
 //
-// The slope at both ends tells whether the greatest value is at one of them or
-// in between. In between it is that of the meridian's whole circle. Angles are
-// taken from both sine and cosine, which is precise at every distance.
+// The slope at both ends shows whether the greatest value is at one of them or in between. In
+// between it is that of the meridian's whole circle. Angles are computed from both sine and cosine,
+// which is precise at every distance.
 func (v viewpoint) minAngle(g *ground) float64 {
 	sinLon, cosLon := 0.0, 1.0
 	if !(v.lon >= g.west && v.lon <= g.east) {
@@ -145,7 +145,6 @@ func (v viewpoint) minAngle(g *ground) float64 {
 	case southSlope < 0 && northSlope <= 0:
 		return to(g.sinSouth, g.cosSouth)
 	}
-	// Beyond a quarter turn of longitude, the way to either end may be the
-	// shorter one, over one pole or the other.
+	// Beyond a quarter turn of longitude, either end may be nearer, over one pole or the other.
 	return min(to(g.sinSouth, g.cosSouth), to(g.sinNorth, g.cosNorth))
 }

@@ -109,8 +109,8 @@ func TestMinDistanceEdges(t *testing.T) {
 	}
 }
 
-// TestMinDistanceBendsPolewards: the nearest point of a meridian is not at the
-// latitude of the point that looks at it.
+// TestMinDistanceBendsPolewards: the nearest point of a meridian is not at the viewpoint's
+// latitude.
 func TestMinDistanceBendsPolewards(t *testing.T) {
 	tile := Tile{2, 2, 1} // 0° to 90° east, 0° to 66.5° north
 	const lon, lat = -60, 45
@@ -125,7 +125,7 @@ func TestMinDistanceBendsPolewards(t *testing.T) {
 	}
 }
 
-// TestMinDistanceIsLowerBound tries points of tiles, most on their outlines.
+// TestMinDistanceIsLowerBound tests points of tiles, most on their outlines.
 func TestMinDistanceIsLowerBound(t *testing.T) {
 	r := newRand(4)
 	for range trials(400_000) {
@@ -145,7 +145,7 @@ func TestMinDistanceIsLowerBound(t *testing.T) {
 	}
 }
 
-// TestMinDistanceOfOwnTile is 0, whichever tile a point is given to.
+// TestMinDistanceOfOwnTile: the distance to the point's own tile is 0, on every edge.
 func TestMinDistanceOfOwnTile(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon, lat := drawLon(rt, "lon"), drawLat(rt, "lat")
@@ -159,8 +159,7 @@ func TestMinDistanceOfOwnTile(t *testing.T) {
 	})
 }
 
-// TestMinDistanceNests: what best-first search needs, a child is never nearer
-// than its parent.
+// TestMinDistanceNests: a child is never nearer than its parent, as best-first search requires.
 func TestMinDistanceNests(t *testing.T) {
 	r := newRand(5)
 	for range trials(50_000) {

@@ -8,7 +8,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The tile a web map would ask for to show the Brandenburg Gate.
+// Find the tile in which a web map shows the Brandenburg Gate.
 func ExampleTileAt() {
 	t, err := quadkey.TileAt(13.3777, 52.5163, 13)
 	if err != nil {
@@ -69,8 +69,8 @@ func ExampleTile_Key() {
 	// true
 }
 
-// Row keys that start with a cell are read by a few range scans. What they find
-// is checked against the shape, which is smaller than its cover.
+// A few range scans read the row keys that start with a cell. Check their results against the
+// circle, which is smaller than its cover.
 func ExampleCoverCircle() {
 	ranges, err := quadkey.CoverCircle(-0.1276, 51.5072, 2000, 4)
 	if err != nil {
@@ -119,8 +119,7 @@ func ExampleCoverBox() {
 	// 0 false
 }
 
-// A search for what is nearest may skip every tile whose bound is beyond the
-// best so far.
+// A nearest search may skip every tile whose bound is beyond the best distance so far.
 func ExampleTile_MinDistance() {
 	t, err := quadkey.ParseQuadkey("120210233222")
 	if err != nil {

@@ -18,7 +18,7 @@ func (e *Extent) Add(b Box) {
 		e.box, e.any = b, true
 		return
 	}
-	// The joined box begins where one of the two begins, and goes east to the farther end.
+	// The joined box begins at the start of one of the two, and goes east to the farther end.
 	reach := func(from float64) float64 {
 		return max(east(from, e.box.West)+width(e.box), east(from, b.West)+width(b))
 	}
@@ -28,7 +28,7 @@ func (e *Extent) Add(b Box) {
 	}
 	e.box.South, e.box.North = min(e.box.South, b.South), max(e.box.North, b.North)
 	switch e.box.West, e.box.East = west, west+far; {
-	case far > 360-1e-9: // rounding must not make a point of it
+	case far > 360-1e-9: // rounding must not shrink it to a point
 		e.box.West, e.box.East = World.West, World.East
 	case e.box.East > 180:
 		e.box.East -= 360
@@ -46,9 +46,9 @@ func east(from, lon float64) float64 {
 // width returns the width of a box in degrees of longitude.
 func width(b Box) float64 { return east(b.West, b.East) }
 
-// Bounds is west, south, east, north of a box that does not cross ±180° and lies within
-// what maps in Mercator show: of what crosses, all longitudes. An extent that holds nothing has
-// the whole map.
+// Bounds returns west, south, east, north of a box that does not cross ±180° and lies within the
+// latitudes of Mercator maps. An extent that crosses ±180° gets all longitudes. An empty extent
+// gets the whole map.
 func (e *Extent) Bounds() [4]float64 {
 	b := e.shown()
 	if b.West > b.East {
@@ -57,8 +57,8 @@ func (e *Extent) Bounds() [4]float64 {
 	return [4]float64{b.West, b.South, b.East, b.North}
 }
 
-// Center returns where a map in Mercator that shows the extent should open, in degrees. zoom
-// is the greatest whole zoom from least to most at which some 512 pixels hold the extent.
+// Center returns the centre of a Mercator map that shows the extent, in degrees. zoom is the
+// greatest whole zoom from least to most at which about 512 pixels hold the extent.
 func (e *Extent) Center(least, most float64) (lon, lat, zoom float64) {
 	b := e.shown()
 	left, top := Project(b.West, b.North)

@@ -20,7 +20,7 @@ func TestHilbertOfSmallZooms(t *testing.T) {
 		{quadkey.Tile{Z: 1, X: 1, Y: 1}, 2},
 		{quadkey.Tile{Z: 1, X: 1, Y: 0}, 3},
 		{quadkey.Tile{Z: 2, X: 0, Y: 0}, 0},
-		// The example of the PMTiles specification, less the tiles of zooms 0 to 11.
+		// This is the example of the PMTiles specification, minus the tiles of zooms 0 to 11.
 		{quadkey.Tile{Z: 12, X: 3423, Y: 1763}, 19078479 - (1<<24-1)/3},
 	} {
 		if got := c.tile.Hilbert(); got != c.want {

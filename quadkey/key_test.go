@@ -24,7 +24,7 @@ func TestKeyBytes(t *testing.T) {
 		{Tile{8, 0b10101010, 0b01100110}, Key{0x6C, 0x6C, 0xFF, 0xFF, 247}},
 		{Tile{16, 0, 0}, Key{0, 0, 0, 0, 239}},
 		{Tile{16, 65535, 65535}, Key{0xFF, 0xFF, 0xFF, 0xFF, 239}},
-		{Tile{22, 64, 0}, Key{0, 0, 0, 1, 239}}, // that of 16/1/0
+		{Tile{22, 64, 0}, Key{0, 0, 0, 1, 239}}, // the key of 16/1/0
 	} {
 		if got := tt.tile.Key(); got != tt.want {
 			t.Errorf("%v: key %x, want %x", tt.tile, got, tt.want)
@@ -55,8 +55,8 @@ func TestParseKeyRefuses(t *testing.T) {
 	}
 }
 
-// TestKeyOrder judges the order of keys by the padded digit strings they stand
-// for, and with it that descendants sort before their ancestor.
+// TestKeyOrder compares the order of keys with that of padded digit strings. In particular,
+// descendants sort before their ancestor.
 func TestKeyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := drawTile(rt, "tile", CellZoom)
@@ -80,8 +80,8 @@ func TestKeyOrder(t *testing.T) {
 	})
 }
 
-// TestKeyOrderExhaustive does the same for every pair of tiles of the lowest
-// zooms and of the deepest zooms of one corner.
+// TestKeyOrderExhaustive does the same for every pair of tiles of the lowest zooms, and of the
+// deepest zooms in one corner.
 func TestKeyOrderExhaustive(t *testing.T) {
 	var tiles []Tile
 	for _, corner := range []Tile{{}, {13, 8191, 0}} {
@@ -114,11 +114,10 @@ func TestKeyOrderExhaustive(t *testing.T) {
 	}
 }
 
-// The rule by which tables keyed by tile are read: every row is marked leaf or
-// mixed, nothing is written inside a leaf, and nothing below the store's
-// deepest zoom, whose rows are cropped for the tiles beneath. Then the first
-// row at or after Key(T) answers T only if it is T's own row, a leaf covering
-// T, or the row of the deepest zoom above T; otherwise T is empty.
+// Tables keyed by tile follow this rule. Every row is marked leaf or mixed. No row lies inside a
+// leaf, and none below the store's deepest zoom, whose rows are cropped for the tiles beneath. Then
+// the first row at or after Key(T) answers T only if it is T's own row, a leaf covering T, or the
+// row of the deepest zoom above T; otherwise T is empty.
 
 // deepest is the zoom below which boundary tables hold no rows.
 const deepest = 13
@@ -135,7 +134,7 @@ type node struct {
 	children [4]*node
 }
 
-// answer walks down from the world to T, which is what the rule must equal.
+// answer walks down from the world to T. The rule must give the same row.
 func (n *node) answer(tile Tile) (row, bool) {
 	for z := uint8(0); n != nil; z++ {
 		at := tile.Ancestor(z)
@@ -157,9 +156,8 @@ func (n *node) rows(tile Tile, yield func(row)) {
 	yield(row{tile, n.leaf})
 }
 
-// grow builds a random tree. Paths thin out with depth so that a few reach the
-// deepest zoom; some mixed nodes have only empty children, as a buffer that
-// catches a neighbour's border leaves them.
+// grow builds a random tree. Paths thin out with depth so that a few reach the deepest zoom. Some
+// mixed nodes have only empty children: buffers that catch a neighbour's border cause such nodes.
 func grow(r *rand.Rand, z uint8, mixed, leaf float64) *node {
 	switch p := r.Float64(); {
 	case p < leaf && z > 0:
@@ -181,7 +179,7 @@ type keyedRow struct {
 	row
 }
 
-// next is the read: one seek and the rule.
+// next reads like the store: one seek and the rule.
 func next(rows []keyedRow, tile Tile) (row, bool) {
 	key := tile.Key()
 	i, _ := slices.BinarySearchFunc(rows, key, func(r keyedRow, k Key) int { return bytes.Compare(r.key[:], k[:]) })
@@ -214,7 +212,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 		}
 		var rows []keyedRow
 		tree.rows(Tile{}, func(w row) { rows = append(rows, keyedRow{w.tile.Key(), w}) })
-		// The walk is children before parent, which must be key order.
+		// Rows are visited children before parent, which must be key order.
 		if !slices.IsSortedFunc(rows, func(a, b keyedRow) int { return bytes.Compare(a.key[:], b.key[:]) }) {
 			t.Fatal("rows in tree order are not in key order")
 		}

@@ -87,8 +87,8 @@ func projectX(lon float64) float64 {
 
 func unprojectX(x float64) float64 { return x*360 - 180 }
 
-// nearEdge is how close to a row's edge, in rows at MaxZoom, rounding might
-// move a point across it, with a margin of about ten.
+// nearEdge is the distance from a row's edge, in rows at MaxZoom, within which rounding might move
+// a point across it, with a margin of about ten.
 const nearEdge = 1.0 / (1 << 24)
 
 func projectY(lat float64) float64 {
@@ -103,9 +103,9 @@ func projectY(lat float64) float64 {
 	sin, cos := math.Sincos(math.Abs(lat) * radians)
 	y := 0.5 - math.Copysign(math.Log((1+sin)/cos), lat)/(2*math.Pi)
 
-	// Rounding could choose the side this close to a row's edge, so compare
-	// degrees, as a reader of Bound would. This also makes rows monotonic in
-	// latitude, which sine and logarithm are not in their last bits.
+	// This close to a row's edge rounding could choose the side, so compare degrees, as a reader of
+	// Bound would. This also makes rows monotonic in latitude, which sine and logarithm are not in
+	// their last bits.
 	f := y * grid
 	if k := math.Floor(f + 0.5); math.Abs(f-k) < nearEdge {
 		edge := k / grid

@@ -153,9 +153,8 @@ func TestProject(t *testing.T) {
 	})
 }
 
-// TestTileAtAgreesWithBound holds for every point, however near an edge: the
-// tile of a point, the integer part of its projection and the degrees of the
-// tile's bound say the same.
+// TestTileAtAgreesWithBound checks, however near a point is to an edge, that three answers agree:
+// the tile of the point, the integer part of its projection and the degrees of the tile's bound.
 func TestTileAtAgreesWithBound(t *testing.T) {
 	r := newRand(3)
 	check := func(lon, lat float64, z uint8) {
@@ -180,7 +179,7 @@ func TestTileAtAgreesWithBound(t *testing.T) {
 		lon, lat := randPoint(r)
 		check(lon, lat, uint8(r.IntN(MaxZoom+1)))
 
-		// On and around a corner, where rounding decides.
+		// Points on and around a corner, where rounding decides.
 		b := randTile(r, MaxZoom).Bound()
 		z := uint8(r.IntN(MaxZoom + 1))
 		check(b.West, b.North, z)

@@ -2,9 +2,9 @@ package quadkey
 
 import "encoding/binary"
 
-// PointKey is the packed quadkey of the square of zoom 32 that holds a point: about a
-// centimetre wide at the equator. Points that share a tile of any zoom up to
-// [MaxZoom] have keys of one contiguous range.
+// PointKey is the packed quadkey of the square of zoom 32 that holds a point. The square is about a
+// centimetre wide at the equator. Points that share a tile of any zoom up to [MaxZoom] have keys of
+// one contiguous range.
 //
 // Beyond ±[MaxLatitude], all latitudes share the squares at that edge.
 type PointKey uint64
@@ -21,8 +21,8 @@ func PointKeyOf(lon, lat float64) (PointKey, error) {
 	return PointKey(interleave(within(x, projectX(lon)), within(y, projectY(lat)))), nil
 }
 
-// within returns the column or row at pointZoom of a coordinate whose column or row
-// at MaxZoom is known. Rounding and the edges of the world never move it out of that.
+// within returns the column or row of a coordinate at pointZoom. at is its column or row at
+// MaxZoom, which rounding and the edges of the world never change.
 func within(at uint32, unit float64) uint32 {
 	const finer = 1 << (pointZoom - MaxZoom)
 	rest := (unit*grid - float64(at)) * finer
@@ -32,15 +32,15 @@ func within(at uint32, unit float64) uint32 {
 	return at*finer + uint32(min(max(rest, 0), finer-1))
 }
 
-// Tile returns the tile of a zoom up to MaxZoom that holds the square.
+// Tile returns the tile of zoom z, up to MaxZoom, that holds the square.
 func (k PointKey) Tile(z uint8) Tile {
 	x, y := deinterleave(uint64(k))
 	out := pointZoom - z
 	return Tile{z, uint32(uint64(x) >> out), uint32(uint64(y) >> out)}
 }
 
-// Child returns which of the four tiles one zoom in holds the square: 0 to 3, in the
-// order of Tile.Children of the tile at zoom z.
+// Child returns which child of the tile at zoom z holds the square: 0 to 3, in the order of
+// Tile.Children.
 func (k PointKey) Child(z uint8) int { return int(k>>(2*(pointZoom-1-z))) & 3 }
 
 // PointKeys returns the first and the last key of the points that belong to the tile.

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A point's key lies in the range of every tile that the point belongs to, and
-// names that tile and which child it is of its parent.
+// A point's key lies in the range of every tile of the point, and gives that tile and its place
+// among the parent's children.
 func TestPointKeyTiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon := rapid.OneOf(rapid.Float64Range(-180, 180), rapid.SampledFrom([]float64{-180, 180, 0, -90, 1e-12, -1e-12})).Draw(rt, "lon")
@@ -35,7 +35,7 @@ func TestPointKeyTiles(t *testing.T) {
 	})
 }
 
-// Points that are kept apart have keys of their own: two units of 1e-7 degrees suffice.
+// Different points have different keys: two units of 1e-7 degrees suffice.
 func TestPointKeyIsFine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon := float64(rapid.IntRange(-1_800_000_000, 1_799_999_998).Draw(rt, "lon")) / 1e7

@@ -18,7 +18,7 @@ func init() {
 	}
 }
 
-// trials is n, or fewer when there is no time for so many.
+// trials returns n, or fewer in short tests.
 func trials(n int) int {
 	if testing.Short() {
 		n /= 10
@@ -26,8 +26,8 @@ func trials(n int) int {
 	return max(n, 3)
 }
 
-// Slow and obvious counterparts of what the package does with bits and
-// formulas, and the generators that most tests share.
+// These are slow and obvious counterparts of the package's bits and formulas, and the generators
+// that most tests share.
 
 // refQuadkey builds the digits of a tile by halving the grid.
 func refQuadkey(t Tile) string {
@@ -54,8 +54,8 @@ func refPacked(quadkey string) (p uint64) {
 	return p
 }
 
-// refKey is the textual form of a Key: '~' sorts after every digit, so padding
-// with it puts an ancestor behind its descendants.
+// refKey is the textual form of a Key. '~' sorts after every digit, so padding with it puts an
+// ancestor after its descendants.
 func refKey(t Tile) string {
 	return refQuadkey(t) + strings.Repeat("~", CellZoom-int(t.Z))
 }
@@ -84,8 +84,8 @@ func refVector(lon, lat float64) vector {
 	return vector{cosLat * cosLon, cosLat * sinLon, sinLat}
 }
 
-// refDistance is the angle between two vectors by the arc tangent of their
-// cross and dot products, good at every angle.
+// refDistance is the angle between two vectors, computed as the arc tangent of their cross and dot
+// products. That is precise at every angle.
 func refDistance(lon1, lat1, lon2, lat2 float64) float64 {
 	a, b := refVector(lon1, lat1), refVector(lon2, lat2)
 	cross := math.Hypot(a[1]*b[2]-a[2]*b[1], math.Hypot(a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0]))
@@ -93,7 +93,7 @@ func refDistance(lon1, lat1, lon2, lat2 float64) float64 {
 	return EarthRadius * math.Atan2(cross, dot)
 }
 
-// refTarget is where a tile's points may be, poles included.
+// refTarget is the area of a tile's points, poles included.
 func refTarget(t Tile) Box {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -105,8 +105,8 @@ func refTarget(t Tile) Box {
 	return b
 }
 
-// refMinDistance walks the outline of a tile and closes in on the nearest
-// point of each side. It is above the true minimum by a rounding error or two.
+// refMinDistance walks the outline of a tile and refines the nearest point of each side. It exceeds
+// the true minimum by a rounding error or two.
 func refMinDistance(t Tile, lon, lat float64) float64 {
 	b := refTarget(t)
 	if b.Contains(lon, lat) {
@@ -163,7 +163,7 @@ func refDestination(lon, lat, direction, metres float64) (float64, float64) {
 	return math.Atan2(v[1], v[0]) * 180 / math.Pi, math.Atan2(v[2], math.Hypot(v[0], v[1])) * 180 / math.Pi
 }
 
-// specialLons and specialLats are where mistakes live.
+// specialLons and specialLats are coordinates where errors are likely.
 var (
 	specialLons = []float64{
 		-180, 180, 0, math.Copysign(0, -1), 90, -90, 45, 1e-15, -1e-15, 5e-324, -5e-324,
@@ -178,7 +178,7 @@ var (
 	}
 )
 
-// randPoint is a point uniform on the sphere, or one in three times an edge.
+// randPoint is uniform on the sphere, or in a third of the cases on an edge.
 func randPoint(r *rand.Rand) (lon, lat float64) {
 	lon = r.Float64()*360 - 180
 	lat = math.Asin(2*r.Float64()-1) * 180 / math.Pi

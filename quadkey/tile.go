@@ -129,9 +129,8 @@ func (t Tile) Ancestor(z uint8) Tile {
 	return Tile{z, t.X >> up, t.Y >> up}
 }
 
-// AtZoom returns the north-westernmost and south-easternmost tiles at zoom z,
-// at most [MaxZoom], that share ground with t. If z is not deeper than t, both
-// are t's ancestor.
+// AtZoom returns the north-westernmost and the south-easternmost tile of zoom z, at most [MaxZoom],
+// that share ground with t. If z is not deeper than t, both are t's ancestor.
 func (t Tile) AtZoom(z uint8) (first, last Tile) {
 	if z <= t.Z {
 		t = t.Ancestor(z)
@@ -157,9 +156,8 @@ func (t Tile) CellRange() (first, last Cell) {
 	return Cell(p), Cell(p + 1<<shift - 1)
 }
 
-// Bound returns the tile's edges as they are drawn: north and south never pass
-// ±[MaxLatitude]. The package documentation says which edges belong to the
-// tile.
+// Bound returns the tile's edges as drawn: north and south never pass ±[MaxLatitude]. The package
+// documentation lists the edges that belong to the tile.
 func (t Tile) Bound() Box {
 	n := 1 / float64(uint64(1)<<t.Z)
 	x, y := float64(t.X), float64(t.Y)

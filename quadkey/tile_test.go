@@ -113,7 +113,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestDigits judges every form of a tile by digits built as a string.
+// TestDigits compares every form of a tile with digits built as a string.
 func TestDigits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tile := drawTile(rt, "tile", MaxZoom)
@@ -136,7 +136,7 @@ func TestDigits(t *testing.T) {
 	})
 }
 
-// TestFamily judges relations between tiles by prefixes of their digits.
+// TestFamily compares relations between tiles with prefixes of their digits.
 func TestFamily(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := drawTile(rt, "tile", MaxZoom-1)
@@ -214,8 +214,8 @@ func TestCellKey(t *testing.T) {
 	}
 }
 
-// TestAgainstMaptile compares with orb's tiles, away from its rounding and its
-// own idea of 180°.
+// TestAgainstMaptile compares with orb's tiles, except where orb rounds, and at 180°, which orb
+// treats differently.
 func TestAgainstMaptile(t *testing.T) {
 	r := newRand(1)
 	for range 20000 {

@@ -75,8 +75,8 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	return r.merge(found, before, types), nil
 }
 
-// asked returns the types that must be read: those that are asked for, or all if none is
-// given, without those whose answer is known.
+// asked sets s.types to the types that must be read: the requested ones, or all if none is given,
+// except those whose answer is known.
 func (s *scratch) asked(r *Reader, types []string, known *uniform) {
 	s.types = s.types[:0]
 	for _, rt := range r.order {
@@ -100,8 +100,7 @@ func (r *Reader) atPole(ctx context.Context, s *scratch, lon, lat float64, types
 	return found, r.smallestFirst(ctx, found)
 }
 
-// smallestFirst orders the regions of each type that has several at a point by the area of
-// their bounds.
+// smallestFirst orders overlapping regions of one type by the area of their bounds.
 func (r *Reader) smallestFirst(ctx context.Context, found []Region) error {
 	for from := 0; from < len(found); {
 		to := from + 1
@@ -135,7 +134,7 @@ func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
 
 func squareDegrees(b quadkey.Box) float64 { return spanOf(b.West, b.East).width * (b.North - b.South) }
 
-// regionsAt returns the regions at a point of the rows that were read.
+// regionsAt returns the regions at a point from the rows in s.
 func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) {
 	for i, rt := range s.types {
 		if s.rows[i].Empty() {
@@ -162,9 +161,9 @@ func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) 
 	return found, nil
 }
 
-// uniform returns the types, by their bits, whose rows give one answer for every point of
-// tile t. in is the largest tile around t for which all of them do: a leaf may be large,
-// and about an empty row nothing more is known.
+// uniform returns a bit set of the types whose rows give one answer for every point of tile t. in
+// is the largest tile around t to which all those answers apply: a leaf may be larger than t, but
+// an empty row is known to be empty only in t.
 func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	for i, rt := range s.types {
 		row := &s.rows[i]
@@ -191,9 +190,9 @@ func finer(a, b quadkey.Tile) quadkey.Tile {
 	return b
 }
 
-// learn adds to what is known about a tile. It adds types that have just been read; found
-// are their regions at one point of the tile. The result holds for the smaller of the two
-// tiles.
+// learn adds the types of the bit set learnt, which have just been read, to what is known about a
+// tile. found are their regions at one point of the tile. The result holds for the smaller of the
+// two tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {
@@ -209,8 +208,8 @@ func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *un
 	return u
 }
 
-// merge adds the regions of the asked types that were known before, in the data set's
-// order. The result is the caller's own.
+// merge adds the known regions of the requested types, in the data set's order. The result is the
+// caller's own.
 func (r *Reader) merge(found []Region, known *uniform, types []string) []Region {
 	if known == nil || len(known.found) == 0 {
 		return found
@@ -233,8 +232,7 @@ func (r *Reader) merge(found []Region, known *uniform, types []string) []Region 
 	return all
 }
 
-// meridian returns the longitude by which a point is looked up. 180° is −180°,
-// and so is every longitude at a pole.
+// meridian normalizes the longitude of a point: 180° is −180°, and so is every longitude at a pole.
 func meridian(lon, lat float64) float64 {
 	if lon == 180 || math.Abs(lat) == 90 {
 		return -180
@@ -250,13 +248,11 @@ const (
 	capSubBits  = 16
 )
 
-// tilePoint returns a point in the sub-units of the tile of zoom 13 that it
-// belongs to.
+// tilePoint returns a point in the sub-units of its tile of zoom 13.
 func tilePoint(t quadkey.Tile, lon, lat float64) (px, py int64) {
 	inTile := func(world float64, tile uint32) int64 {
 		v := int64(math.Floor((world - float64(tile)*mvt.Extent) * (1 << tileSubBits)))
-		// Rounding can put the point just outside the tile that was chosen for
-		// it.
+		// Rounding can put the point just outside its tile.
 		return min(max(v, 0), mvt.Extent<<tileSubBits-1)
 	}
 	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y)
@@ -288,8 +284,8 @@ func capPoint(polar *layout.Cap, lon, lat float64) (px, py int64) {
 	in := func(v float64, size int32) int64 {
 		return min(max(int64(math.Floor(v*(1<<capSubBits))), 0), int64(size)<<capSubBits-1)
 	}
-	// The clamp keeps the south pole off the far edge, and so the last longitude
-	// before 180°, which rounding puts there.
+	// The clamp keeps the south pole off the far edge. It does the same for the last longitude
+	// before 180°, which rounding puts on that edge.
 	return in(layout.GridX(lon), polar.X1-polar.X0), in(layout.PlateY(lat)-float64(polar.Y0), polar.Y1-polar.Y0)
 }
 

@@ -96,8 +96,8 @@ func benchReader(b *testing.B) (*tiles.Reader, cellstore.Store) {
 	return r, store
 }
 
-// BenchmarkRead answers points and tiles out of the cache: points and tiles
-// anywhere, as lookups of a service are spread, and on land borders.
+// BenchmarkRead answers points and tiles out of the cache: spread over the world, as the lookups of
+// a service are, and on land borders.
 func BenchmarkRead(b *testing.B) {
 	r, store := benchReader(b)
 	ctx := context.Background()

@@ -45,8 +45,8 @@ func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apa
 	return inside, apart
 }
 
-// Overlap is the part in a box of the bounds of a region that meets it. Two parts, at the
-// western and the eastern end of the box, are one.
+// Overlap returns the part of a region's bounds that lies in a box. The bounds must meet the box.
+// Two parts, at the western and the eastern end of the box, become one.
 func Overlap(b, bounds quadkey.Box) quadkey.Box {
 	s, g := spanOf(b.West, b.East), spanOf(bounds.West, bounds.East)
 	ahead := math.Mod(g.start-s.start+720, 360)

@@ -17,8 +17,7 @@ import (
 // that [Reader.Cover] called with it returns.
 type Covered struct {
 	Tile quadkey.Tile
-	// Whole says that every point of the tile is in the region. Other tiles are
-	// of zoom MaxZoom.
+	// Whole is set if every point of the tile is in the region. Other tiles are of zoom MaxZoom.
 	Whole bool
 
 	cover   *cover
@@ -28,8 +27,8 @@ type Covered struct {
 	read    bool
 }
 
-// ground says what a region has of a tile, without what belongs to the tile
-// beyond the limits of Mercator.
+// ground classifies what a region has of a tile, without the points beyond the limits of Mercator
+// that belong to the tile.
 type ground uint8
 
 const (
@@ -38,22 +37,20 @@ const (
 	groundAll
 )
 
-// Cover calls fn with the tiles that a region lies in. The tiles are disjoint
-// and come in the order of their cells. Tiles whose last cell is before from are
-// skipped without being read, so that a caller can continue where it stopped.
+// Cover calls fn with the tiles that a region lies in. The tiles are disjoint and come in the order
+// of their cells. Cover skips tiles whose last cell is before from without reading them, so a
+// caller can continue where it stopped.
 //
-// A point is in the region if and only if it belongs to a tile of the cover that
-// is Whole or whose Contains accepts the point. That is the answer of At. Points
-// beyond the latitudes of Mercator belong to the tiles of the top and the bottom
-// row, as package quadkey has it.
+// A point is in the region if and only if it belongs to a tile of the cover that is Whole or whose
+// Contains accepts the point. That is the answer of At. Points beyond the latitudes of Mercator
+// belong to the tiles of the top and the bottom row, as in package quadkey.
 //
-// Cover reads the rows in the region's bounding box. If that box is large, it
-// first reads the region's stored geometry and then only the rows within a tile
-// of zoom 8 of it, 156 km at the equator. That geometry is on another grid of
-// about a metre, or a coarser one if it would take more than 10 MB. A part of a
-// region that vanishes there, such as a strip less than two metres wide, is
-// missed if it is farther than such a tile from all the rest. Memory does not
-// grow with the cover.
+// Cover reads the rows in the region's bounding box. If that box is large, it first reads the
+// region's stored geometry and then only the rows within a tile of zoom 8 of it, 156 km at the
+// equator. That geometry is on another grid of about a metre, or a coarser one if it would take
+// more than 10 MB. A part of a region that vanishes on that grid, such as a strip less than two
+// metres wide, is missed if it is farther than such a tile from the rest of the region. Memory does
+// not grow with the cover.
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.
@@ -70,7 +67,7 @@ func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, f
 	}
 	c.s = r.scratch.Get().(*scratch)
 	defer r.scratch.Put(c.s)
-	// Bounds are those of the source, and the grid rounds its points.
+	// Bounds are those of the source, but the grid rounds points.
 	const slack = 1e-4
 	box := widened(rec.bounds, slack)
 	if err := c.readCaps(box); err != nil {
@@ -94,10 +91,10 @@ type cover struct {
 	fn   func(c *Covered) error
 	caps [2]coverCap // north, south
 	rim  int         // the next tile of the rims, see rimTile
-	tile Covered     // given to fn
+	tile Covered     // passed to fn
 
 	keep    func(f mvt.Feature, id, name []byte) error
-	feature mvt.Feature // the one that keep found
+	feature mvt.Feature // the feature that keep found
 	found   bool
 }
 
@@ -275,7 +272,7 @@ func (r *rings) read(s *scratch, f mvt.Feature) error {
 	}
 }
 
-// appendTo appends the rings moved to a corner. It uses the memory of rings that were there.
+// appendTo appends the rings, moved to a corner, and reuses the memory of earlier rings in dst.
 func (r *rings) appendTo(dst []feature.Ring, corner grid.Point) []feature.Ring {
 	start := 0
 	for _, end := range r.ends {
@@ -291,7 +288,7 @@ func (r *rings) appendTo(dst []feature.Ring, corner grid.Point) []feature.Ring {
 	return dst
 }
 
-// contain reports what scratch.holds does.
+// contain reports whether the rings contain a point, as scratch.holds does for a feature.
 func (r *rings) contain(px, py int64, sub uint) bool {
 	winding, start := 0, 0
 	for _, end := range r.ends {

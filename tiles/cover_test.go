@@ -220,7 +220,7 @@ func TestCoverRefuses(t *testing.T) {
 	}
 }
 
-// Contains allocates nothing after its first call.
+// TestCoverAllocates checks that Contains allocates nothing after its first call.
 func TestCoverAllocates(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	tested := 0
@@ -235,7 +235,7 @@ func TestCoverAllocates(t *testing.T) {
 			return nil
 		}
 		ask()
-		// Many, as the store behind allocates now and then.
+		// Many runs, because the store allocates now and then.
 		if n := testing.AllocsPerRun(100, ask); n > 0 {
 			t.Errorf("tile %v: %v allocations", c.Tile, n)
 		}
@@ -309,7 +309,7 @@ func TestCoverNaturalEarth(t *testing.T) {
 		if store.rows > 4*covered+1000 {
 			t.Errorf("%s: %d tiles, %d rows read", id, covered, store.rows)
 		}
-		// A cover continues without reading what is before.
+		// A cover continues without reading the rows before its start.
 		var cells []quadkey.Cell
 		if err := r.Cover(ctx, "country", id, 0, func(d *tiles.Covered) error {
 			first, _ := d.Tile.CellRange()
@@ -331,8 +331,8 @@ func (w *storedWorld) only(id string) *storedWorld {
 	return &storedWorld{typ: w.typ, ids: w.ids[i : i+1], edges: w.edges[i : i+1], caps: w.caps[i : i+1]}
 }
 
-// BenchmarkCover lists the tiles of large countries at 1:50 m, and tests points
-// in their mixed tiles, with what At takes for the same points.
+// BenchmarkCover lists the tiles of large countries at 1:50 m and tests points in their mixed
+// tiles. It reports the time of At for the same points, too.
 func BenchmarkCover(b *testing.B) {
 	r, _ := benchReader(b)
 	ctx := context.Background()

@@ -83,8 +83,8 @@ func (k *coverCap) survey(polar *layout.Cap) {
 	}
 	start := 0
 	for _, end := range k.rings.ends {
-		// A ring reaches every column between those of its points. A point that
-		// is rounded to the side of a column may belong to the next one.
+		// A ring reaches every column between its points. A point rounded to the side of a column
+		// may belong to the next one.
 		west, east := width, int32(0)
 		for _, p := range k.rings.points[start:end] {
 			west, east = min(west, p.X-1), max(east, p.X+1)
@@ -104,8 +104,8 @@ func (k *coverCap) contains(polar *layout.Cap, lon, lat float64) bool {
 	return k.rings.contain(px, py, capSubBits)
 }
 
-// rims hands out the tiles of the rims before a cell. The region has nothing of
-// their squares.
+// rims hands out the rim tiles before a cell. The region has points only in the cap beyond them,
+// none in their squares.
 func (c *cover) rims(before uint64) error {
 	for ; c.rim < rimTiles; c.rim++ {
 		if columns := c.caps[c.rim/rimSide].columns; columns == nil || !columns[c.rim%rimSide] {

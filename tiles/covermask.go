@@ -16,8 +16,7 @@ const (
 	coverBoxRanges = 64
 )
 
-// ranges returns runs of cells that the region lies in. Box is around the
-// region.
+// ranges returns runs of cells that the region lies in. box is the region's bounding box.
 func (c *cover) ranges(box quadkey.Box) ([]quadkey.Range, error) {
 	if w := windowOf(box); w.tilesAt(grid.MaxZoom) > coverBoxTiles {
 		var row cellstore.Row
@@ -37,8 +36,8 @@ func (c *cover) ranges(box quadkey.Box) ([]quadkey.Range, error) {
 	return quadkey.CoverBox(box, coverBoxRanges)
 }
 
-// coverMask tells which tiles of a zoom a region can lie in: those at most a
-// tile away from an edge of its geometry, and those inside.
+// coverMask marks the tiles of a zoom in which a region can lie: those at most a tile away from an
+// edge of its geometry, and those inside.
 type coverMask struct {
 	tiles   []uint8
 	middles [maskSide]float64 // latitude of the middle of each row
@@ -49,7 +48,7 @@ const (
 	maskSide = 1 << maskZoom
 )
 
-// What the mask knows of a tile.
+// Flags of a tile in the mask.
 const (
 	maskNear uint8 = 1 << iota // in the mask
 	maskEdge                   // the tile's neighbours are in the mask too

@@ -17,9 +17,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// These limits bound one cutout. A box that exceeds them gets a coarser zoom. No
-// coarser zoom shows the region alone where small regions are merged at it, so
-// the last zoom before that has lastShare times the limits.
+// These limits bound one cutout. A box that exceeds them gets a coarser zoom, but not one at which
+// small regions are merged, because none of those shows the region alone. So the last zoom before
+// them has lastShare times the limits.
 const (
 	cutoutRows  = 2048
 	cutoutEdges = 1 << 17
@@ -48,18 +48,16 @@ const (
 	fineStep = fineSize / grid.WorldSize
 )
 
-// AppendCutout appends the part of a region inside a box as a GeoJSON Feature
-// with a Polygon or MultiPolygon. The box is in degrees and crosses ±180° if
-// its West is greater than its East; the geometry is cut there. Nothing is
-// appended when region and box have no area in common. Of lines, the Feature has
-// a LineString or MultiLineString of what lies in the box, as exact as the record.
+// AppendCutout appends the part of a region inside a box as a GeoJSON Feature with a Polygon or
+// MultiPolygon. The box is in degrees and crosses ±180° if its West is greater than its East; the
+// geometry is cut there. If region and box have no area in common, nothing is appended. The Feature
+// of a line has a LineString or MultiLineString of the part in the box, as exact as the record.
 //
-// The result names the zoom of the geometry. Zoom 13 is the exact border on the
-// world grid, cut at the box within 4 cm. A box with too much for one answer,
-// about 130 000 vertices or two thousand tiles, gets the simplified border of
-// the deepest zoom that fits, but no zoom at which small regions are merged: the
-// last before these may take sixteen times as much. Pieces of tiles are
-// dissolved.
+// The result names the zoom of the geometry. Zoom 13 is the exact border on the world grid, cut at
+// the box within 4 cm. A box with too much for one answer, about 130 000 vertices or two thousand
+// tiles, gets the simplified border of the deepest zoom that fits. It never gets a zoom at which
+// small regions are merged: the last zoom before these may take sixteen times as much. Pieces of
+// tiles are dissolved.
 //
 // Errors match ErrUnknownType, ErrNotFound, ErrTooLarge or quadkey.ErrBox, or
 // come from the store.
@@ -133,7 +131,7 @@ func halves(b quadkey.Box) []quadkey.Box {
 	}
 }
 
-// lines appends the lines of the record in a box as a Feature.
+// lines appends the part of the record's lines in a box as a Feature.
 func (c *cutout) lines(dst []byte, b quadkey.Box, rec *record) ([]byte, error) {
 	row, err := c.r.regionRow(c.ctx, c.rt, c.id, true)
 	if err != nil {
@@ -199,8 +197,8 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 	return polys, nil
 }
 
-// gather sets edges to the dissolved border of the region's pieces: those in
-// the tiles of a zoom, and in the polar rows, that meet the box.
+// gather sets edges to the dissolved border of the region's pieces that meet the box, from the
+// tiles of a zoom and from the polar rows.
 func (c *cutout) gather(d *descent, b quadkey.Box, frame grid.Box, zoom int) error {
 	c.edges, c.frames = c.edges[:0], c.frames[:0]
 	if err := c.gatherCaps(d, b); err != nil {
@@ -302,9 +300,9 @@ func (c *cutout) add(e grid.Edge, tileLine bool) {
 	}
 }
 
-// withoutStops copies a ring and drops the vertices within vertical and
-// horizontal runs, which tile lines leave there. Oblique runs keep their
-// vertices: they are straight in Mercator and not in degrees.
+// withoutStops copies a ring without the vertices within vertical and horizontal runs, where tile
+// lines cut the ring. Oblique runs keep their vertices: they are straight in Mercator and not in
+// degrees.
 func withoutStops(ring []grid.Point) []grid.Point {
 	out := make([]grid.Point, 0, len(ring))
 	prev := ring[len(ring)-1]

@@ -76,8 +76,8 @@ func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
 	return g
 }
 
-// testCutout compares cutouts of zoom 13 with the intersections of the
-// reference, by area and vertex: a border along a tile line would add some.
+// testCutout compares cutouts of zoom 13 with the intersections of the reference, by area and by
+// vertices: a leftover border along a tile line would add vertices.
 func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	p := newPlanes(t, ref)
 	rnd := rand.New(rand.NewPCG(35, 36))
@@ -109,8 +109,8 @@ func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 			vertices += g.DumpCoordinates().Length()
 		}
 		got := onGrid(t, mp)
-		// Vertices are a sixteenth of a unit off at the edges, and as much in
-		// seven decimals of a degree.
+		// Vertices at the edges are off by a sixteenth of a unit. Rounding to seven decimals of a
+		// degree adds as much.
 		slack := 0.2*(got.Boundary().Length()+1) + 1
 		if math.Abs(got.Area()-want) > slack {
 			t.Fatalf("%s in %v: area %v, want %v", id, b, got.Area(), want)
@@ -198,16 +198,15 @@ func TestCutoutEdges(t *testing.T) {
 			t.Errorf("%s:%s: %s, %v", c.typ, c.id, out, err)
 		}
 	}
-	// Appended behind what is there.
+	// The cutout is appended to what dst already has.
 	out, _, err := r.AppendCutout(ctx, []byte("["), "land", "east", quadkey.World)
 	if err != nil || !json.Valid(fmt.Append(out, "]")) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
 
-// A cutout never shows a zoom at which regions are merged, and what the last
-// zoom before these may take is bounded. A zoom that is only simplified is like
-// any other.
+// A cutout never shows a zoom at which regions are merged. The size of the last zoom before these
+// is bounded. A zoom that is only simplified counts like any other.
 func TestCutoutOfMerged(t *testing.T) {
 	comb := orb.Ring{{0, 0}}
 	for i := range 40 {

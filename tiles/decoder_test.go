@@ -28,8 +28,8 @@ type decoded struct {
 	Tags     int
 }
 
-// decodeScript reads tiles, each behind its length in 4 bytes, and prints what
-// the decoder of Mapbox finds in each, as a line of JSON.
+// decodeScript reads tiles, each preceded by its length in 4 bytes. For each it prints, as a line
+// of JSON, what the decoder of Mapbox finds.
 const decodeScript = `
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
@@ -51,8 +51,8 @@ for (let at = 0; at < data.length;) {
   })))
 }`
 
-// TestOtherDecoder has real tiles decoded by the library of Mapbox, which must
-// find in them what our own reader does.
+// TestOtherDecoder decodes real tiles with the library of Mapbox, which must find the same in them
+// as our own reader.
 func TestOtherDecoder(t *testing.T) {
 	page, err := filepath.Abs("../static/leaflet")
 	if err != nil {
@@ -106,8 +106,8 @@ func TestOtherDecoder(t *testing.T) {
 	t.Logf("%d tiles", len(want))
 }
 
-// decode reads a tile with our own reader. A ring counts its first point twice,
-// as the other decoder has it.
+// decode reads a tile with our own reader. A ring counts its first point twice, as the other
+// decoder does.
 func decode(t *testing.T, tile []byte) (out []decoded) {
 	var v mvt.View
 	for {

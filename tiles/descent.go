@@ -32,8 +32,8 @@ func descend(ctx context.Context, s *scratch, rt *readerType, maximum int) *desc
 	return &descent{rt: rt, ctx: ctx, s: s, family: [1]string{rt.mvt}, maximum: maximum}
 }
 
-// seek sets rows[0] to the first row at or after a key. It reads nothing when
-// the current row is already known to be the one.
+// seek sets rows[0] to the first row at or after a key. It reads nothing if the current row is
+// already that row.
 func (d *descent) seek(from quadkey.Key) error {
 	row := &d.rows[0]
 	if d.valid && bytes.Compare(from[:], d.from[:]) >= 0 &&
@@ -52,7 +52,7 @@ func (d *descent) seek(from quadkey.Key) error {
 	return nil
 }
 
-// presence says what a type has in a tile.
+// presence classifies what a type has in a tile.
 type presence uint8
 
 const (
@@ -62,8 +62,7 @@ const (
 	foundBelow                   // only rows below the tile
 )
 
-// probe reports what tile t holds, down to the given zoom. The value is valid
-// until the next call.
+// probe classifies what tile t has down to the given zoom. The value is valid until the next call.
 func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	first, last := t.KeyRange()
 	if err := d.seek(first); err != nil {
@@ -105,9 +104,8 @@ func rowHolds(key []byte, t quadkey.Tile) bool {
 	return ok && above.Contains(t)
 }
 
-// walk calls fn for the leaves and the rows of the given zoom below the tiles
-// that want accepts, in key order. A leaf is given as the largest accepted tile
-// that lies in it.
+// walk calls fn in key order for the leaves below t and the rows of the given zoom, within the
+// tiles that want accepts. For a leaf it passes the largest accepted tile inside it.
 func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool, fn func(t quadkey.Tile, leaf bool, value []byte) error) error {
 	if !want(t) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Two countries are built into a store, and asked for at a point.
+// Build two countries into a store and look up a point.
 func ExampleReader_At() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

@@ -41,7 +41,7 @@ func publish(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// Boundaries that ingest has published, asked without a server.
+// Query published boundaries without a server.
 func ExampleOpenPublished() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")

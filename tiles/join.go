@@ -8,15 +8,15 @@ import (
 	"quadrille/quadkey"
 )
 
-// tables are those of one data set.
+// tables are the tables of one data set.
 type tables struct {
 	bounds, regions cellstore.Table
 	extent          [4]float64 // of all types: west, south, east, north in degrees
 	some            bool       // extent is set
-	joined          bool       // with those of another data set
+	joined          bool       // joined with the tables of another data set
 }
 
-// add adds a type of the tables to their extent.
+// add extends the extent by that of a type.
 func (d *tables) add(t *TypeMeta) {
 	b := t.Bounds
 	if b == [4]float64{} { // not known
@@ -29,9 +29,9 @@ func (d *tables) add(t *TypeMeta) {
 	d.extent, d.some = b, true
 }
 
-// apart reports whether the tables are known to have nothing in a tile. What is drawn in a tile
-// reaches at most its width beyond the bounds of its region. A single data set is read without that
-// question: most of its tiles have something.
+// apart reports whether the tables surely have nothing in a tile. A drawn region reaches at most
+// the tile's width beyond its bounds. For a single data set the check does not pay: most of its
+// tiles have something.
 func (d *tables) apart(t quadkey.Tile) bool {
 	if !d.joined {
 		return false
@@ -40,9 +40,9 @@ func (d *tables) apart(t quadkey.Tile) bool {
 	return apart
 }
 
-// Join returns a reader of several data sets as if they were one: it has the types of each in turn. Of
-// types of one name the first is read. The reader remembers for itself what is the same all over a tile;
-// the readers given stay usable.
+// Join returns a reader of several data sets as one: it has the types of each in turn. If several
+// have a type of one name, the first one is read. The new reader has its own cache of tiles with
+// one answer; the given readers stay usable.
 func Join(readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}
@@ -68,16 +68,16 @@ func Join(readers ...*Reader) *Reader {
 	return newReader(types)
 }
 
-// sameTables returns the end of the types from one on that are in the same tables. Types of the same
-// tables follow each other.
+// sameTables returns the end of the run of types that begins at from and shares its tables. Types
+// of the same tables follow each other.
 func sameTables(types []*readerType, from int) (to int) {
 	for to = from + 1; to < len(types) && types[to].tables == types[from].tables; to++ {
 	}
 	return to
 }
 
-// nextEach reads, for each type, the row of its family at or after a key, with one seek each. Types that are
-// known to have nothing in tile t get empty rows.
+// nextEach reads, for each type, the row of its family at or after a key, with one seek each. Types
+// that surely have nothing in tile t get empty rows.
 func nextEach(ctx context.Context, t quadkey.Tile, types []*readerType, key []byte, families []string, rows []cellstore.Row) error {
 	var to int
 	for from := 0; from < len(types); from = to {

@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// blobs is a layer of regions around a point, some of them within others.
+// blobs is a layer of regions around a point; some lie within others.
 func blobs(typ string, seed uint64, lon, lat, spread float64, n int) build.Layer {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	l := build.Layer{Type: typ}
@@ -29,7 +29,7 @@ func blobs(typ string, seed uint64, lon, lat, spread float64, n int) build.Layer
 	return l
 }
 
-// Data sets that are joined answer as one data set of all layers does, wherever they lie.
+// Joined data sets give the same answers as one data set of all layers, wherever they lie.
 func TestJoin(t *testing.T) {
 	layers := func() []build.Layer { // a build uses its layers up
 		return []build.Layer{
@@ -42,7 +42,7 @@ func TestJoin(t *testing.T) {
 		r, _, _ := buildReader(t, of...)
 		parts = append(parts, r)
 	}
-	hidden, _, _ := buildReader(t, blobs("ward", 9, 0, 0, 1, 1)) // of types of one name the first is read
+	hidden, _, _ := buildReader(t, blobs("ward", 9, 0, 0, 1, 1)) // the first type of a name hides the others
 	got := tiles.Join(append(parts, hidden)...)
 
 	same := func(what string, a, b any, aerr, berr error) {
@@ -77,8 +77,8 @@ func TestJoin(t *testing.T) {
 			t.Fatal(err)
 		}
 		layers := all[rnd.IntN(2):]
-		// Above zoom 13 borders of layers that were built together are simplified together, so a
-		// tile is compared with those of each data set.
+		// Above zoom 13 borders of layers that were built together are simplified together. So a
+		// tile is compared with the tiles of each data set.
 		for form, drawn := range map[string]func(*tiles.Reader, []tiles.Selector) ([]byte, error){
 			"tile": func(r *tiles.Reader, layers []tiles.Selector) ([]byte, error) {
 				return r.AppendMVT(t.Context(), nil, tile, layers)

@@ -19,35 +19,38 @@ import (
 )
 
 // Layer has the regions of a type as features. Their properties are the members of their records
-// without the bounds. It lists them in the order of their ids. With a feature.Box it lists those
-// that have a point in common with it, even if only on their edges: both neighbours of a border
-// that runs along the edge of the box. A box is in degrees. It may cross ±180°, and be a line or
-// a point; an invalid one gives feature.ErrQuery.
+// without the bounds. It lists them in the order of their ids. With a feature.Box it lists the
+// regions that have a point in common with the box, even if only on their edges: if a border runs
+// along the edge of the box, both its neighbours are listed. A box is in degrees. It may cross
+// ±180°, and be a line or a point; an invalid one gives feature.ErrQuery.
 //
-// In any other area are the regions that share ground with it, and not the neighbours that only touch its
-// border. So a region is in itself. The area may be the ground of a region of another Reader. A line is in an
-// area if it has a point inside. In a tile or whole cells it is with any point that belongs to them, so of the
-// tiles on either side of an edge, the one that owns points there has a line along it. A feature.Tile of the top
-// or the bottom row reaches to the pole. Lines are drawn in the latitudes of Mercator only. Ground is
-// compared exactly as tiles of zoom 13 draw it, and with a feature.Border wider than such a tile to half a step of
-// the grid where oblique edges are cut. If such a border is cut at ±180°, it ends there for a line. Where tiles
-// are drawn, borders that coincide in one data set are one. Two data sets are drawn each by itself, so a border
-// that both have may differ by a metre, and what is beside it may share that metre. An area with parts that have a
-// Contains and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the cells of the
-// area anew, and keeps the ids that it finds: at most one for each region of the type.
+// Any other area has the regions that share ground with it, and not the neighbours that only touch
+// its border. So a region is in itself. The area may be the ground of a region of another Reader. A
+// line is in an area if it has a point inside. A line is in a tile or in whole cells if any of its
+// points belongs to them, so a line along a tile edge is only in the tile that owns the edge. A
+// feature.Tile of the top or the bottom row reaches to the pole. Lines are drawn in the latitudes
+// of Mercator only.
 //
-// The nearest of an area, and instants of the past, are not supported. A mark stays valid for a newer data set.
-// The error matches ErrUnknownType.
+// Ground is compared exactly as tiles of zoom 13 draw it. With a feature.Border wider than such a
+// tile, the comparison is exact to half a step of the grid where oblique edges are cut. If such a
+// border is cut at ±180°, it ends there for a line. Tiles draw coinciding borders of one data set
+// as one. Each data set is drawn by itself, so a border that two data sets have may differ by a
+// metre, and the regions beside it may share that metre. An area with parts that have a Contains
+// and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the cells of
+// the area anew, and keeps the ids that it finds: at most one for each region of the type.
 //
-// The nearest are those that hold a position, at 0 m, and then others by the distance to their
-// borders, or of lines to the lines. Distances are those of Reader.Nearest, without its bounds.
-// Regions at one distance come in the order of their ids. A region too small for the finest grid has
-// no border and is near nothing. The search reads the rows of the borders, the nearest first, for each
-// page anew; where it is long, only those within the bounds of regions that are still to come. It ends
-// with feature.TooMuchWork behind 65,536 of them, or Query.Examine.
+// The nearest of an area, and instants of the past, are not supported. A mark stays valid for a
+// newer data set. The error matches ErrUnknownType.
 //
-// The most important region is that with the largest bounds, in square degrees. That order, and the
-// order of a property, look at all regions of the area; see feature.Query.Ranked.
+// The nearest regions are those that hold a position, at 0 m, and then the others by the distance
+// to their borders, or for lines to the lines. Distances are those of Reader.Nearest, without its
+// bounds. Regions at one distance come in the order of their ids. A region too small for the finest
+// grid has no border and is near nothing. For each page the search reads the rows of the borders
+// anew, the nearest first. A long search reads only rows within the bounds of regions that it has
+// not returned yet. After 65,536 rows, or Query.Examine, it ends with feature.TooMuchWork.
+//
+// The most important region is the one with the largest bounds, in square degrees. That order, and
+// the order of a property, look at all regions of the area; see feature.Query.Ranked.
 //
 // The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -174,8 +177,8 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 func errNoMark() error { return feature.BadCursor("it is not one of regions") }
 
-// Count implements feature.Counter. It counts all regions, and those in an area, which are found before their
-// records are read.
+// Count implements feature.Counter. It counts all regions, and the regions of an area, which it
+// finds without reading their records.
 func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	if q.Near == nil && q.Filter == nil && q.At.IsZero() {
 		switch q.In.(type) {
@@ -190,7 +193,7 @@ func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	return 0, feature.Unsupported("count without a list")
 }
 
-// ranked yields the most important regions, or those first by a property.
+// ranked yields the most important regions, or the first ones by a property.
 func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	r := feature.Ranking{
 		Compare: func(a, b feature.Mark) int { return feature.CompareIDs(a, b) },
@@ -213,7 +216,7 @@ func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 // nearRows bounds the seeks of a search for the nearest regions.
 const nearRows = 65_536
 
-// nearest yields the nearest regions. A mark of one is its distance (8) and its id.
+// nearest yields the nearest regions. The mark of a region is its distance in 8 bytes and its id.
 func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	near := *q.Near
 	if near.MaxM == 0 {
@@ -262,9 +265,9 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	})
 }
 
-const distanceSize = 8 // of a mark of the nearest
+const distanceSize = 8 // bytes of the distance in a mark
 
-// near considers a region of the nearest.
+// near considers a region that the search for the nearest found.
 func (a *answer) near(f *found) error {
 	if err := a.recorded(f.id); err != nil {
 		return err
@@ -286,8 +289,8 @@ func (a *answer) recorded(id string) error {
 	return a.read(&a.f, id, row, &a.members, false)
 }
 
-// screen is the part of a query's filter that concerns properties alone. A border takes much
-// longer to read than a record, so borders are read only of regions that pass it.
+// screen returns the part of a query's filter that needs only properties. Reading a border takes
+// much longer than reading a record, so only the borders of regions that pass it are read.
 func (l *layer) screen(q *feature.Query) feature.Filter {
 	if q.Filter == nil || q.Detail != feature.Whole {
 		return nil
@@ -363,8 +366,8 @@ func (a *answer) within(box quadkey.Box, win window) error {
 	})
 }
 
-// one considers the region in f. If the region may be in the answer, it first reads what is
-// missing of it.
+// one considers the region in f. If the region may be in the answer, it first reads the missing
+// parts of the region.
 func (a *answer) one(in, whole bool) (err error) {
 	if in && a.screen != nil {
 		if in, err = a.screen.Match(a.ctx, &a.f); err != nil {
@@ -425,7 +428,7 @@ func (rec *record) feature(f *feature.Feature, members *[]byte) {
 	}
 }
 
-// middle is that of bounds.
+// middle returns the middle of bounds.
 func middle(b [4]float64) quadkey.Position {
 	s := spanOf(b[0], b[2])
 	lon := s.start + s.width/2
@@ -436,9 +439,9 @@ func middle(b [4]float64) quadkey.Position {
 	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
 }
 
-// Area returns the ground of a region as an area for queries of features, with borders. Errors of
-// its Cover are those of Reader.Cover. A line has no ground: the Cover of one of a type of lines is empty, as no
-// point is in it.
+// Area returns the ground of a region as an area for queries of features, with borders. Its Cover
+// returns the errors of Reader.Cover. A line has no ground, because no point is in it: its Cover is
+// empty.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {

@@ -24,7 +24,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// trickyLayer has names and properties that look like what else is in a record.
+// trickyLayer has names and properties that look like other parts of a record.
 func trickyLayer() build.Layer {
 	const nested = `{"bbox":[9,9],"geometry":{"type":"Point","coordinates":[1,2]},"id":"x","deep":[{"bbox":[1,2,3,4]},"}"]}`
 	return build.Layer{Type: "time_zone", Features: []build.Feature{
@@ -49,7 +49,7 @@ func layerOf(t testing.TB, r *tiles.Reader, typ string) feature.Layer {
 	return l
 }
 
-// listed is the ids of an answer.
+// listed joins the ids of an answer.
 func listed(t testing.TB, l feature.Layer, q feature.Query) string {
 	t.Helper()
 	var ids []string
@@ -72,7 +72,7 @@ func TestLayerReadsRecords(t *testing.T) {
 		"c-1": `"type":"time_zone","id":"c-1","name":"Islet","map_color":3,"flag":"perhaps"`,
 		"d":   `"type":"time_zone","id":"d","name":"\u003cD\u003e","map_color":2`,
 	}
-	// c-1 is smaller than the grid, and so a square.
+	// c-1 is smaller than the grid, so its box is a square.
 	boxes := map[string]quadkey.Box{
 		"a": {East: 10, North: 20}, "b": {West: 178, South: -4, East: -176, North: -1},
 		"c-1": {West: 30, South: 30, East: 30.000032, North: 30.000032}, "d": {West: -20, South: -90, East: 20, North: -80},
@@ -131,7 +131,7 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// Regions in a box go on behind any mark.
+// Regions in a box continue after any mark.
 func TestLayerGoesOnInABox(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
@@ -193,7 +193,7 @@ func TestLayerRefuses(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a row, it is told of and not passed over.
+// A damaged row gives an error, whatever the damage; it is never skipped.
 func TestLayerTellsOfDamage(t *testing.T) {
 	good := func(record string) string { return strings.Replace(record, "%", `"bbox":[0,0,10,20]`, 1) }
 	for name, c := range map[string]struct{ family, value string }{
@@ -238,7 +238,7 @@ func TestLayerTellsOfDamage(t *testing.T) {
 	}
 }
 
-// What looks like a geometry and is none is found out by whoever decodes it.
+// The layer hands out a geometry that only looks like one. Decoding it gives the error.
 func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)
@@ -258,7 +258,7 @@ func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	}
 }
 
-// A data set of an older program has no schema: what tiles have is what is known.
+// A data set of an older program has no schema, so the attributes of tiles serve as schema.
 func TestLayerOfOlderData(t *testing.T) {
 	_, store, _ := buildReader(t, trickyLayer())
 	meta := tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{
@@ -278,7 +278,7 @@ func TestLayerOfOlderData(t *testing.T) {
 	}
 }
 
-// A search asks for turns while it reads, and ends where it has looked at enough.
+// A search takes turns while it reads, and ends after it has examined enough.
 func TestLayerTakesTurns(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	l := layerOf(t, r, "land")
@@ -304,7 +304,7 @@ func TestLayerTakesTurns(t *testing.T) {
 	}
 }
 
-// A filter has the borders read of those alone that pass its terms.
+// Borders are read only for regions that pass the filter's terms on properties.
 func TestLayerReadsFewBorders(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)

@@ -12,10 +12,10 @@ import (
 )
 
 // Tile implements feature.Tiler: it yields the regions of a tile, each with its geometry cut to the
-// tile as AppendGeoJSON has it. Those whose part has the largest bounds come first. Bounds and position
-// are those of the part: in the one tile of zoom 0 they go around the world if a region crosses ±180°.
-// Properties are type, id and name. A polygon that stands for several regions has their number as merged
-// and as Members, and is no region of the layer.
+// tile as in AppendGeoJSON. The regions whose part has the largest bounds come first. Bounds and
+// position are those of the part: in the one tile of zoom 0 they go around the world if a region
+// crosses ±180°. Properties are type, id and name. A polygon that stands for several regions has
+// their number as merged and as Members, and is no region of the layer.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
 		return feature.Fail(errNoTile(t))
@@ -47,7 +47,7 @@ func errNoTile(t quadkey.Tile) error {
 	return feature.BadQuery("tile %v: there is none with this number: give a zoom from 0 to %d, and x and y below 2 to its power", t, quadkey.MaxZoom)
 }
 
-// partOf makes a feature of one that is written as GeoJSON.
+// partOf parses a feature from GeoJSON.
 func partOf(object []byte) (f feature.Feature, err error) {
 	properties, some := feature.Member(object, "properties")
 	geometry, shaped := feature.Member(object, "geometry")

@@ -17,9 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// BenchmarkLookup asks the countries of the world at 1:50 m for what is at
-// points, near points and in boxes, out of the cache. The median time is
-// reported besides the mean.
+// BenchmarkLookup looks up the countries of the world at 1:50 m at points, near points and in
+// boxes, out of the cache. It reports the median time besides the mean.
 func BenchmarkLookup(b *testing.B) {
 	r, store := benchReader(b)
 	ctx := context.Background()

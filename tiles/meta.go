@@ -8,8 +8,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// SchemaVersion is the version of the row layouts. Layout 3 has ids of regions as they are
-// published, and labels with ids of their own. A reader also takes OldestSchema and those between.
+// SchemaVersion is the version of the row layouts. Layout 3 keeps ids of regions as published, and
+// gives labels ids of their own. A reader takes all layouts from OldestSchema on.
 const (
 	SchemaVersion = 3
 	OldestSchema  = 2
@@ -34,12 +34,12 @@ type TypeMeta struct {
 	Byte    uint8      `json:"byte"` // prefix of its keys in region_info
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
-	// Lines says that the regions are lines and enclose nothing: vector tiles have them in
-	// the layer of lines, with ids and names, and no question finds them at a place, but in a box or as
-	// the nearest of a layer.
+	// Lines is set if the regions are lines and enclose nothing. Vector tiles have them in the
+	// layer of lines, with ids and names. A lookup at a point never finds them; a box and a layer's
+	// search for the nearest do.
 	Lines bool `json:"lines,omitempty"`
-	// LabelOf is the attribute of labels that has the id of their region. It is empty in data
-	// sets that older programs built, whose labels have the region's own: "id".
+	// LabelOf is the attribute of labels that has the id of their region. It is empty in data sets
+	// that older programs built: there the label's own id, "id", is that of the region.
 	LabelOf string `json:"label_of,omitempty"`
 	MinZoom int    `json:"min_zoom"`
 	MaxZoom int    `json:"max_zoom"`
@@ -49,9 +49,8 @@ type TypeMeta struct {
 	// Schema lists the properties of the type's records, without the bounds. Data sets that
 	// older programs built have none. Layer then uses Fields.
 	Schema feature.Schema `json:"schema,omitempty"`
-	// Generalised lists the zooms whose regions are merged or whose borders are
-	// simpler than usual, because their tiles would be over the budget. The
-	// zooms with merged regions come first, from 0 on.
+	// Generalised lists the zooms whose regions are merged or whose borders are simpler than usual,
+	// to keep their tiles within the budget. The zooms with merged regions come first, from 0 on.
 	Generalised []Generalised `json:"generalised,omitempty"`
 	// OverBudget is the number of zoom-13 tiles that exceed the budget. Zoom 13
 	// stays exact even then.
@@ -64,8 +63,8 @@ func (t *TypeMeta) LabelFields() map[string]string {
 	return map[string]string{cmp.Or(t.LabelOf, layout.TagID): "String", layout.TagName: "String", layout.TagRank: "Number"}
 }
 
-// MergedBelow is the first zoom at which no regions of the type are merged. 0
-// means that none are at any zoom.
+// MergedBelow is the first zoom at which no regions of the type are merged. It is 0 if no zoom has
+// merged regions.
 func (t *TypeMeta) MergedBelow() int {
 	below := 0
 	for _, g := range t.Generalised {
@@ -76,8 +75,8 @@ func (t *TypeMeta) MergedBelow() int {
 	return below
 }
 
-// MeanExtent is the area of the layer's bounds divided by the number of its regions, in
-// square degrees. Finer layers have less, also if they cover little of the world.
+// MeanExtent is the area of the layer's bounds divided by the number of its regions, in square
+// degrees. Finer layers have a smaller one, even if they cover little of the world.
 func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
 }

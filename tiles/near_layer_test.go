@@ -28,7 +28,7 @@ type away struct {
 	m  float64
 }
 
-// bruteNear are all regions by their distance, those that hold the point at 0.
+// bruteNear lists all regions by distance; regions that hold the point are at 0.
 func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]borderLine, lon, lat float64) (list []away) {
 	t.Helper()
 	at, err := r.At(t.Context(), lat, lon, ref.typ)
@@ -55,7 +55,7 @@ func nearPages(t *testing.T, l feature.Layer, near feature.Near, size int) (list
 	return list
 }
 
-// The nearest regions are those of a search that measures every border.
+// A layer's nearest regions are those of a search that measures every border.
 func TestLayerNear(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	joined := tiles.Join(r)
@@ -74,7 +74,7 @@ func TestLayerNear(t *testing.T) {
 		}
 		for i := range all {
 			j := slices.IndexFunc(want, func(w away) bool { return w.id == all[i].id })
-			// Near the antipode a metre is as small as what numbers can tell apart.
+			// Near the antipode the resolution of a float64 is as coarse as a metre.
 			if off := math.Abs(all[i].m - want[j].m); off > tolerance && all[i].m < 20_000_000 {
 				t.Fatalf("lon %v lat %v: %s at %v m, want %v m", lon, lat, all[i].id, all[i].m, want[j].m)
 			}
@@ -108,7 +108,8 @@ func TestLayerNear(t *testing.T) {
 	}
 }
 
-// twoAndLines is a layer with two regions that are equally far from what lies on their common border, beside lines.
+// twoAndLines is a layer of lines and a layer of two regions. Points on the regions' common border
+// are equally far from both.
 func twoAndLines() []build.Layer {
 	return []build.Layer{
 		{Type: "land", Features: []build.Feature{
@@ -152,7 +153,7 @@ func TestLayerNearAnswers(t *testing.T) {
 	for _, l := range []feature.Layer{land, road} {
 		layertest.Test(t, l, layertest.Options{Rounds: 10})
 	}
-	// The nearest alone costs little, and too many rows are told of.
+	// Finding only the nearest costs little. A search over too many rows gives an error.
 	before := store.Stats().Seeks
 	q := feature.Query{Near: feature.NearTo(0.5, 0.9, 0), Limit: 1, Detail: feature.WithoutGeometry}
 	if got := listed(t, land, q); got != "B" {
@@ -190,7 +191,7 @@ func TestLayerNearAnswers(t *testing.T) {
 	}
 }
 
-// A long search does not follow a border where no other region may be.
+// A long search stops following a border where no other region may be.
 func TestLayerNearBesideALongBorder(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	before := store.Stats().Seeks
@@ -203,7 +204,8 @@ func TestLayerNearBesideALongBorder(t *testing.T) {
 	}
 }
 
-// Orders have the largest bounds first, and values of a property; equal ones come by their ids.
+// By importance the largest bounds come first; a property orders by its values. Equal regions come
+// in the order of their ids.
 func TestLayerOrders(t *testing.T) {
 	r, _, _ := buildReader(t, twoAndLines()...)
 	l := layerOf(t, r, "land")

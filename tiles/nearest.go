@@ -29,7 +29,7 @@ const (
 	nearestError = 1e-4
 )
 
-// MatchKind says how a region answers a point.
+// MatchKind is how a region matches a point.
 type MatchKind uint8
 
 const (
@@ -62,7 +62,8 @@ type Match struct {
 	Truncated bool
 }
 
-// CheckSnap is nil for a radius of [Reader.Nearest], in metres, and matches quadkey.ErrRadius otherwise.
+// CheckSnap returns nil for a valid radius of [Reader.Nearest], in metres. Otherwise its error
+// matches quadkey.ErrRadius.
 func CheckSnap(radius float64) error {
 	if !(radius >= 0 && radius <= MaxSnap) { // written so that NaN fails
 		return fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnap)
@@ -70,11 +71,10 @@ func CheckSnap(radius float64) error {
 	return nil
 }
 
-// Nearest is [Reader.At] with a search around the point. For each type without
-// a region at the point it finds the nearest region whose border is at most
-// radius metres away, from 0 to [MaxSnap]; lines are not regions to snap to. Every type gets at least one match,
-// in the data set's order. Of equally near regions, the one with the least id
-// is returned.
+// Nearest is [Reader.At] with a search around the point. For each type without a region at the
+// point it finds the nearest region whose border is at most radius metres away, from 0 to
+// [MaxSnap]; it never snaps to lines. Every type gets at least one match, in the data set's order.
+// Of equally near regions, Nearest returns the one with the least id.
 //
 // Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
 // to the border on the world grid. The edges of that border are straight in
@@ -123,7 +123,7 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
 	m := Match{Region: Region{Type: rt.Name}}
-	if rt.Lines { // they hold no point, and none is taken to be of one beside it
+	if rt.Lines { // lines hold no points, and points do not snap to them
 		return m, nil
 	}
 	n := newNearest(descend(ctx, s, rt, rows), quadkey.Position{Lat: lat, Lon: lon}, radius)
@@ -156,10 +156,10 @@ type nearest struct {
 	one    bool                        // only the nearest is wanted
 	step   func(context.Context) error // if set, called after every row
 	free   uint8
-	found  map[string]*found // all that have been seen, by their ids
+	found  map[string]*found // all regions seen so far, by their ids
 	queue  []pending
-	// reader, if set, reads the bounds of the regions of a long search into left: of those that have
-	// not been given. No other tiles are then read than where one of them may be.
+	// reader, if set, lets a long search read the bounds of the regions that it has not returned
+	// yet into left. The search then reads only tiles where one of those may be.
 	reader *Reader
 	left   []bounded
 	tile   tileEdges
@@ -171,7 +171,7 @@ type found struct {
 	id, name string
 	chord    float64 // to the nearest part seen so far
 	metres   float64 // the same on the ground
-	done     bool    // it has been given
+	done     bool    // next has returned it
 }
 
 // bounded is a region with its bounds.
@@ -181,22 +181,23 @@ type bounded struct {
 }
 
 const (
-	// A search that has read longSearch rows is long: it goes along a border, in search of others.
+	// A search is long after longSearch rows: by then it follows a border in search of other
+	// regions.
 	longSearch = 256
-	// mostBounds is the number of regions of a type whose bounds are read for it. With more of them,
-	// others are near.
+	// mostBounds is the largest number of regions in a type for which a long search reads their
+	// bounds. In a larger type other regions are near.
 	mostBounds = 8192
 )
 
-// pending is a tile or a polar cap that may hold a nearer region, or a region.
+// pending is a region, or a tile or polar cap that may hold a nearer one.
 type pending struct {
-	metres float64 // lower bound of the distance, less the errors of distances; of a region the distance
+	metres float64 // lower bound of the distance minus its possible error; for a region, its distance
 	tile   quadkey.Tile
 	polar  *layout.Cap // nil for a tile
 	region *found      // nil for a tile or a cap
 }
 
-// Above orders a heap of them, the nearest first. A region comes when no tile can have one that is as near.
+// Above orders the heap, the nearest first. A region comes out when no tile can have one as near.
 func (p *pending) Above(o *pending) bool {
 	switch {
 	case p.metres != o.metres:
@@ -224,7 +225,7 @@ func newNearest(d *descent, at quadkey.Position, radius float64) *nearest {
 	return n
 }
 
-// next returns the next region, nil behind the last. After errTooManyRows there is none.
+// next returns the next region, or nil after the last. No region follows errTooManyRows.
 func (n *nearest) next() (*found, error) {
 	for len(n.queue) > 0 {
 		var p pending
@@ -234,7 +235,7 @@ func (n *nearest) next() (*found, error) {
 			if err := n.visit(p); err != nil {
 				return nil, err
 			}
-		case !p.region.done: // it has been queued again whenever a nearer part was seen
+		case !p.region.done: // see queues it again for each nearer part
 			p.region.done = true
 			n.left = slices.DeleteFunc(n.left, func(b bounded) bool { return b.id == p.region.id })
 			return p.region, nil
@@ -243,7 +244,7 @@ func (n *nearest) next() (*found, error) {
 	return nil, nil
 }
 
-// see takes in a part of a region at a distance.
+// see records a part of a region at a distance.
 func (n *nearest) see(id, name []byte, chord float64) {
 	f := n.found[string(id)]
 	if f == nil {
@@ -260,7 +261,7 @@ func (n *nearest) see(id, name []byte, chord float64) {
 	}
 }
 
-// wait queues a tile or a cap, nothing of which is nearer than a bound in metres.
+// wait queues a tile or a cap. bound is the least distance of anything in it, in metres.
 func (n *nearest) wait(p pending, bound float64) {
 	if chord := chordOf(bound); bound <= n.radius && chord <= n.reach {
 		p.metres = metresOf(max(0, chord-slack))
@@ -314,8 +315,8 @@ func (n *nearest) visit(p pending) error {
 			n.tile = tileEdges{float64(p.tile.X) * mvt.Extent, float64(p.tile.Y) * mvt.Extent}
 			return n.layer(value, &n.tile, &ownBox)
 		case kind != foundBelow:
-			// The tile is empty or a leaf. The regions of a leaf continue
-			// beyond it, where they are nearer.
+			// The tile is empty or a leaf. The regions of a leaf continue beyond it, in nearer
+			// tiles.
 			return nil
 		}
 	}
@@ -325,7 +326,7 @@ func (n *nearest) visit(p pending) error {
 	return nil
 }
 
-// past reports whether all that may be in a tile has been given, as far as that is known.
+// past reports whether the search has surely returned every region that may be in a tile.
 func (n *nearest) past(t quadkey.Tile) (bool, error) {
 	if n.left == nil {
 		if n.reader == nil || n.seeks < longSearch || n.rt.Regions > mostBounds {
@@ -358,8 +359,8 @@ func (n *nearest) past(t quadkey.Tile) (bool, error) {
 // ownBox is a tile without its buffer.
 var ownBox = grid.Box{X1: mvt.Extent, Y1: mvt.Extent}
 
-// layer measures the regions of a stored layer. If a box is given it skips the
-// edges outside, because the edges in a tile's buffer belong to another tile.
+// layer measures the regions of a stored layer. If a box is given, layer skips the edges outside
+// it, because the edges in a tile's buffer belong to another tile.
 func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 	if n.step != nil {
 		if err := n.step(n.ctx); err != nil {
@@ -404,8 +405,8 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 // plain is an edge in the coordinates of a row.
 type plain struct{ ax, ay, bx, by float64 }
 
-// edgeWithin returns the part of an edge in a closed box. It orders the ends
-// first, so two neighbours measure the same.
+// edgeWithin returns the part of an edge in a closed box. It orders the ends first, so both
+// neighbours of a border get the same distance.
 func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	if b.X < a.X || b.X == a.X && b.Y < a.Y {
 		a, b = b, a
@@ -442,11 +443,10 @@ func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	return cut, true
 }
 
-// part returns the chord to the nearest point of a part of an edge, or
-// something larger than best if that point is farther. It measures to the
-// straight line between the ends. Where the edge may bend away too far from
-// that line, it measures the two halves. What is returned does not depend on best, so
-// two neighbours are equally far from where their border is nearest.
+// part returns the chord to the nearest point of a part of an edge, or something larger than best
+// if that point is farther. It measures to the straight line between the ends. Where the edge may
+// bend too far away from that line, it measures the two halves. The result does not depend on best,
+// so two neighbours are equally far from the nearest point of their border.
 func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	d := n.from.toChord(a, b)
 	bend := on.bend(e)

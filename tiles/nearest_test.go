@@ -31,9 +31,8 @@ func blob(rnd *rand.Rand, lon, lat, size float64, n int) orb.Polygon {
 	return orb.Polygon{append(ring, ring[0])}
 }
 
-// toyLayer is a small world with everything that is awkward: neighbours, an
-// enclave, islands, land across ±180°, a polar continent, and land that crosses
-// the limits of the tiles.
+// toyLayer is a small world with every awkward case: neighbours, an enclave, islands, land across
+// ±180°, a polar continent, and land that crosses the limits of the tiles.
 func toyLayer() build.Layer {
 	rnd := rand.New(rand.NewPCG(21, 22))
 	l := build.Layer{Type: "land"}
@@ -88,8 +87,8 @@ func (w *storedWorld) lines() [][]borderLine {
 // metresOfArc is the length of an angle in degrees.
 func metresOfArc(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
 
-// bruteNearest is the distance in metres to an edge, by sampling every one that
-// may matter and closing in on the least sample.
+// bruteNearest returns the distance in metres to the nearest edge. It samples every edge that may
+// matter and refines around the least sample.
 func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 	best := math.Inf(1)
 	for _, l := range lines {
@@ -162,7 +161,7 @@ func compareNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]b
 	case math.Abs(got[0].Distance-best) > tolerance:
 		t.Fatalf("lon %v lat %v: %s at %v m, want %s at %v m", lon, lat, got[0].ID, got[0].Distance, id, best)
 	case got[0].ID != id:
-		// Two that share the nearest part of a border, or all but.
+		// Two regions share the nearest part of a border, or nearly do.
 		for i, d := range want {
 			if ref.ids[i] == got[0].ID && d > best+2*tolerance {
 				t.Fatalf("lon %v lat %v: %s, want %s: %v m and %v m", lon, lat, got[0].ID, id, d, best)
@@ -231,7 +230,7 @@ func TestNearestAnswers(t *testing.T) {
 	if got, _ := r.Nearest(ctx, 1, 0.9, 11_100, "land"); len(got) != 1 || got[0].Kind != tiles.MatchNone {
 		t.Errorf("beyond the radius: %+v", got)
 	}
-	// On the border that belongs to nobody, at no distance.
+	// A point on the border that neither region owns snaps to one at distance 0.
 	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != tiles.MatchSnapped || got[0].Distance != 0 {
 		t.Errorf("on a border: %+v", got)
 	}
@@ -246,7 +245,7 @@ func TestNearestAnswers(t *testing.T) {
 	if _, err := r.Nearest(ctx, math.NaN(), 0, 1); !errors.Is(err, quadkey.ErrCoordinate) {
 		t.Errorf("no latitude: %v", err)
 	}
-	// In the open sea a few seeks tell that there is nothing.
+	// In the open sea a few seeks find that there is nothing.
 	before := store.Stats().Seeks
 	if _, err := r.Nearest(ctx, 30, -40, tiles.MaxSnap, "land"); err != nil {
 		t.Fatal(err)
@@ -256,7 +255,7 @@ func TestNearestAnswers(t *testing.T) {
 	}
 }
 
-// A search that would read too much says so.
+// A search that would read too much is marked as truncated.
 func TestNearestGivesUp(t *testing.T) {
 	// A ring of land just out of reach, where tiles are smallest.
 	var outer, inner orb.Ring

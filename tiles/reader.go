@@ -30,7 +30,7 @@ var (
 	ErrCorrupt = cellstore.ErrCorrupt
 )
 
-// Reader answers queries from one data set, or from several that Join made one. Any number of
+// Reader answers queries from one data set, or from several that Join combined. Any number of
 // goroutines may use it until its stores are closed.
 type Reader struct {
 	types   map[string]*readerType
@@ -56,14 +56,14 @@ type scratch struct {
 	types    []*readerType
 	view     mvt.View
 	layer    layout.LayerWriter
-	path     []grid.Point // read
-	line     []grid.Point // to be written
+	path     []grid.Point // decoded
+	line     []grid.Point // to be encoded
 	edges    []grid.Edge
 	clip     grid.Clipper
 }
 
-// Open binds a reader to the store of a data set that meta describes. One of another layout is
-// refused with cellstore.ErrLayout.
+// Open binds a reader to the store of a data set that meta describes. For another layout the error
+// matches cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchema, SchemaVersion, "run ingest boundaries"); err != nil {
 		return nil, err
@@ -106,14 +106,15 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Types describes the region types, in the order of their bytes, those of one data set after those
-// of another. They are not to be changed.
+// Types describes the region types, in the order of their bytes and data set by data set. The
+// caller must not change them.
 func (r *Reader) Types() []TypeMeta { return slices.Clip(r.list) }
 
-// Has reports whether there is a type of a name.
+// Has reports whether there is a type with the given name.
 func (r *Reader) Has(typ string) bool { return r.types[typ] != nil }
 
-// Check is nil if there is a type of a name, and matches ErrUnknownType otherwise.
+// Check returns nil if there is a type with the given name. Otherwise its error matches
+// ErrUnknownType.
 func (r *Reader) Check(typ string) error {
 	if r.Has(typ) {
 		return nil
@@ -127,12 +128,12 @@ type Selector struct {
 	ID   string // empty for all; as feature.SameID compares them
 }
 
-// among reports whether an id is one of those asked for. nil asks for all.
+// among reports whether an id is one of ids. nil stands for all.
 func among[T ~string | ~[]byte](ids []string, id T) bool {
 	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameID(id, asked) })
 }
 
-// wanted returns what a set of selectors asks of one type.
+// wanted returns what the selectors select of one type.
 func wanted(layers []Selector, typ string) (all bool, ids []string) {
 	for _, l := range layers {
 		if l.Type == typ {
@@ -169,9 +170,9 @@ func (r *Reader) unknownType(typ string) error {
 	return fmt.Errorf("%w: %q, this data set has %q", ErrUnknownType, typ, names)
 }
 
-// seek reads the rows that answer tile t, one per type and with one seek each.
-// It reads the GeoJSON or the vector families; lines are in the latter alone. A type that has nothing in the
-// tile gets an empty Row. t must be of zoom 13 or less.
+// seek reads the rows that answer tile t, one per type and with one seek each. It reads the GeoJSON
+// or the vector families; only the vector families have lines. A type without content in the tile
+// gets an empty Row. t must be of zoom 13 or less.
 func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType, vector bool) error {
 	s.families = s.families[:0]
 	for _, rt := range types {
@@ -272,7 +273,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	if err != nil {
 		return dst, err
 	}
-	// Positions are in world units of t, which are finer below zoom 13.
+	// Positions are in world units of t, which beyond zoom 13 are finer than those of the row.
 	world := grid.WorldSize * float64(uint64(1)<<(t.Z-base.Z)) / math.Exp2(float64(grid.MaxZoom-base.Z))
 	ox, oy := float64(t.X)*mvt.Extent, float64(t.Y)*mvt.Extent
 	position := func(dst []byte, p grid.Point) []byte {
@@ -316,12 +317,10 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	return dst, err
 }
 
-// Region returns the record of a region as a JSON object. With geometry set,
-// its member "geometry" is the whole geometry, a GeoJSON Polygon or
-// MultiPolygon, or a LineString or MultiLineString of a type of lines. The region is found as
-// feature.SameID compares ids; RecordID tells its own. Errors match ErrUnknownType or
-// ErrNotFound, or come from the
-// store.
+// Region returns the record of a region as a JSON object. With geometry set, its member "geometry"
+// is the whole geometry: a GeoJSON Polygon or MultiPolygon, or for a type of lines a LineString or
+// MultiLineString. Region compares ids as feature.SameID does; RecordID returns the record's own
+// id. Errors match ErrUnknownType or ErrNotFound, or come from the store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -375,8 +374,8 @@ func (r *Reader) record(ctx context.Context, typ, id string) (rec record, err er
 }
 
 // Extent adds the bounds of layers and of regions to an extent. Errors match ErrUnknownType, or
-// come from the store. If some regions do not exist, the error matches ErrNotFound, and all the
-// others have been added.
+// come from the store. If some regions do not exist, the error matches ErrNotFound, and the others
+// have still been added.
 func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Extent) error {
 	var missing error
 	for _, l := range layers {
@@ -401,7 +400,7 @@ func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Exten
 	return missing
 }
 
-// scanRegions yields the rows of the regions of a type after an id, "" for all.
+// scanRegions yields the rows of the regions of a type whose keys follow an id. "" yields all.
 func (r *Reader) scanRegions(ctx context.Context, rt *readerType, after string, geometry bool) iter.Seq2[*cellstore.Row, error] {
 	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))
 	if after != "" {

@@ -180,8 +180,8 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	return strings.Join(s, " ")
 }
 
-// Of regions of a type that overlap the smallest comes first, in tiles that lie in all of them
-// as well, across ±180° and at a pole.
+// At lists the smallest of overlapping regions of a type first, also in tiles inside all of them,
+// across ±180° and at a pole.
 func TestSmallestFirst(t *testing.T) {
 	r, _, _ := buildReader(t, build.Layer{Type: "country", Features: []build.Feature{
 		{ID: "around", Geometry: tilestest.Square(5, 5, 30, 30)},

@@ -8,7 +8,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// record holds the parts of a region's record that are used. It refers to the stored bytes.
+// record holds the parts of a region's record that the package uses. It refers to the stored bytes.
 type record struct {
 	id     string // as published
 	name   []byte
@@ -18,7 +18,7 @@ type record struct {
 	before, after []byte
 }
 
-// RecordID returns the id that a region's record has, as it is published, or "".
+// RecordID returns the id in a region's record, as published, or "".
 func RecordID(record []byte) string {
 	for name, v := range feature.Members(record) {
 		if string(name) == `"id"` && feature.IsText(v) {
@@ -28,11 +28,10 @@ func RecordID(record []byte) string {
 	return ""
 }
 
-// parseRecord reads the record of a region by the names of its members. A member inside
-// a property of the source is thus never taken for one of the record. The id is any that
-// names the region.
+// parseRecord reads the record of a region by the names of its members. So it never takes a member
+// inside a property of the source for one of the record. id may be any spelling of the region's id.
 func (rt *readerType) parseRecord(id string, value []byte) (rec record, err error) {
-	// Every member takes a colon and the comma or the brace behind it.
+	// Besides its name and value, every member takes a colon and a comma or closing brace.
 	at, bounded := 1, false
 	for name, v := range feature.Members(value) {
 		switch string(name) {

@@ -9,7 +9,7 @@ import (
 	"quadrille/feature"
 )
 
-// FuzzRecord reads any record: it is damaged, or read as encoding/json reads it.
+// FuzzRecord parses any record: it is either damaged, or the result agrees with encoding/json.
 func FuzzRecord(f *testing.F) {
 	rt := &readerType{TypeMeta: TypeMeta{Name: "land"}}
 	for _, text := range []string{

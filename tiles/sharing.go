@@ -13,8 +13,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// sharing looks for the regions of a type that share ground with an area. It reads the rows of the type in
-// the cells of the area.
+// sharing finds the regions of a type that share ground with an area. It reads the rows of the type
+// in the cells of the area.
 type sharing struct {
 	ctx  context.Context
 	rt   *readerType
@@ -25,14 +25,14 @@ type sharing struct {
 	caps [2][]byte // the type's layers in the polar rows
 
 	part       *feature.Part
-	read       bool        // the next three are those of the part
-	tiles, cap []grid.Edge // its border
+	read       bool        // tiles, cap and size are those of part
+	tiles, cap []grid.Edge // the part's border
 	size       int32       // of tiles, in steps
-	placed     bool        // the next two are those of the row
-	ground     []grid.Edge // the border of what the part has there
-	box        grid.Box    // around it, unless there is none
-	own        []grid.Edge // of a region
-	edges      int         // read since the last turn, about
+	placed     bool        // ground and box are those of the row
+	ground     []grid.Edge // the border of the part's ground in the row
+	box        grid.Box    // around ground, if that is not empty
+	own        []grid.Edge // the edges of a region
+	edges      int         // read since the last turn, roughly
 	outliner   *grid.Outliner
 	rects      []rect
 }
@@ -68,7 +68,7 @@ func (r *Reader) sharing(
 	})
 }
 
-// turn lets others have theirs.
+// turn yields to others.
 func (w *sharing) turn() error {
 	w.edges = 0
 	if err := w.ctx.Err(); err != nil || w.step == nil {
@@ -77,10 +77,11 @@ func (w *sharing) turn() error {
 	return w.step(w.ctx)
 }
 
-// turnEdges are read or compared between turns.
+// turnEdges is the number of edges to read or compare between turns.
 const turnEdges = 4096
 
-// work counts edges, and takes a turn when they are many: a row can have all regions of a city.
+// work counts edges and takes a turn after turnEdges of them: one row can have all regions of a
+// city.
 func (w *sharing) work(edges int) error {
 	if w.edges += edges; w.edges < turnEdges {
 		return nil
@@ -88,7 +89,7 @@ func (w *sharing) work(edges int) error {
 	return w.turn()
 }
 
-// tile looks at what the part has of a tile.
+// tile looks for regions in the part's ground in a tile.
 func (w *sharing) tile(t quadkey.Tile) error {
 	all := func(quadkey.Tile) bool { return true }
 	err := w.d.walk(t.Ancestor(grid.MaxZoom), grid.MaxZoom, all, func(of quadkey.Tile, leaf bool, value []byte) error {
@@ -109,7 +110,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
-		// Of the many tiles of a rim, one has the border in the cap.
+		// Only one of the many tiles of a rim has the border in the cap.
 		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
 			return err
 		}
@@ -121,7 +122,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 	return nil
 }
 
-// row adds the regions of a row that meet the part and have not been seen.
+// row adds the regions of a row that meet the part and are not in seen yet.
 func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
 	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
 		if err := w.work(1); err != nil {
@@ -140,8 +141,8 @@ func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) err
 	return err
 }
 
-// meets reports whether a region shares ground with the part within a tile. f is what it has of the row of
-// tile of; a leaf it fills.
+// meets reports whether a region shares ground with the part within a tile. f is the region's
+// feature in the row of tile of. In a leaf the region fills the tile.
 func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool, error) {
 	whole := w.part.Contains == nil
 	switch {
@@ -174,7 +175,7 @@ func (w *sharing) place(of, within quadkey.Tile, leaf bool) error {
 		w.setGround(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)))
 	case w.size <= mvt.Extent+2*layout.TileBuffer:
 		w.setGround(w.tiles)
-	default: // of a wide border only what is near
+	default: // clip a wide border to the neighbourhood
 		around := grid.TileBox(int(of.Z), of.X, of.Y, !leaf) // rows reach into their neighbours
 		w.setGround(w.s.clip.Clip(w.tiles, grid.WindingFromNorth(w.tiles, around.Corner()), around, 0))
 	}
@@ -199,10 +200,12 @@ func (w *sharing) setGround(edges []grid.Edge) {
 	}
 }
 
-// linesAtOnce are compared with a border between turns. Each can meet every edge of it.
+// linesAtOnce is the number of line edges compared with a border between turns. Each can meet every
+// edge of the border.
 const linesAtOnce = 256
 
-// shares reports whether a region shares ground with the part in a row. f has its coordinates from a corner.
+// shares reports whether a region shares ground with the part in a row. The coordinates of f are
+// relative to corner.
 func (w *sharing) shares(f mvt.Feature, corner grid.Point) (bool, error) {
 	at := func(p grid.Point) grid.Point { return grid.Pt(corner.X+p.X, corner.Y+p.Y) }
 	lines := f.Type == mvt.LineString

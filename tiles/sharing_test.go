@@ -40,9 +40,9 @@ func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 	return both.Area()
 }
 
-// compareShares compares the regions in the ground of each region with what the planes have in common. Where
-// borders of two data sets cross a tile line, each is rounded by itself: common ground below most square units may
-// be seen or not.
+// compareShares compares the answer for the ground of each region with the intersections of the
+// planes. Where borders of two data sets cross a tile line, each is rounded by itself: so common
+// ground of at most the given number of square units may be found or not.
 func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.Layer, p *planes, most float64) {
 	t.Helper()
 	shared, apart := 0, 0
@@ -74,7 +74,7 @@ func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.La
 	t.Logf("%d pairs share ground, %d do not", shared, apart)
 }
 
-// Regions of one data set share their borders, in one type or in two.
+// Regions of one data set share their borders, within one type and between two.
 func TestSharesGround(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12), blobs("zone", 2, 25, 78, 40, 6))
 	of := map[string]*planes{}
@@ -90,7 +90,7 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The regions of one data set are asked for in the ground of another one, joined or not.
+// The areas are regions of another data set, joined to this one or not.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
@@ -104,7 +104,7 @@ func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 
 func seed2lat(seed uint64) float64 { return []float64{0, 34.9, -135}[seed] }
 
-// Real borders: neighbours touch, and only an enclave is not beside what it is in.
+// Real borders: neighbours only touch, and only an enclave lies in the region around it.
 func TestSharesGroundNaturalEarth(t *testing.T) {
 	r, store, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
 		"ITA", "HRV", "BIH", "SVN", "AUT", "CHE", "DEU", "FRA", "MNE", "FJI", "LSO", "ZAF"))
@@ -117,7 +117,8 @@ func TestSharesGroundNaturalEarth(t *testing.T) {
 	}
 }
 
-// sharingLayers have regions whose sides are exact everywhere: multiples of u on the equator's north.
+// sharingLayers have regions with exact coordinates on every grid: multiples of u, north of the
+// equator.
 func sharingLayers() []build.Layer {
 	const u = 360.0 / 256
 	square := func(x0, y0, x1, y1 float64) orb.Polygon { return tilestest.Square(x0*u, y0*u, x1*u, y1*u) }
@@ -426,7 +427,7 @@ func TestSharesWideBorder(t *testing.T) {
 	}
 }
 
-// blind is an area that tells no border.
+// blind is an area without borders.
 type blind struct{ feature.Area }
 
 func (b blind) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Part) error) error {
@@ -472,7 +473,7 @@ func TestSharesRefuses(t *testing.T) {
 	}
 }
 
-// Others have their turn while many edges of a row are compared, and far ones are soon passed.
+// A search takes turns while it compares the many edges of a row, and skips far edges quickly.
 func TestSharesTakesTurns(t *testing.T) {
 	const unit, edges = 360.0 / grid.WorldSize, 4000
 	var lines build.Layer
@@ -532,7 +533,7 @@ func TestSharesRim(t *testing.T) {
 	}
 }
 
-// What is in an area is judged like all else that a layer can be asked: orders, pages, filters.
+// All other parts of a query work in areas, too: orders, pages, filters.
 func TestLayerInAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12))
 	other, _, _ := buildReader(t, blobs("zone", 2, 179.9, 84, 30, 6), blobs("district", 4, 10.2, 10.2, 0.8, 4))
@@ -555,7 +556,7 @@ type counted struct {
 
 func (c *counted) Errorf(string, ...any) { c.faults++ }
 
-// wrong is a layer that answers with other regions in areas.
+// wrong is a layer that gives wrong answers in areas.
 type wrong struct {
 	feature.Layer
 	spare func(f *feature.Feature) bool
@@ -580,7 +581,7 @@ func (w wrong) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	}
 }
 
-// layertest finds a layer that knows no better than the boxes around regions.
+// layertest detects a layer that only compares the boxes around regions.
 func TestLayertestJudgesAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	in := []feature.Area{r.Area("land", "west"), r.Area("land", "big")}
@@ -597,8 +598,8 @@ func TestLayertestJudgesAreas(t *testing.T) {
 	}
 }
 
-// patchwork has two countries side by side, each of n times n counties that share their borders with each other
-// and with the countries. A county is about as wide as half a degree, with eight vertices a side.
+// patchwork has two countries side by side, each of n times n counties. Counties share borders with
+// each other and with the countries. A county is half a degree wide, with eight vertices a side.
 func patchwork(n int) []build.Layer {
 	rnd := rand.New(rand.NewPCG(51, 52))
 	const size, parts = 0.5, 8
@@ -638,7 +639,7 @@ func patchwork(n int) []build.Layer {
 	return []build.Layer{countries, counties}
 }
 
-// Counties are in their country, and none of those beside it.
+// Counties are in their country, and no neighbour of the country is.
 func TestSharesPatchwork(t *testing.T) {
 	r, _, _ := buildReader(t, patchwork(5)...)
 	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")
@@ -665,7 +666,8 @@ func TestSharesPatchwork(t *testing.T) {
 	}
 }
 
-// Pages of an area have all its regions once, however many are asked for together. They are counted without records.
+// The pages of an area have each of its regions once, whatever the page size. Count reads no
+// records.
 func TestSharesPages(t *testing.T) {
 	const n = 12
 	r, _, _ := buildReader(t, patchwork(n)...)
@@ -705,7 +707,7 @@ func TestSharesPages(t *testing.T) {
 	}
 }
 
-// BenchmarkSharing asks for the regions in a region of a small world, and for those in the box around it.
+// BenchmarkSharing lists the regions in a region of a small world, and those in the box around it.
 func BenchmarkSharing(b *testing.B) {
 	r, _, _ := buildReader(b, patchwork(10)...)
 	county, country := layerOf(b, r, "county"), layerOf(b, r, "country")

@@ -38,8 +38,8 @@ func (v vec) toChord(a, b vec) float64 {
 	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
 }
 
-// chordOf returns the chord on the unit sphere of an arc in metres. metresOf is
-// its inverse.
+// chordOf returns the chord on the unit sphere that spans an arc in metres. metresOf is its
+// inverse.
 func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
 
 func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }

@@ -14,14 +14,14 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// storedWorld is the exact border of every region of a type, put together from
-// all rows of zoom 13, all leaves and the polar rows. That these are the source
-// is for other tests; here it is what lookups are compared with.
+// storedWorld is the exact border of every region of a type, assembled from all rows of zoom 13,
+// all leaves and the polar rows. Here it is the reference for lookups. Other tests compare it with
+// the source.
 type storedWorld struct {
 	typ   string
 	ids   []string
 	edges [][]grid.Edge    // in grid units, cut at ±180° and at the limits of the tiles
-	caps  [][2][]grid.Edge // beyond them, in plate carrée
+	caps  [][2][]grid.Edge // beyond the limits of the tiles, in plate carrée
 }
 
 func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorld {
@@ -87,7 +87,7 @@ func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorl
 	order := make([]int, len(w.ids))
 	for i := range order {
 		order[i] = i
-		// Tiles' edges along a common line are nothing together.
+		// Edges of neighbouring tiles along a common line cancel out.
 		var frames []grid.Edge
 		free := w.edges[i][:0]
 		for _, e := range w.edges[i] {

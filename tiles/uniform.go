@@ -13,11 +13,11 @@ const uniformBits = 13
 // maxUniformTypes is the number of types for which the bits of known suffice.
 const maxUniformTypes = 64
 
-// coarsestUniform is the zoom of the largest tiles that are looked for.
+// coarsestUniform is the zoom of the largest tiles that a lookup tries.
 const coarsestUniform = 4
 
-// uniform is what is known of the types whose answer is the same at every point
-// of a tile: each region holds the whole tile or none of it.
+// uniform is the known answer of types that have the same answer at every point of a tile: each of
+// their regions holds the whole tile or none of it.
 type uniform struct {
 	tile  quadkey.Tile
 	known uint64 // types, by their bits
@@ -30,8 +30,8 @@ func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit()
 // bit is the bit of a type in a set of types.
 func (rt *readerType) bit() uint64 { return 1 << rt.place }
 
-// uniforms remembers tiles. A tile displaces another that has the same slot. Data is
-// published once and never changed, so what is remembered stays right.
+// uniforms is a cache of tiles. A tile displaces another one in the same slot. Data is published
+// once and never changed, so entries stay right.
 type uniforms [1 << uniformBits]atomic.Pointer[uniform]
 
 func (c *uniforms) slot(t quadkey.Tile) *atomic.Pointer[uniform] {
@@ -39,7 +39,7 @@ func (c *uniforms) slot(t quadkey.Tile) *atomic.Pointer[uniform] {
 	return &c[h>>(64-uniformBits)]
 }
 
-// of returns what is known of the smallest remembered tile that holds t, or nil.
+// of returns the smallest cached tile that holds t, or nil.
 func (c *uniforms) of(t quadkey.Tile) *uniform {
 	for ; t.Z >= coarsestUniform; t = t.Parent() {
 		if u := c.slot(t).Load(); u != nil && u.tile == t {
@@ -49,7 +49,7 @@ func (c *uniforms) of(t quadkey.Tile) *uniform {
 	return nil
 }
 
-// keep remembers a tile, except one so large that lookups never reach it.
+// keep caches a tile, except one so large that lookups never reach it.
 func (c *uniforms) keep(u *uniform) {
 	if u.tile.Z >= coarsestUniform {
 		c.slot(u.tile).Store(u)

@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// What a Reader remembers of tiles never changes an answer, whichever types were asked for
-// before, and saves the seeks of points that nothing tells from others of their tile.
+// The cache of a Reader never changes an answer, whatever types earlier queries had. It saves the
+// seeks of points whose tile has one answer.
 func TestAtRemembers(t *testing.T) {
 	layers := []build.Layer{
 		{Type: "country", Features: []build.Feature{{ID: "a", Name: "A", Geometry: tilestest.Square(0, 0, 2, 2)}, {ID: "b", Name: "B", Geometry: tilestest.Square(2, 0, 4, 2)}}},
@@ -45,7 +45,7 @@ func TestAtRemembers(t *testing.T) {
 		switch rnd.IntN(3) {
 		case 0: // near a border
 			q.lat, q.lon = 1+rnd.NormFloat64()*0.01, 2+rnd.NormFloat64()*0.01
-		case 1: // in a tile that was asked about
+		case 1: // in a tile of an earlier question
 			if i > 0 {
 				before := questions[rnd.IntN(i)]
 				q.lat, q.lon = before.lat+rnd.NormFloat64()*0.005, before.lon+rnd.NormFloat64()*0.005

@@ -15,11 +15,11 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// LabelNames gives the label of a region an attribute. The name "" stands for none, and an
-// attribute that the label has already is replaced.
+// LabelNames returns an attribute to set on the label of a region. The name "" sets none. An
+// attribute that the label already has is replaced.
 type LabelNames func(typ, id string) (key, name string, err error)
 
-// mostNamed bounds the labels of a layer that LabelNames are asked about, the most important first.
+// mostNamed bounds the labels of a layer for which LabelNames are called, the most important first.
 const mostNamed = 1000
 
 // AppendMVT appends the vector layers of a tile. If nothing is appended, the
@@ -100,8 +100,8 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 	return dst, nil
 }
 
-// seekLabels reads the labels of a tile. A label row answers its own tile only. The labels of types
-// in the same tables are one row, at the place of the first of these types.
+// seekLabels reads the labels of a tile. A label row answers only for its own tile. Types in the
+// same tables share one label row, which stands in the slot of the first of these types.
 func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) error {
 	s.families = s.families[:0]
 	for _, rt := range s.types {
@@ -126,8 +126,8 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 	return nil
 }
 
-// cutLabels appends the labels of the chosen regions that lie in tile t, which
-// is base or one of its descendants. Layers in which names know nothing stay as they are stored.
+// cutLabels appends the labels of the chosen regions that lie in tile t, which is base or one of
+// its descendants. A layer to which names add nothing stays as stored.
 func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string, names []LabelNames) ([]byte, error) {
 	row := slices.IndexFunc(s.types, func(o *readerType) bool { return o.tables == rt.tables })
 	value, ok := s.labels[row].Value(rt.label, nil)
@@ -186,8 +186,8 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	return s.layer.AppendTo(dst), err
 }
 
-// placeIn returns the position of a tile in its ancestor base: the number of
-// halvings, and the tile's origin in base's coordinates scaled by that.
+// placeIn returns the position of a tile in its ancestor base: the number of halvings, and the
+// tile's origin in base's coordinates scaled by them.
 func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 	scale = t.Z - base.Z
 	return scale, int32(t.X-base.X<<scale) * mvt.Extent, int32(t.Y-base.Y<<scale) * mvt.Extent
@@ -238,7 +238,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	return s.layer.AppendTo(dst), err
 }
 
-// copyTags copies the attributes of a feature, but for one, to the one being written.
+// copyTags copies all attributes of a feature except one to the feature being written.
 func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	err := s.view.EachTag(f, func(key, value []byte) bool {
 		if string(key) != but {
@@ -252,8 +252,8 @@ func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	return nil
 }
 
-// cropLines calls fn for the lines of a feature of tile base, cut to tile t and a buffer around
-// it. A line is valid until fn returns; none has less than two points.
+// cropLines calls fn for the lines of a feature of tile base, cut to tile t and a buffer around it.
+// A line is valid until fn returns and has at least two points.
 func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile, buffer int32, fn func([]grid.Point)) error {
 	scale, ox, oy := placeIn(base, t)
 	b := grid.Box{X0: -buffer, Y0: -buffer, X1: mvt.Extent + buffer, Y1: mvt.Extent + buffer}
@@ -349,8 +349,8 @@ func (s *scratch) nextLine(p *mvt.Path) ([]grid.Point, error) {
 	return pts, nil
 }
 
-// nextEdges returns the next ring of a polygon, or the next line, as where its first edge begins and
-// where each edge ends. They are valid until the next call, and nil at the end.
+// nextEdges returns the next ring of a polygon, or the next line, as the start of its first edge
+// and the end of each edge. They are valid until the next call, and nil at the end.
 func (s *scratch) nextEdges(p *mvt.Path, lines bool) (from grid.Point, to []grid.Point, err error) {
 	if !lines {
 		if to, err = s.nextRing(p); to != nil {

@@ -50,7 +50,7 @@ func walked(t *testing.T, r *tiles.Reader, layers []tiles.Selector, zoom int) ma
 	return got
 }
 
-// A walk gives what asking for every tile gives.
+// A walk gives the same tiles as a request for every tile.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	triangle := tilestest.Square(-30, -20, 40, 50)
@@ -93,8 +93,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// A label inside a leaf makes the walk go in, so that the tile of the label is
-// told apart from those around it.
+// A label inside a leaf makes the walk divide the leaf, so that the label's tile comes apart from
+// the tiles around it.
 func TestWalkGoesInToLabels(t *testing.T) {
 	ctx := context.Background()
 	store, err := pebblestore.Open(filepath.Join(t.TempDir(), "store"), nil)
@@ -142,8 +142,8 @@ func TestWalkGoesInToLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The leaf without the label's way in: three quarters, three of the
-	// quarter left, and the four tiles around the label.
+	// Three quarters of the leaf have no label. The quarter with the label has three more without
+	// it, and then the label's tile and its three siblings.
 	if len(got) != 3+3+4 || !slices.Contains(got, label) {
 		t.Errorf("%v", got)
 	}

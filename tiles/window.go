@@ -77,7 +77,7 @@ func windowOf(b quadkey.Box) window {
 	return w
 }
 
-// boxOfTile is around all points that belong to a tile.
+// boxOfTile is the box around all points that belong to a tile.
 func boxOfTile(t quadkey.Tile) quadkey.Box {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -89,8 +89,9 @@ func boxOfTile(t quadkey.Tile) quadkey.Box {
 	return b
 }
 
-// windowOfTile is the inside of a tile: what meets it shares ground with the tile, unless that is narrower
-// than a sub-unit. For lines it has the west and the north edge, too: points there belong to the tile.
+// windowOfTile is the inside of a tile. Whatever meets it shares ground with the tile, unless that
+// ground is narrower than a sub-unit. For lines it includes the west and the north edge: points
+// there belong to the tile.
 func windowOfTile(t quadkey.Tile, lines bool) window {
 	inset := int64(1)
 	if lines {
@@ -158,8 +159,8 @@ func (c *capWindow) within(dst []rect, b grid.Box) []rect {
 	return dst
 }
 
-// deep reports whether a tile lies in the window and at least margin whole
-// units away from its closed edges.
+// deep reports whether a tile lies in the window, at least margin whole units away from the
+// window's closed edges.
 func (w *window) deep(t quadkey.Tile, margin int64) bool {
 	side, m := tileWorld>>t.Z, margin*tileUnit
 	tx, ty := int64(t.X)*side, int64(t.Y)*side
@@ -186,8 +187,8 @@ func (w *window) tilesAt(z int) int64 {
 	return min((w.x1-w.x0)/side+2, 1<<z) * min((w.y1-w.y0)/side+2, 1<<z)
 }
 
-// touches reports whether a stored polygon feature, border included, or one of lines meets one
-// of the rectangles. sub is the number of fractional bits of their coordinates.
+// touches reports whether a stored polygon feature, border included, or a line feature meets one of
+// the rectangles. sub is the number of fractional bits of the rectangles' coordinates.
 func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	lines := f.Type == mvt.LineString
 	if f.Type != mvt.Polygon && !lines {

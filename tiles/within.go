@@ -17,17 +17,17 @@ import (
 const (
 	// A box of at most this many tiles of zoom 13 is read in full.
 	wholeTiles = 1024
-	// Of a larger box only a seam along its edges is read. The seam is at least
-	// this many units wide; see meetsInside.
+	// For a larger box, only a seam along its edges is read. The seam is at least this many units
+	// wide; see meetsInside.
 	seamUnits = 512
 )
 
-// within looks for the regions that meet the window of a box. The answer is exact to the border on the
+// within finds the regions that meet the window of a box. The answer is exact to the border on the
 // world grid. The box is rounded to 2⁻²⁰ of a unit, about a micrometre.
 //
-// A small box costs one seek for each of its non-empty tiles of zoom 13, at most a thousand.
-// For a larger box the tiles along its edge are read, a few thousand rows and never more than
-// about 65 000, and then the region records in order.
+// A small box costs one seek for each of its non-empty tiles of zoom 13, at most a thousand. For a
+// larger box, within first reads the tiles along its edge, a few thousand rows and never more than
+// about 65 000. It then reads the region records in order.
 type within struct {
 	r      *Reader
 	ctx    context.Context
@@ -49,8 +49,8 @@ func (r *Reader) newWithin(ctx context.Context, box quadkey.Box, win window) *wi
 
 func (w *within) release() { w.r.scratch.Put(w.s) }
 
-// each calls fn with regions of a type in the order of their ids. All regions that meet the box
-// are among them. The record is valid until fn returns. An error of fn ends the walk.
+// each calls fn with the candidate regions of a type in the order of their ids. All regions that
+// meet the box are among them. The record is valid until fn returns. An error of fn ends the walk.
 func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) error {
 	names, err := w.seen(rt, &w.window, w.whole, "")
 	if err != nil {
@@ -80,8 +80,9 @@ func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) er
 	return nil
 }
 
-// eachNamed calls fn with the records of regions behind an id, in the order of their ids. A scan of all records is
-// faster than reading a quarter of them one by one, which a cache of rows can answer.
+// eachNamed calls fn with the records of the named regions after an id, in the order of their ids.
+// Scanning all records is faster than reading a quarter of them one by one, which a cache of rows
+// can answer.
 func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
 	if 4*len(names) > rt.Regions {
 		return r.eachScanned(ctx, rt, names, after, fn)
@@ -110,7 +111,7 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 
 // eachScanned is eachNamed by a scan.
 func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
-	left := make(map[string]string, len(names)) // by their keys, which do not tell letters' case apart
+	left := make(map[string]string, len(names)) // by their keys, which ignore case
 	for id := range names {
 		if feature.CompareIDs(id, after) > 0 {
 			left[string(layout.RegionKey(rt.Byte, id))] = id
@@ -201,8 +202,8 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 	return seen, err
 }
 
-// boundsSlack is more than bounds and borders are apart, in degrees. Records give bounds as the source
-// has them, to a millionth of a degree. The grid is coarser, a hundred-thousandth.
+// boundsSlack exceeds the distance between bounds and borders, in degrees. Records give bounds as
+// the source has them, to a millionth of a degree. The grid is coarser, a hundred-thousandth.
 const boundsSlack = 1e-4
 
 // meets decides about a region that was not seen along the edge of the box. Any
@@ -224,10 +225,10 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 	return w.meetsInside(rt, id)
 }
 
-// meetsInside looks for a vertex of the region's whole geometry deep inside the
-// box. That geometry has another projection, and a coarser grid for giants, but
-// it is off by less than the width of the seam. The border stays out of the
-// seam, so each of its rings has no vertex inside or all of them.
+// meetsInside looks for a vertex of the region's whole geometry deep inside the box. That geometry
+// has another projection, and for giants a coarser grid, but it is off by less than the width of
+// the seam. The border stays out of the seam, so each of its rings has either no vertex inside or
+// all of them.
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
 	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}

@@ -124,7 +124,7 @@ func (p *planes) meeting(b quadkey.Box) []string {
 	return ids
 }
 
-// withinIDs lists the regions of a type that meet a box, in pages.
+// withinIDs lists the regions of a type that meet a box, page by page.
 func withinIDs(t testing.TB, l feature.Layer, b quadkey.Box, limit int) (ids []string, pages int) {
 	t.Helper()
 	q := feature.Query{In: feature.Box(b), Detail: feature.WithoutGeometry}
@@ -145,7 +145,7 @@ func withinIDs(t testing.TB, l feature.Layer, b quadkey.Box, limit int) (ids []s
 	}
 }
 
-// inBox is the regions of all types that meet a box.
+// inBox lists the regions of all types that meet a box.
 func inBox(t testing.TB, r *tiles.Reader, b quadkey.Box) (ids []string) {
 	t.Helper()
 	for _, typ := range r.Types() {
@@ -279,7 +279,7 @@ func TestWithinEdges(t *testing.T) {
 	}
 }
 
-// What is at a point is within the box of that point.
+// The regions at a point are those within the box of that point.
 func TestWithinAgreesWithAt(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")
@@ -294,8 +294,8 @@ func TestWithinAgreesWithAt(t *testing.T) {
 	}
 }
 
-// FuzzBoxes asks for any box: refused, or answered with at least what is at its
-// corners, and with geometry that is JSON.
+// FuzzBoxes queries any box: it is refused, or the answer has at least the regions at its corners,
+// and geometry that is valid JSON.
 func FuzzBoxes(f *testing.F) {
 	l := toyLayer()
 	l.Features = slices.DeleteFunc(l.Features, func(f build.Feature) bool { return f.ID == "big" })

@@ -21,13 +21,13 @@ const (
 type Event struct {
 	ID    ID
 	Type  string
-	Fence string // "" of a move
+	Fence string // "" for a move
 	*live.Event
 }
 
-// ID is the id of an event: the sequence of its move and, for every crossing but the last
-// of the move, the number of the crossings up to this one. A stream that is cut off
-// between two crossings so goes on with the second.
+// ID is the id of an event: the sequence of its move and, for every crossing but the last of the
+// move, the number of the crossings up to this one. So a stream that is cut off between two
+// crossings continues with the second.
 type ID struct {
 	Seq  uint64
 	sent int // crossings of Seq up to this one; 0 means all
@@ -76,9 +76,8 @@ func (id ID) After() uint64 {
 // Reader reads the events of a collection for the fences of a set. It belongs to one goroutine.
 type Reader struct {
 	Last ID // the last event returned, with the moves after it that have no events
-	// Step is called after each move that Append reads; an error of Step ends Append. Callers
-	// that share a processor give way in it. If Step is nil, Append looks at the context
-	// instead.
+	// Step is called after each move that Append reads; an error of Step ends Append. Callers that
+	// share a processor yield in it. If Step is nil, Append checks the context instead.
 	Step func(context.Context) error
 
 	set   *Set
@@ -91,18 +90,17 @@ func (f *Set) Follow(live *live.Collection, after ID, views *ask.Views) *Reader 
 	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{views: views}}
 }
 
-// Changed returns a channel that is closed when Append should be called again. After Done
-// of the collection there are no more events.
+// Changed returns a channel that is closed when Append should be called again. After the
+// collection's Done there are no more events.
 func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 
-// Light reports whether Append is cheap. It is cheap if every move is told and the reader
-// is up to date. With fences Append looks for regions, and a reader that is behind may have
-// to catch up with any number of moves.
+// Light reports whether Append is cheap. It is cheap if every move is an event and the reader is up
+// to date. With fences Append looks up regions, and a reader that is behind may have to catch up
+// with any number of moves.
 func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
 
-// Append appends some of the next events, if there are any yet. Events returned together
-// with an error are valid. Errors are those of live.Follower, or say why boundaries
-// cannot be read.
+// Append appends some of the next events, if there are any yet. Events returned together with an
+// error are valid. The error is one of live.Follower, or the reason why boundaries cannot be read.
 func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 	moves, err := r.moves.Next(ctx)
 	for i := 0; i < len(moves) && err == nil; i++ {

@@ -17,7 +17,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// A program that watches borders. It has a reader of boundaries and no generations.
+// A program watches borders with a reader of boundaries and no generations.
 func Example() {
 	ctx := context.Background()
 	store, err := pebblestore.Open("boundaries", &pebblestore.Options{FS: vfs.NewMem()})
@@ -36,7 +36,7 @@ func Example() {
 	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{})})
 
 	set, err := fence.New(fence.Fences{
-		Enter:   []fence.Region{{Type: "country"}}, // any
+		Enter:   []fence.Region{{Type: "country"}}, // any country
 		Leave:   []fence.Region{{Type: "state", ID: "ch-ti"}},
 		Circles: []fence.Circle{{Name: "depot", Lat: 45.81, Lon: 9.08, RadiusM: 2_000}},
 	})

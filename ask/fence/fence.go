@@ -1,5 +1,5 @@
-// Package fence tells which borders moving points cross: those of regions, circles and
-// boxes. It tells of single moves, and of all moves of a live collection.
+// Package fence finds the borders that moving points cross: those of regions, circles and boxes. It
+// does so for single moves, and for all moves of a live collection.
 //
 // Positions are degrees and distances metres.
 package fence
@@ -24,27 +24,28 @@ const Max = 100
 
 // Fences are the areas whose border crossings are events. Without any, every move is an event.
 type Fences struct {
-	Enter, Leave []Region // whose entering, and whose leaving, is told
+	Enter, Leave []Region // entering one of Enter, or leaving one of Leave, is an event
 	Circles      []Circle
 	Boxes        []Box
 }
 
-// Region is a region, or a feature of another layer of areas, or every one of a type if ID is "": see ask.Ground.
+// Region is a region, or a feature of another layer of areas. An ID of "" stands for all of the
+// type: see ask.Ground.
 type Region struct{ Type, ID string }
 
 // Circle is the ground at most RadiusM metres from a position in degrees.
 type Circle struct {
-	Name              string // by which its crossings are told
+	Name              string // the Fence of its events
 	Lat, Lon, RadiusM float64
 }
 
 // Box is a box of degrees.
 type Box struct {
-	Name string // by which its crossings are told
+	Name string // the Fence of its events
 	quadkey.Box
 }
 
-// What keeps fences from being watched.
+// Errors of fences that cannot be watched.
 var (
 	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", Max)
 	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
@@ -54,11 +55,11 @@ var (
 // is an event.
 type Set struct {
 	Fences
-	types []string // of the regions
+	types []string // types of the regions
 }
 
-// New returns a set of fences, which must not be changed afterwards. The error matches
-// ErrTooMany or ErrShape. New does not look for the regions; Check does.
+// New returns a set of fences. Do not change the fences afterwards. The error matches ErrTooMany or
+// ErrShape. New does not look for the regions; Check does.
 func New(of Fences) (Set, error) {
 	if len(of.Enter)+len(of.Leave)+len(of.Circles)+len(of.Boxes) > Max {
 		return Set{}, ErrTooMany
@@ -82,7 +83,7 @@ func New(of Fences) (Set, error) {
 	return f, nil
 }
 
-// UnknownError is that a region of a fence is not there.
+// UnknownError is the error of a fence whose region does not exist.
 type UnknownError struct {
 	Region
 	Of  string // Enter or Leave
@@ -94,7 +95,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("fence: no region of type %q with the id %q: %v", e.Type, e.ID, e.Err)
 }
 
-// Unwrap is why.
+// Unwrap returns the reason.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
 // Check looks for the regions of a set. The error is an *UnknownError if one does not exist.
@@ -128,20 +129,20 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 	return nil
 }
 
-// All reports whether all moves are asked for.
+// All reports whether every move is an event.
 func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
-// AppendCrossings appends the fences that a move crosses as events without an id, those that
-// it leaves first. A region is crossed if it holds one end of the move and not the other, each by
-// the generation of the boundaries that the move names. One that is not kept any more is replaced by
-// the next one that is. Areas that are no regions are judged as they are now: their changes are no
-// events, and a move that is read again may cross others. Nothing is asked if there are no fences of
-// regions; errors are those of the data sets.
+// AppendCrossings appends the fences that a move crosses as events without an id, those that it
+// leaves first. A region is crossed if it holds one end of the move and not the other, each by the
+// generation of the boundaries that the move names for it. If a generation is gone, the next one
+// that exists replaces it. Other areas are judged in their present state: their changes are no
+// events, and a move that is read again may cross others. Without fences of regions no data set is
+// read. Errors are those of the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
 
-// appendCrossings is AppendCrossings for a reader that knows which generations are gone.
+// appendCrossings is AppendCrossings for a reader that remembers which generations are gone.
 func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, by *judge) ([]Event, error) {
 	var from, to []tiles.Region
 	if len(f.types) > 0 {
@@ -166,7 +167,7 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
 }
 
-// appendShapes appends the circles and boxes that hold in and not out.
+// appendShapes appends the circles and boxes that hold in but not out.
 func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[2]float64) []Event {
 	for i := range f.Circles {
 		if c := &f.Circles[i]; c.holds(in) && !c.holds(out) {
@@ -181,7 +182,7 @@ func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[
 	return dst
 }
 
-// appendNew appends the regions of in that out lacks and a fence is about.
+// appendNew appends the regions in in that are not in out and match a fence of list.
 func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
 		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
@@ -192,7 +193,7 @@ func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out
 	return dst
 }
 
-// holds reports whether a position, longitude and latitude or nil for none, is inside.
+// holds reports whether a position, longitude and latitude, is inside. nil is no position.
 func (c *Circle) holds(p *[2]float64) bool {
 	return p != nil && quadkey.Distance(c.Lon, c.Lat, p[0], p[1]) <= c.RadiusM
 }

@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles"
 )
 
-// BenchmarkFence tests moves of some 100 m against every state of the boundaries that
-// ingest has published in the directory QUADRILLE_DATA, at positions anywhere on land and
-// at some that lie as places do.
+// BenchmarkFence tests moves of about 100 m against every state of the boundaries in the directory
+// QUADRILLE_DATA, which ingest has published. Positions are anywhere on land, and some are
+// distributed like places.
 func BenchmarkFence(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {
@@ -55,7 +55,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 		from := position()
 		at := must.Get(r.At(b.Context(), from[1], from[0], "state")).In(b)
 		if len(at) == 0 {
-			continue // the sea
+			continue // at sea
 		}
 		turn := 2 * math.Pi * rnd.Float64()
 		to := [2]float64{max(-180, min(180, from[0]+0.001*math.Sin(turn))), from[1] + 0.001*math.Cos(turn)}

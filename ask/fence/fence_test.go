@@ -39,7 +39,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// land has regions of the type state: the north, and the south.
+// land has two regions of the type state: the north and the south.
 func land(t *testing.T) *dataset.Live[*tiles.Reader] {
 	store := buildtest.Store(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{{Type: "state", Features: []build.Feature{
@@ -73,8 +73,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What appears is entered, and what is gone has left. Regions are found in any case of their ids, and
-// events have them as they are published.
+// A new point enters, and a removed one leaves. The ids of fences match in any case, and events
+// have ids as published.
 func TestEnds(t *testing.T) {
 	set := must.Get(New(Fences{
 		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "NORTH"}},

@@ -14,23 +14,23 @@ import (
 	"quadrille/tiles"
 )
 
-// judge tells which regions hold positions, by several generations of the data sets that regions are in. It
-// belongs to one goroutine.
+// judge finds the regions that hold positions, in several generations of the data sets of regions.
+// It belongs to one goroutine.
 type judge struct {
 	views *ask.Views
-	// instead has the generations that cannot be read, each with the one that stands for it.
+	// instead maps each generation that cannot be read to the one that replaces it.
 	instead map[ask.Generation]uint64
 }
 
-// regions returns the regions of types at a longitude and latitude, by an edition; the one without a name is the
-// one in service. Areas that are no regions are those of now.
+// regions returns the regions of types at a longitude and latitude, by an edition. The zero edition
+// is the one in service. Other areas are always judged in their present state.
 func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
 	defer recovered(&err, at)
 	v := j.views.Take(time.Time{})
 	defer v.Release()
 	serving, err := v.Boundaries.Edition()
 	none := e.Number == 0 && e.More == ""
-	if now := err == nil && e.Number == serving.Number && e.More == serving.More; none || now { // as most are
+	if now := err == nil && e.Number == serving.Number && e.More == serving.More; none || now { // the usual case
 		g, err := v.Ground(types...)
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 			return nil, err
 		}
 		found = append(found, of...)
-		// Of types of one name the first is read.
+		// If several data sets have a type, the first one is read.
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return slices.Contains(own, t) })
 	}
 	if len(areas) == 0 {
@@ -57,8 +57,9 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 	return append(found, others...), err
 }
 
-// of returns the regions of a data set, and which of the types it has. Where a generation cannot be read any more,
-// the next one that can be read stands for it: then a point still leaves what it has entered.
+// of returns the regions of a data set, and which of the types it has. If a generation cannot be
+// read any more, the next one that can be read replaces it, so that a point still leaves what it
+// has entered.
 func (j *judge) of(
 	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
 ) (found []tiles.Region, own []string, err error) {
@@ -84,8 +85,9 @@ func (j *judge) of(
 	}
 }
 
-// look is of for a generation that is not replaced; 0 is the one in service. It also returns the number of that. A
-// data set that is gone has no regions, as long as there are others.
+// look is of for a generation that is not replaced; 0 is the one in service. It also returns the
+// number of the generation in service. A data set that is gone has no regions, as long as there are
+// others.
 func (j *judge) look(
 	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
 ) (found []tiles.Region, own []string, serving uint64, err error) {
@@ -108,33 +110,35 @@ func (j *judge) look(
 	return found, slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !b.Has(t) }), serving, err
 }
 
-// keptAtMost is how many generations before the one in service are looked for.
+// keptAtMost is the number of generations before the one in service that are tried.
 const keptAtMost = 16
 
-// gone reports whether an error says that a generation cannot be read, now or later: it has been removed,
-// is damaged, or is of another layout. All other errors pass, such as those of the disk.
+// gone reports whether an error means that a generation can never be read again: it has been
+// removed, is damaged, or is of another layout. All other errors are temporary, such as those of
+// the disk.
 func gone(err error) bool {
 	return errors.Is(err, dataset.ErrPruned) || errors.Is(err, cellstore.ErrLayout) ||
 		errors.Is(err, dataset.ErrNoGeneration) && !errors.Is(err, dataset.ErrUnpublished) ||
 		errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, dataset.ErrBadPointer)
 }
 
-// holder tells which regions hold a position: a tiles.Reader of one generation, or an ask.Ground.
+// holder finds the regions that hold a position: a tiles.Reader of one generation, or an
+// ask.Ground.
 type holder interface {
 	Has(typ string) bool
 	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
 }
 
-// recovered makes an error of a panic over stored bytes: it must not end a goroutine that serves more than one
-// request.
+// recovered turns a panic over stored bytes into an error, because it must not end a goroutine that
+// serves more than one request.
 func recovered(err *error, at *[2]float64) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: what is at %v,%v: panic: %v", cellstore.ErrCorrupt, at[1], at[0], p)
 	}
 }
 
-// regionsAt returns the regions of types at a longitude and latitude, or of all types if none are given.
-// Types that are not published have none: a point leaves a region that is gone with its type.
+// regionsAt returns the regions of types at a longitude and latitude, or of all types if none are
+// given. Unpublished types have no regions: a point leaves a region that is gone with its type.
 func regionsAt(ctx context.Context, b holder, at *[2]float64, types []string) (found []tiles.Region, err error) {
 	defer recovered(&err, at)
 	found, err = b.At(ctx, at[1], at[0], types...)

@@ -14,16 +14,17 @@ import (
 	"quadrille/tiles"
 )
 
-// ErrUntold is matched if nobody could be told of points that other regions hold now: the generation of the
-// boundaries by which they were judged cannot be read any more.
+// ErrUntold is returned when points are in other regions now but their events are lost, because the
+// generation of the boundaries by which they were judged cannot be read any more.
 var ErrUntold = errors.New("borders that were redrawn could not be told")
 
-// Redraw takes a step towards a collection whose points are judged by the boundaries in service, and
-// reports whether they are. Points that have not moved, and that other regions hold than before, get
-// events: they leave and enter. Without boundaries in service there is nothing to do. An error that matches
-// ErrUntold says that the points are judged by the boundaries in service, without events. After any other
-// error the next call repeats the step. Redraw may be called beside any other calls. Regions that were in service
-// before may be held, so that they are there even if they are not kept; held may be nil.
+// Redraw takes a step towards a collection whose points are judged by the boundaries in service,
+// and reports whether they are. Points that have not moved but are in other regions than before get
+// events: they leave and enter. Without boundaries in service there is nothing to do. After an
+// error that matches ErrUntold the points are judged by the boundaries in service, without events.
+// After any other error the next call repeats the step. Redraw may be called concurrently with any
+// other calls. held has regions of earlier generations that stay readable for this, even if they
+// have been removed; it may be nil.
 func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask.Regions) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()
@@ -41,7 +42,7 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask
 		return true, nil
 	case now == live.Edition{}:
 		return c.Redraw(ctx, now, current, nil)
-	case next != live.Edition{}: // to the end first
+	case next != live.Edition{}: // finish the step that has begun
 		to = next
 	}
 	r := redrawing{views: views, held: held, editions: [2]live.Edition{now, to}, serving: current}
@@ -56,10 +57,10 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask
 	return done && to == current, err
 }
 
-// errGone is matched if a generation cannot be read, now or later.
+// errGone is returned when a generation can never be read again.
 var errGone = errors.New("generation cannot be read any more")
 
-// redrawing compares two generations. They are opened for the first point: most collections are small,
+// redrawing compares two generations. It opens them at the first point: most collections are small,
 // and the older generation may not be open.
 type redrawing struct {
 	views    *ask.Views
@@ -69,7 +70,7 @@ type redrawing struct {
 	ends     [2]*ask.Regions
 }
 
-// differs reports whether other regions hold a position.
+// differs reports whether a position is in other regions in the two generations.
 func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error) {
 	var at [2][]tiles.Region
 	for i := range r.ends {
@@ -84,7 +85,7 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 			continue
 		}
 		r.ends[i].Release()
-		r.ends[i] = nil // it may be there the next time
+		r.ends[i] = nil // the next try may find it
 		if gone(err) && r.editions[i] != r.serving {
 			err = fmt.Errorf("%w: %w", errGone, err)
 		}
@@ -98,7 +99,7 @@ func (r *redrawing) open(i int) {
 	e := r.editions[i]
 	p := r.views.RegionsOf(e, r.held)
 	if p.Err == nil && p.ID != e.Identity {
-		p.Err = dataset.ErrPruned // another one has the number now
+		p.Err = dataset.ErrPruned // another generation has the number now
 	}
 	r.ends[i] = p
 }

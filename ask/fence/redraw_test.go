@@ -26,7 +26,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// strip is boundaries with a region "inner" east of a longitude, and perhaps one of another type.
+// strip is boundaries with a region "inner" east of a longitude, and optionally a region of another
+// type.
 type strip struct {
 	East   float64
 	Own    bool // of type beat, of a data set of its own
@@ -34,7 +35,7 @@ type strip struct {
 	Broken bool // reading what is at 66 degrees east panics
 }
 
-// rows are the rows of a strip, which several generations may have.
+// rows are the rows of a strip, which several generations may share.
 type rows struct {
 	store cellstore.Store
 	meta  json.RawMessage
@@ -69,7 +70,7 @@ func (s strip) rows() (r rows, err error) {
 	return r, err
 }
 
-// emptyStore is what a build writes its rows into that are there already.
+// emptyStore is the store of a build that writes nothing, because the rows of the strip exist already.
 type emptyStore struct{ cellstore.Store }
 
 func (emptyStore) Close() error { return nil }
@@ -101,7 +102,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// openBoundaries follows the boundaries, as a server does that has just been started.
+// openBoundaries follows the boundaries like a server that has just started.
 func (r *rig) openBoundaries() {
 	r.t.Helper()
 	if r.boundaries != nil {
@@ -144,10 +145,10 @@ func (r *rig) open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return faults.Store(of.store)
 }
 
-// generationOf is the directory of a generation, finished or not.
+// generationOf returns the directory of a finished or unfinished generation.
 func generationOf(dir string) string { return strings.TrimSuffix(dir, ".unfinished") }
 
-// publish publishes boundaries, and takes them into service.
+// publish publishes boundaries and takes them into service.
 func (r *rig) publish(of strip) {
 	r.t.Helper()
 	r.publishAs(ask.BoundariesName, of)
@@ -209,7 +210,7 @@ func TestRedraw(t *testing.T) {
 	r.want("no change", "")
 
 	r.publish(strip{East: 0, Wards: true}) // a is inside now
-	r.put("c", 7)                          // judged as before, until it has been told
+	r.put("c", 7)                          // judged by the old borders, until events are out
 	r.redraw()
 	r.want("redrawn", "enter zone:inner a, enter ward:inner a, enter ward:inner b, enter zone:inner c, enter ward:inner c")
 	r.put("a", 6)
@@ -217,13 +218,13 @@ func TestRedraw(t *testing.T) {
 	r.want("a move within", "")
 
 	r.publish(strip{East: 10})
-	r.put("a", 12) // inside before by the last borders, and after it by both
+	r.put("a", 12) // inside: before by the last borders, and afterwards by both
 	r.redraw()
 	r.want("moved meanwhile, and a type is gone", "leave ward:inner a, leave ward:inner b, leave zone:inner c, leave ward:inner c")
 	r.put("a", -1)
 	r.want("later moves", "leave zone:inner a")
 
-	// All moves tells of moves alone.
+	// A reader of all moves gets only moves.
 	all := new(fence.Set).Follow(r.live, fence.ID{}, r.views)
 	moves := 0
 	for range 3 {
@@ -252,8 +253,9 @@ func TestRedrawByRollback(t *testing.T) {
 	r.want("there and back", "enter zone:inner a, leave zone:inner a")
 }
 
-// A follower that is behind is told by the generations of that time. For one that is not kept any more the
-// next one stands: what was entered is left, and nothing is entered twice.
+// A follower that is behind gets events by the generations of that time. The next generation
+// replaces one that is gone, so points leave the regions that they have entered, and enter none
+// twice.
 func TestFollowerBehind(t *testing.T) {
 	for keep, want := range map[int]string{
 		5: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
@@ -263,7 +265,7 @@ func TestFollowerBehind(t *testing.T) {
 		r := newRig(t)
 		r.publish(strip{East: 10})
 		r.redraw()
-		r.put("a", 15) // inside by all but the next
+		r.put("a", 15) // inside by all generations but the next
 		r.publish(strip{East: 20})
 		r.redraw()
 		r.publish(strip{East: 12})
@@ -272,13 +274,13 @@ func TestFollowerBehind(t *testing.T) {
 		if keep == 1 {
 			r.publish(strip{East: 20})
 		}
-		r.openBoundaries() // which closes what was open
+		r.openBoundaries() // closes the open generations
 		must.Get(r.catalog.Prune(t.Context(), keep, 0, ask.BoundariesName)).In(t)
 		r.want(fmt.Sprint("keep ", keep), want)
 	}
 }
 
-// While points are led to one generation, another is published.
+// While points are moved to one generation, another is published.
 func TestRedrawTwice(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -305,7 +307,7 @@ func TestRedrawTwice(t *testing.T) {
 	}
 }
 
-// A data directory that was made anew counts from 1 again: its generations are others.
+// A recreated data directory counts from 1 again, but its generations are different ones.
 func TestRedrawInAnotherDirectory(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -320,7 +322,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.redraw()
 }
 
-// An older generation that is damaged is as one that is gone. One in service is tried again.
+// An older generation that is damaged counts as gone. One in service is tried again.
 func TestRedrawDamaged(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10, Broken: true})
@@ -334,7 +336,7 @@ func TestRedrawDamaged(t *testing.T) {
 	r.redraw()
 	r.put("a", 71)
 	r.want("a was outside by what can be read", "enter zone:inner a")
-	for range 3 { // no place for older ones
+	for range 3 { // no slot for older ones
 		r.publish(strip{East: 1})
 	}
 	other := must.Get(r.boundaries.AcquireGeneration(3)).In(t) // beside 1, which the reader asked for
@@ -347,7 +349,7 @@ func TestRedrawDamaged(t *testing.T) {
 	}
 }
 
-// What cannot be told is an error, and the collection goes on.
+// If events are lost there is an error, and the collection continues.
 func TestRedrawUntold(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -381,8 +383,8 @@ func TestRedrawUntold(t *testing.T) {
 	}
 }
 
-// follow publishes a data set of its own with regions of the type beat, follows it, and puts a point into it and
-// into a zone.
+// follow publishes a separate data set with regions of the type beat and follows it. It puts a
+// point into a beat and into a zone.
 func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 	r.t.Helper()
 	beats := ask.RegionSetOf("beats").Live(r.catalog.Generations)
@@ -399,8 +401,9 @@ func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 
 const beatsName = "boundaries-beats"
 
-// Regions of a data set of their own are told as those of boundaries are: when it comes, when it is renewed, beside
-// moves by all of them, when it is rolled back, to a follower that is behind, and when it goes.
+// Regions of a separate data set give the same events as those of boundaries: when the data set
+// appears, when it is renewed, beside moves in all of them, when it is rolled back, to a follower
+// that is behind, and when it goes.
 func TestRedrawOwnRegions(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -424,7 +427,7 @@ func TestRedrawOwnRegions(t *testing.T) {
 
 	before := r.last
 	renew(strip{Own: true, East: 0})
-	r.put("a", 12) // judged by the generation before, which it is in as well
+	r.put("a", 12) // judged by the previous generation, which also holds it
 	r.redraw()
 	r.want("renewed", "enter beat:inner b")
 	r.put("b", 20)
@@ -462,7 +465,8 @@ func TestRedrawOwnRegions(t *testing.T) {
 	}
 }
 
-// Boundaries that are dropped beside a data set of its own are left, and what is renewed afterwards is told.
+// Points leave boundaries that are dropped while a separate data set stays. Later changes give
+// events.
 func TestRedrawWithoutBoundaries(t *testing.T) {
 	r := newRig(t)
 	beats := r.follow()
@@ -484,7 +488,7 @@ func TestRedrawWithoutBoundaries(t *testing.T) {
 	r.want("they are back", "enter zone:inner a")
 }
 
-// As long as it is not known what is published, nothing is taken for gone.
+// Before the published data sets are known, no region counts as gone.
 func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 	r := newRig(t)
 	r.follow()
@@ -506,13 +510,13 @@ func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 	r.want("after all", "")
 }
 
-// A data set that cannot be read is not taken for one that is gone.
+// A data set that cannot be read does not count as gone.
 func TestRedrawWithoutADataSet(t *testing.T) {
 	r := newRig(t)
 	r.follow()
 	broken := ask.RegionSetOf("beats").Live(r.catalog.Generations)
 	must.Close(t, broken)
-	r.sets.Follow("beats", broken) // not polled yet: it may be anything
+	r.sets.Follow("beats", broken) // not polled yet, so it may be published
 	must.Do(t, os.WriteFile(filepath.Join(r.catalog.Dir(), beatsName, "g0000000001", "manifest.json"), []byte("{"), 0o600))
 	_ = broken.Poll(t.Context())
 	if done, err := fence.Redraw(t.Context(), r.live, r.views, nil); done || !errors.Is(err, ask.ErrFailed) {

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/names"
 )
 
-// Address ranks, as Nominatim has them: the smaller, the larger the region.
+// Address ranks as in Nominatim: the larger the region, the smaller the rank.
 const (
 	RankCountry      = 4
 	RankState        = 8
@@ -21,14 +21,14 @@ const (
 	RankMost         = 30
 )
 
-// ranks are the address ranks of kinds of layers. All others are no part of an address.
+// ranks are the address ranks of kinds of layers. Other kinds are no part of an address.
 var ranks = map[hierarchy.Kind]int{
 	hierarchy.Countries: RankCountry, hierarchy.Groups: RankState - 2, hierarchy.States: RankState, hierarchy.Counties: RankCounty,
 	hierarchy.Municipalities: RankMunicipality, hierarchy.Cities: RankCity, hierarchy.Boroughs: RankBorough, hierarchy.Quarters: RankHamlet,
 }
 
-// RankOf returns the address rank of the regions of a layer. It is RankLocality for lakes, seas,
-// continents and layers of which nothing is known: none of these is a country or a part of one.
+// RankOf returns the address rank of the regions of a layer. For lakes, seas, continents and layers
+// of unknown kinds it is RankLocality: none of these is a country or a part of one.
 func RankOf(layer string) int {
 	if rank := ranks[hierarchy.KindOf(layer)]; rank > 0 {
 		return rank
@@ -36,7 +36,7 @@ func RankOf(layer string) int {
 	return RankLocality
 }
 
-// Section is a part of an address. Its values are the names that GeocodeJSON and Photon use.
+// Section is a part of an address. Its values are the names in GeocodeJSON and Photon.
 type Section string
 
 // The sections of an address, the largest first.
@@ -72,14 +72,14 @@ func SectionOf(rank int) Section {
 	return House
 }
 
-// Sections are what the regions around something are in an address.
+// Sections are the names of the regions around something, by their section of an address.
 type Sections struct {
 	Country, State, County, City, District string
 }
 
-// SectionsOf reads the regions around something, the smallest first. If a coarser
-// layer has a section already, a region gets the next finer one: where provinces lie
-// in regions, the regions are the states and the provinces the counties.
+// SectionsOf assigns sections to the regions around something, the smallest first. If a coarser
+// layer has taken a section, a region gets the next finer one: where provinces lie in regions, the
+// regions are the states and the provinces the counties.
 func SectionsOf(parents []names.Parent) (a Sections) {
 	taken, from := -1, "" // the section of the coarser layer, and that layer
 	for _, p := range slices.Backward(parents) {
@@ -99,8 +99,8 @@ func SectionsOf(parents []names.Parent) (a Sections) {
 	return a
 }
 
-// With returns the address with something of a rank in it. Its own section gets its
-// name, and finer sections are left out.
+// With returns the address of something with the given rank and name. Its own section gets the
+// name, and finer sections are empty.
 func (a Sections) With(rank int, name string) Sections {
 	own := slices.Index(ordered, SectionOf(rank))
 	for i, s := range ordered {
@@ -128,10 +128,10 @@ func (a *Sections) set(s Section, name string) {
 	}
 }
 
-// CountryOf returns the ISO 3166-1 alpha-2 code, in upper case, of the country in which
-// a result lies, or "" if it is unknown. It prefers the code of the region whose name
-// the address has. If no such region has a code, it uses the gazetteer's. The two may
-// disagree about a territory.
+// CountryOf returns the ISO 3166-1 alpha-2 code, in upper case, of the country in which a result
+// lies, or "" if it is unknown. It prefers the code of the region that gives the address its
+// country. If no such region has a code, it uses the gazetteer's. The two may disagree about a
+// territory.
 func CountryOf(r *Result) string {
 	if r.Kind == names.Region && r.Type == hierarchy.Country {
 		return alpha2(r.Country, r.Code, r.ID)
@@ -146,7 +146,7 @@ func CountryOf(r *Result) string {
 	return alpha2(r.Country)
 }
 
-// alpha2 is the first of the texts that may be a country's code.
+// alpha2 returns the first of the codes that has the form of a country code.
 func alpha2(codes ...string) string {
 	for _, code := range codes {
 		code = strings.ToUpper(code)

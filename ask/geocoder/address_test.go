@@ -7,8 +7,8 @@ import (
 	"quadrille/places/names"
 )
 
-// The regions around are told apart by the names of their layers. One whose name says nothing is no
-// part of an address, whatever is around it.
+// The names of layers determine the sections of regions. A region of an unknown layer is no part of
+// an address, whatever is around it.
 func TestSections(t *testing.T) {
 	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
 	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
@@ -45,7 +45,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// The code of a country is that of the region whose name an address has.
+// The code of a country is that of the region that gives the address its country.
 func TestCountryOf(t *testing.T) {
 	ch, slug := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}, names.Parent{Type: "country", ID: "some-land", Name: "Some Land"}
 	coded := names.Parent{Type: "country", ID: "x-1", Code: "fr"}
@@ -100,7 +100,7 @@ func TestTagsOf(t *testing.T) {
 	}
 }
 
-// A record of a division lies in its own borders, which are not around it.
+// The record of a division lies within the division's own borders, which are not around it.
 func TestAround(t *testing.T) {
 	state, country := names.Parent{Type: "state", Name: "S"}, names.Parent{Type: "country", Name: "C"}
 	all := []names.Parent{{Type: "county", Name: "X"}, state, country}

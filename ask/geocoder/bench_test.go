@@ -13,8 +13,8 @@ import (
 	"quadrille/places"
 )
 
-// BenchmarkReverse asks what is at points near places, of what ingest has published in the
-// directory QUADRILLE_DATA, beside what the regions and the nearest place take alone.
+// BenchmarkReverse looks up points near places in the data of the directory QUADRILLE_DATA, which
+// ingest has published. For comparison, it measures the regions and the nearest place alone.
 func BenchmarkReverse(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {

@@ -10,8 +10,8 @@ import (
 	"quadrille/places/search"
 )
 
-// continents are names of what is larger than countries. A text that is one of these means nothing
-// smaller, even if nothing so large is published: a town may be called Africa in one of its names.
+// continents are names of ground larger than countries. Such a text means nothing smaller, even if
+// nothing so large is published: a town may have Africa among its names.
 var continents = sync.OnceValue(func() map[string]bool {
 	folded := map[string]bool{}
 	for name := range strings.SplitSeq("africa,afrika,afrique,europe,europa,asia,asien,asie,azie,"+
@@ -27,23 +27,23 @@ var continents = sync.OnceValue(func() map[string]bool {
 // union is the code of the European Union. In small letters it may begin any name.
 const union = "EU"
 
-// largest reports whether a text names what is larger than countries.
+// largest reports whether a text names something larger than countries.
 func largest(text string) bool {
 	return text == union || continents()[string(search.Fold(nil, text))]
 }
 
-// beyond keeps, for a text that names what is larger than countries, what may be so large.
+// beyond drops results that are too small, for a text that names something larger than countries.
 func (f *finding) beyond() {
 	f.found = slices.DeleteFunc(f.found, func(r Result) bool {
 		return r.Match.Kind != search.Exact || r.Kind != names.Region && r.Place.Class != "L" || r.Kind == names.Region && r.Level > 0 && hierarchy.KindOf(r.Type) < hierarchy.Lakes
 	})
 }
 
-// seaWords say that a text names a sea.
+// seaWords are words that mark the name of a sea.
 var seaWords = []string{"ocean", "sea", "gulf", "ozean", "oceano", "golfe", "golfo", "golf"}
 
 // preferSeas puts seas with all the words of a text before towns whose names begin with some of
-// them, if one of the words is for seas: "Pacific Ocean" is no park in Pacific County.
+// them, if one of the words marks a sea: "Pacific Ocean" is no park in Pacific County.
 func (f *finding) preferSeas() {
 	words := strings.Fields(string(search.Fold(nil, f.q.Text)))
 	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(seaWords, w) }) {
@@ -57,8 +57,8 @@ func (f *finding) preferSeas() {
 	}
 }
 
-// initials reports whether a name is written by the first letters of its words: "L.A." is Los
-// Angeles. Words that only join others may be left out.
+// initials reports whether letters are the initials of a name: "L.A." is Los Angeles. Words that
+// only join others may be left out.
 func initials(letters, name string) bool {
 	n := 0
 	for word := range strings.FieldsSeq(string(search.Fold(nil, name))) {
@@ -74,7 +74,7 @@ func initials(letters, name string) bool {
 	return n == len(letters) && n > 1
 }
 
-// initialled returns the letters of a text that is written as initials are, "" for any other.
+// initialled returns the letters of a text in the form of initials, or "" for other texts.
 func initialled(text string) string {
 	parts := strings.Split(strings.TrimSuffix(text, "."), ".")
 	if len(parts) < 2 || slices.ContainsFunc(parts, func(p string) bool { return len(p) != 1 }) {

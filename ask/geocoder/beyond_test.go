@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The name of a continent stands for nothing smaller, whatever has it among its names.
+// The name of a continent never means something smaller, even if that has the name, too.
 func TestBeyond(t *testing.T) {
 	for text, want := range map[string]bool{"Africa": true, "EUROPE": true, "Südamerika": true, "south  america": true, "EU": true, "eu": false, "America": false, "Eugene": false, "": false} {
 		if got := largest(text); got != want {
@@ -36,7 +36,7 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// What is asked for within countries or a box is no continent, but a town that is called like one.
+// A search within countries or a box finds no continent, but it finds a town of that name.
 func TestBeyondWithin(t *testing.T) {
 	town := []places.Place{{ID: 1, Name: "Asia", Country: "US", Lat: 40, Lon: -100, Population: 900}}
 	s := serveFrom(t, openStore, town, nil, boundarySet, placesSet, nameSet)
@@ -52,8 +52,8 @@ func TestBeyondWithin(t *testing.T) {
 	}
 }
 
-// A sea whose words a text has is meant before a town whose name begins with them, unless the text
-// has no word for seas.
+// A sea with all words of the text comes before a town whose name begins with them, unless the text
+// has no sea word.
 func TestPreferSeas(t *testing.T) {
 	for text, want := range map[string]string{"pacific ocean": "sea", "Pacific": "town"} {
 		f := finding{q: &Query{Text: text}, found: []Result{
@@ -93,7 +93,7 @@ func TestOfficial(t *testing.T) {
 	}
 }
 
-// Generic words behind a comma are a part of the name before it, unless they are a name.
+// Generic words after a comma are a part of the name before it, unless they are a name themselves.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]bool{"Republic of": true, "The Democratic Republic of the": true, "Plurinational State": true, "united states": false, "Federal": false} {
 		if got := rules(text); got != want {

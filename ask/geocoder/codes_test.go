@@ -8,7 +8,7 @@ import (
 	"quadrille/places/search"
 )
 
-// A code is an airport, unless it also begins the name of a large city.
+// A code means an airport, unless it also begins the name of a large city.
 func TestCodesOfAirports(t *testing.T) {
 	for _, c := range []struct {
 		text, city string
@@ -32,8 +32,8 @@ func TestCodesOfAirports(t *testing.T) {
 	}
 }
 
-// An exact name with the accents of the text stands before one without them, and a city before the
-// airport that has its name among others.
+// An exact name with the text's accents comes before one without them, and a city comes before an
+// airport that has the city's name among its names.
 func TestPreferred(t *testing.T) {
 	exact := func(kind names.Kind, name, matched string, score int32) Result {
 		r := Result{Feature: names.Feature{Kind: kind, Name: name, Level: 1}, Match: &search.Match{Kind: search.Exact, Name: matched}, Score: score}

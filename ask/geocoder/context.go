@@ -16,31 +16,31 @@ import (
 const (
 	// maxWords bounds the words of a text that are tried as the name of a surrounding region.
 	maxWords = 12
-	// contextWords is the most words of such a name.
+	// contextWords bounds the words of such a name.
 	contextWords = 4
-	// contextRegions is the most regions that a context may name: 31 counties are called Washington.
+	// contextRegions bounds the regions that a context may name: 31 counties have the name
+	// Washington.
 	contextRegions = 32
-	// begunLetters is the number of letters from which the last word may be the beginning of a
-	// name.
+	// begunLetters is the least number of letters that is tried as the beginning of a name. A last
+	// word that is not longer may be a code, which typing handles.
 	begunLetters = 2
-	// maxContexts bounds the ways of reading a text that are tried.
+	// maxContexts bounds the readings of a text that are tried.
 	maxContexts = 12
-	// maxBegun bounds the namesakes around which regions are looked for whose names have only begun.
-	// The most important are first.
+	// maxBegun bounds the namesakes whose surrounding regions are compared with the beginning of a
+	// name. The most important come first.
 	maxBegun = 20
 )
 
-// reading is a way to read a text: a name, and the regions around.
+// reading is a way to read a text: a name, and its surrounding regions.
 type reading struct {
 	name    string
 	context []string // each names a region around
-	// behind says that the name stands behind the regions. It then must not be a word
-	// inside a name: in "Mississippi River", "River" is not Pearl River County.
+	// behind is set if the name comes after the regions. Then it must not be a word inside a name:
+	// in "Mississippi River", "River" is not Pearl River County.
 	behind bool
 }
 
-// inContext finds names with the regions around, such as "portland oregon" and
-// "oregon, portland".
+// inContext finds names with surrounding regions, such as "portland oregon" and "oregon, portland".
 func (f *finding) inContext() error {
 	if f.names == nil {
 		return nil
@@ -59,12 +59,13 @@ func (f *finding) inContext() error {
 		}
 	}
 	if f.forgiving {
-		return nil // "Satna Ana, CA" is nothing that begins with these letters in Santa Ana
+		return nil // "Satna Ana, CA" does not mean a name in Santa Ana that begins with CA
 	}
 	if err := f.typing(); err != nil {
 		return err
 	}
-	// Where there is a Rice in Oregon, "Rice, OR" is nothing that begins with these letters in the county of Rice.
+	// If there is a Rice in Oregon, "Rice, OR" does not mean a name in Rice County that begins with
+	// OR.
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind != names.Region && wholeName(&r) }) {
 		return nil
 	}
@@ -76,11 +77,12 @@ func (f *finding) inContext() error {
 	return nil
 }
 
-// typing adds what a text names whose last part is so short that more letters may follow: "Berlin,
-// G" begins the name of a region around what is named. So do names of countries and divisions in the
-// languages of the query and, of letters beyond ASCII, in any: "Wien, Ö". A code is complete in
-// capitals, or if what is named is where the code says. Then nothing is added. Any other code begins
-// the names of countries and first-level divisions only: "Newton, ca" is not the one in Catawba County.
+// typing handles texts whose last part is so short that more letters may follow: in "Berlin, G" it
+// begins the name of a region around the named thing. It may also begin the name of a country or
+// division in the languages of the query or, with letters beyond ASCII, in any language: "Wien, Ö".
+// A code in capitals is complete, and so is one that inContext has found a match for; then typing
+// adds nothing. Any other code begins the names of countries and first-level divisions only:
+// "Newton, ca" is not the one in Catawba County.
 func (f *finding) typing() error {
 	at := strings.LastIndexFunc(f.q.Text, isSeparator)
 	if at < 0 || slices.ContainsFunc(f.found, func(r Result) bool { return wholeName(&r) }) {
@@ -96,7 +98,8 @@ func (f *finding) typing() error {
 	if err != nil || len(codes) > 0 && letters == begunLetters && last == strings.ToUpper(last) {
 		return err
 	}
-	// A misspelled name costs next to nothing here, so that the search that forgives can follow.
+	// Misspelled names cost next to nothing here, which leaves budget for the forgiving search that
+	// follows.
 	inner := f.inner(f.q.Text[:at])
 	inner.whole, inner.q.Limit = true, candidates
 	found, err := f.ask(inner, readingSeeks)
@@ -118,8 +121,8 @@ func (f *finding) typing() error {
 	return nil
 }
 
-// begunAround reports whether the name of a region around a result begins with some letters. For
-// those of a code it is a country or first-level division.
+// begunAround reports whether the name of a region around a result begins with the letters of
+// begun. If they are also a code, only countries and first-level divisions count.
 func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) {
 	fold := string(search.Fold(nil, begun))
 	begins := func(name string) bool { return strings.HasPrefix(string(search.Fold(nil, name)), fold) }
@@ -161,20 +164,20 @@ func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) 
 	return false, nil
 }
 
-// divides reports whether the regions of a layer are countries or first-level divisions.
+// divides reports whether a layer has countries or first-level divisions.
 func divides(layer string) bool {
 	kind := hierarchy.KindOf(layer)
 	return kind >= hierarchy.Countries && kind <= hierarchy.States || layer == names.Division
 }
 
-// read finds what one reading names.
+// read finds the results of one reading.
 func (f *finding) read(r *reading) error {
 	within, err := f.around(r)
 	if err != nil || len(within) == 0 {
 		return err
 	}
 	if f.forgiving {
-		// The name of something is not a wrong spelling of something within the regions.
+		// If something has the name, the name is no misspelling of something within the regions.
 		known, err := f.named(r.name)
 		if err != nil {
 			return err
@@ -194,12 +197,12 @@ func (f *finding) read(r *reading) error {
 	return err
 }
 
-// countryWords are the words for a country in scripts without spaces between words. They
-// come before the names of countries, which stand behind the place or alone.
+// countryWords are the words for "country" in scripts without spaces between words. They precede
+// the name of a country, which stands behind the place or alone.
 var countryWords = []string{"ประเทศ", "ປະເທດ", "ប្រទេស"}
 
-// inCountry splits off a country that stands behind such a word: "กรุงเทพประเทศไทย"
-// becomes "กรุงเทพ, ไทย", and "ประเทศไทย" becomes "ไทย".
+// inCountry splits off a country behind such a word: "กรุงเทพประเทศไทย" becomes "กรุงเทพ, ไทย", and
+// "ประเทศไทย" becomes "ไทย".
 func inCountry(text string) (rest string, ok bool) {
 	for _, word := range countryWords {
 		if before, country, found := strings.Cut(text, word); found && strings.TrimSpace(country) != "" {
@@ -212,8 +215,8 @@ func inCountry(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// readings returns the ways to read a text, the likeliest first. Commas tell where a
-// name ends. Without them the region is the last words, or the first.
+// readings returns the ways to read a text, the likeliest first. Commas end a name. Without commas
+// the region is the last words, or the first.
 func readings(text string) (list []reading) {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(text, isSeparator) {
@@ -244,8 +247,8 @@ func readings(text string) (list []reading) {
 	return list
 }
 
-// around returns the regions that the context of a reading names: regions of its
-// first part that lie in a region of each other part.
+// around returns the regions that the context of a reading names: those named by its first part
+// that lie in a region named by each other part.
 func (f *finding) around(r *reading) ([]names.Feature, error) {
 	var found []names.Feature
 	for i := len(r.context) - 1; i >= 0; i-- {
@@ -267,15 +270,14 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 	return found, nil
 }
 
-// insideAny keeps the regions that are inside one of others. It changes the list.
+// insideAny keeps the regions of list that are inside one of others. It changes list.
 func insideAny(list, others []names.Feature) []names.Feature {
 	return slices.DeleteFunc(list, func(inner names.Feature) bool {
 		return !slices.ContainsFunc(others, func(outer names.Feature) bool { return inside(&inner, &outer) })
 	})
 }
 
-// regionsOf returns the regions that a text names together with words for their kind:
-// "Republic of Austria".
+// regionsOf returns the regions that a text names with generic words: "Republic of Austria".
 func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 	left, types := withoutGeneric(text)
 	for _, rest := range left[:min(len(left), contextWords)] {
@@ -290,8 +292,8 @@ func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 	return list, nil
 }
 
-// regionsNamed returns the regions with a name or code. A text that is still being
-// typed may be the beginning of one.
+// regionsNamed returns the regions with a name or code. With typing, the text may be the beginning
+// of a name.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
 	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
 	for {
@@ -304,7 +306,7 @@ func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error
 		}
 		var list []names.Feature
 		for i := range hits {
-			// Only a whole name counts as a region: "county" is a word in thousands of names.
+			// Only a whole name counts as a region: "county" is a word of thousands of names.
 			if hits[i].Kind == names.Region && hits[i].Match.Kind != search.Word {
 				list = append(list, hits[i].Feature)
 			}

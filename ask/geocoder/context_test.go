@@ -13,8 +13,8 @@ import (
 	"quadrille/places/search"
 )
 
-// A town that is found without a code is found with its own code behind a comma, misspelled the
-// same way: what a code may begin takes no work from the search that forgives a letter.
+// A town with a misspelled name is found without its code and with the code behind a comma.
+// Completing the code takes no budget from the forgiving search.
 func TestMisspelledWithCode(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	towns, regions := crowd(6_000)
@@ -42,8 +42,8 @@ func TestMisspelledWithCode(t *testing.T) {
 	}
 }
 
-// The beginning of a country or state behind a comma adds what is there. A code is read first, and
-// in capitals nothing else is.
+// The beginning of a country or state behind a comma adds the results there. A complete code comes
+// first, and in capitals it is the only reading.
 func TestTypedRegion(t *testing.T) {
 	// Lyons is in Rice County, Kansas, as is a large Orleans; a small Rice is in Oregon.
 	more := append(slices.Clone(towns), places.Place{ID: 11, Name: "Lyons", Country: "US", Lat: 38.35, Lon: -98.2},
@@ -100,8 +100,8 @@ func TestTypedRegion(t *testing.T) {
 	}
 }
 
-// The beginning of a country counts in the languages of the query too. In letters that few languages
-// have it counts in any.
+// The beginning of a country counts in the languages of the query, too. With letters that few
+// languages use it counts in any language.
 func TestTypedInLanguages(t *testing.T) {
 	s := serve(t, boundarySet, placesSet, nameSet)
 	for _, c := range []struct {

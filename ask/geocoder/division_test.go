@@ -9,7 +9,8 @@ import (
 	"quadrille/places/search"
 )
 
-// A division without an outline is a result, what is around a place by its row, and a context.
+// A division without an outline can be a result, surround a place by the place's row, and be a
+// context.
 func TestDivisionsWithoutOutline(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	towns := []places.Place{

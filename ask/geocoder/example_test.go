@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/smallworld"
 )
 
-// A program that geocodes what ingest has published, without a server.
+// A program geocodes with the published data and without a server.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")
@@ -31,7 +31,7 @@ func Example() {
 	}
 	sets := ask.Published(catalog.Generations)
 	defer sets.Close()
-	if err := sets.Poll(ctx); err != nil { // and again, or Run of each set, to follow what is published
+	if err := sets.Poll(ctx); err != nil { // call again, or Run each set, to follow new generations
 		log.Fatal(err)
 	}
 	view := ask.NewViews(sets).Take(time.Now()) // one view for each question, or a few

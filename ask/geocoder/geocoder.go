@@ -1,10 +1,10 @@
-// Package geocoder finds what a text names: a place, a region, an airport, a time zone,
-// or a position that is written down, and what is at a point. It merges what the data sets
-// find, and tells namesakes apart by the regions around them.
+// Package geocoder finds the meaning of a text: a place, a region, an airport, a time zone, or a
+// written position. It also finds what is at a point. It merges the results of the data sets, and
+// distinguishes namesakes by the regions around them.
 //
-// Positions are degrees and distances metres. A data set that is not published finds
-// nothing; without places and names there is the error of ask.ErrMissing. Other errors are
-// those of the data sets.
+// Positions are degrees and distances metres. A data set that is not published has no results;
+// without places and names there is the error of ask.ErrMissing. Other errors are those of the data
+// sets.
 package geocoder
 
 import (
@@ -36,13 +36,13 @@ const (
 // Kinds lists all kinds of results.
 var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.Station, names.Point, Position, Address}
 
-// ReverseKinds lists those of Reverse.
+// ReverseKinds lists the kinds of results of Reverse.
 var ReverseKinds = []names.Kind{Place, names.Region}
 
-// indexed are the kinds that the index of names has.
+// indexed are the kinds in the index of names.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
-// Query is what a search asks for. Only Text is required.
+// Query is a search for a text. Only Text is required.
 type Query struct {
 	Text  string
 	Limit int // results; 0 is ten
@@ -55,75 +55,77 @@ type Query struct {
 	// With Bias, results near Lat, Lon (degrees) rank higher.
 	Lat, Lon float64
 	Bias     bool
-	Exact    bool // no wrong letter is forgiven
+	Exact    bool // forgives no wrong letter
 }
 
 // Result is one answer.
 type Result struct {
 	names.Feature
-	// Label is the name with the regions that tell it apart: "Portland, Oregon, United States".
+	// Label is the name with the regions that distinguish it: "Portland, Oregon, United States".
 	Label string
 	Match *search.Match // nil for a position
 	Score int32
 	Place places.Hit // of a place
-	// Apart says that a place is in another country, state or county than the point that was
-	// asked about. No address of the point is made of it.
+	// Apart is set if a place is in another country, state or county than the queried point. An
+	// address of the point must not use such a place.
 	Apart bool
 }
 
 const (
 	defaultLimit = 10
-	// candidates is the number of namesakes among which those within a region are sought.
+	// candidates is the number of namesakes that are searched for those within a region.
 	candidates = 60
 	// contextPenalty is deducted if words are read as a surrounding region: as in
 	// package search, one doubling of people.
 	contextPenalty = 256
-	// cityBonus is less than that of package search for a whole name, so that a region of
-	// as many people comes first.
+	// cityBonus is less than the bonus of package search for a whole name, so that a region with
+	// the same population comes first.
 	cityBonus = 11 * 256
 	// knownCity is the least importance of a city that gets cityBonus: that of 8,192 people.
 	knownCity = 13 * 256
-	// seatPeople bounds the people of a region that is called like its city: with more than
-	// this many times the people of the city, the region is meant.
+	// seatPeople bounds the population of a region with the name of its city: if it has more than
+	// this many times the city's population, the text means the region.
 	seatPeople = 16
 	// airportM is the greatest distance of an airport from its city, in metres.
 	airportM = 100_000
 	// foldPenalty is deducted from a name whose accents differ from the text's, if another name has
 	// the text's accents: two doublings of people.
 	foldPenalty = 2 * 256
-	// These bound the work for a text over all its readings: seeks in the stores, and
-	// names that are looked at.
+	// These bound the work for a text over all its readings: seeks in the stores, and names to
+	// compare.
 	maxSeeks = 4_000
 	maxNames = 30_000
-	// maxLabels bounds the part of the seeks that is kept for the labels of the results.
+	// maxLabels bounds the seeks that are reserved for the labels of the results.
 	maxLabels = maxSeeks / 2
-	// wholeSeeks bounds the seeks for the reading of a text as one name, so that some are left for
-	// other readings.
+	// wholeSeeks bounds the seeks for the reading of a text as one name, to leave some for other
+	// readings.
 	wholeSeeks = 2_000
 	// readingSeeks bounds the seeks for one reading with surrounding regions.
 	readingSeeks = 600
 	// codePenalty is deducted from a code, compared with a whole name.
 	codePenalty = 1024
-	// codeBonus puts a thing with a code before every name that only begins with it.
+	// codeBonus puts a match of a code before every name that only begins with the text.
 	codeBonus   = 8192
 	iataLetters = 3
-	// fewKnow is what the score of a code loses if few people know the code, unless it is in
-	// capitals: "tok" begins Tokyo, and is also an airstrip in Papua New Guinea.
+	// fewKnow is deducted from a code that few people know, unless it is in capitals: "tok" begins
+	// Tokyo, and is also an airstrip in Papua New Guinea.
 	fewKnow      = 9 * 256
 	largeAirport = "large_airport"
-	// largeCity is the population from which the beginning of a city's name is meant
-	// rather than the code of its airport.
+	// largeCity is the population from which the beginning of a city's name wins over the code of
+	// its airport.
 	largeCity = 1_000_000
 )
 
-// Session asks the data sets of a view. Several goroutines may use it until the view is released.
+// Session searches the data sets of a view. Several goroutines may use it until the view is
+// released.
 type Session struct {
 	View ask.View
-	// NoAddresses has no text taken for an IP address.
+	// NoAddresses makes texts that are IP addresses mean nothing special.
 	NoAddresses bool
 }
 
-// ReverseIDs are the generations from which an answer of Reverse is made, nil if it may not be kept.
+// ReverseIDs returns the generations on which an answer of Reverse depends, nil if it must not be
+// cached.
 func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
 	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
 		return s.IDs()
@@ -131,7 +133,7 @@ func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
 	return s.View.WithAreas(s.IDs())
 }
 
-// IDs are the generations from which all other answers are made.
+// IDs returns the generations on which all other answers depend.
 func (s *Session) IDs() []uint64 {
 	ids := hierarchy.IDs(s.View)
 	if s.NoAddresses {
@@ -150,12 +152,12 @@ type finding struct {
 	names     *names.Reader
 	regions   *tiles.Reader
 	addresses ask.AddressReader
-	view      hierarchy.View // of these
-	countries []string       // codes that rows may have in the countries asked for
-	// noAddresses is why addresses cannot be asked. Only a text that is an address needs them.
+	view      hierarchy.View // of places, names and boundaries
+	countries []string       // codes that rows of the wanted countries may have
+	// noAddresses is the error of the IP ranges. Only a text that is an address needs them.
 	noAddresses error
 
-	// forgiving lets a letter be wrong in texts with regions.
+	// forgiving allows a wrong letter in texts with regions.
 	forgiving bool
 	whole     bool // only whole names are found, spelled right
 	budget    search.Budget
@@ -179,10 +181,9 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	return f, nil
 }
 
-// Search returns what a text names, best first. Its work is bounded: it takes at most
-// 4,000 seeks in the stores and looks at 30,000 names, and then answers what it has
-// found so far. Errors match places.ErrQuery where the
-// text cannot be searched for, or are those of the data sets.
+// Search returns the meanings of a text, best first. Its work is bounded: it takes at most 4,000
+// seeks in the stores, compares 30,000 names, and then returns what it has found. Errors match
+// places.ErrQuery if the text cannot be searched for, or are those of the data sets.
 func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if q.Text = typed(q.Text); q.Text == "" {
 		return nil, fmt.Errorf("geocoder: %w: the text is blank", places.ErrQuery)
@@ -223,7 +224,7 @@ func (f *finding) search() error {
 	f.preferSeats()
 	f.preferSeas()
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
-		// A text that one data set has in full is not a misspelling of a name in another.
+		// If one data set has the exact name, the text is no misspelling of a name in another.
 		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
 	}
 	f.order()
@@ -237,7 +238,7 @@ func (f *finding) find() error {
 	if !ok && len(letters) == 0 {
 		return f.findText()
 	}
-	// What looks like two names may be one, so both are read, exactly at first.
+	// A text that looks like two names may be one. Both readings are tried, at first exactly.
 	exact := f.q.Exact
 	f.q.Exact = true
 	err := f.findText()
@@ -275,8 +276,7 @@ func (f *finding) findText() error {
 	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
 		return err
 	}
-	// A letter may be wrong in the name or in the name of the region. Numbers belong to an
-	// address.
+	// The name or the name of the region may have a wrong letter. Numbers belong to an address.
 	steps := []func() error{f.forgive, f.part, f.known}
 	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
 		steps = []func() error{f.part, f.forgive, f.known}
@@ -289,14 +289,14 @@ func (f *finding) findText() error {
 	return nil
 }
 
-// forgive reads a text with a wrong letter in it.
+// forgive reads a text as a misspelled name with regions.
 func (f *finding) forgive() error {
 	f.forgiving = true
 	defer func() { f.forgiving = false }()
 	return f.inContext()
 }
 
-// share calls fn, which may use so many of the seeks that are left.
+// share calls fn with at most the given number of the remaining seeks.
 func (f *finding) share(seeks int, fn func() error) error {
 	kept := max(f.budget.Seeks-seeks, 0)
 	f.budget.Seeks -= kept
@@ -305,12 +305,11 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts things whose code is the text, if people know the code, before things whose
-// name only begins with it. It puts airports before the cities that have their codes among their
-// names, and drops what is spelled differently. If the text is also the whole name of something,
-// and is not in capitals as codes are, the name is meant: "oss" is a town. If a large city's own
-// name begins with the text, the city is meant: "ist" is Istanbul. If none does, the airport is
-// meant: "maa".
+// preferCodes puts a code match, if people know the code, before things whose name only begins with
+// the text. It puts airports before the cities that have their codes among their names, and drops
+// misspellings. If the text is also the whole name of something and is not in capitals, the name
+// wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist" is
+// Istanbul. Otherwise the airport wins: "maa".
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.Code }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -321,7 +320,7 @@ func (f *finding) preferCodes() {
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
 	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
-	isAirport := func(r Result) bool { // not if it is one of several airports in a city with the code
+	isAirport := func(r Result) bool { // not if the code is that of a city with several airports
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
 	airport := slices.ContainsFunc(f.found, isAirport)
@@ -353,11 +352,11 @@ func (f *finding) preferCodes() {
 	}
 }
 
-// stateLetters are the countries where people write the letters of states behind the names of towns.
+// stateLetters are the countries where people write the codes of states behind the names of towns.
 var stateLetters = []string{"AU", "BR", "CA", "US"}
 
-// preferLetters puts names that are the text letter by letter before names that are it without
-// regard to accents: Bali before Bāli.
+// preferLetters puts names with the text's accents before names that match only without regard to
+// accents: Bali before Bāli.
 func (f *finding) preferLetters() {
 	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
 	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
@@ -365,15 +364,15 @@ func (f *finding) preferLetters() {
 		return
 	}
 	for i := range f.found {
-		// If other names of a place differ in accents, the match may be any of them.
+		// If other names of a place differ in accents, the text may match any of them.
 		if r := &f.found[i]; exact(*r) && r.Match.Name == "" && !r.Match.Historic && !equal(*r) {
 			r.Score -= foldPenalty
 		}
 	}
 }
 
-// preferSeats puts a city before the region with its name that it lies in: "geneva", "quebec". It
-// also puts the city before the airport that has the city's name among others.
+// preferSeats puts a city before the region around it with the same name: "geneva", "quebec". It
+// also puts the city before the airport that has the city's name among its names.
 func (f *finding) preferSeats() {
 	for i := range f.found {
 		city := &f.found[i]
@@ -398,17 +397,17 @@ func (f *finding) preferSeats() {
 	}
 }
 
-// wholeName reports whether the whole name of a result is the text, or the part of the text
-// that was read.
+// wholeName reports whether the text, or the part of it that was read, is the whole name of a
+// result.
 func wholeName(r *Result) bool {
 	return (r.Match.Kind == search.Exact || r.Match.Kind == Part) && !r.Match.Code
 }
 
-// airportWords are words that names of airports have in one source and lack in another.
+// airportWords are words that one source puts into names of airports and another leaves out.
 var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
 
-// airfield finds airports for a text that found nothing. It leaves out the words on
-// which sources disagree: "Reus Air Base" is called Reus Airport in others.
+// airfield finds airports for a text without results. It leaves out the words on which sources
+// disagree: "Reus Air Base" is Reus Airport in other sources.
 func (f *finding) airfield() error {
 	if len(f.found) > 0 || !f.wants(names.Airport) {
 		return nil
@@ -432,7 +431,7 @@ func (f *finding) wants(kind names.Kind) bool {
 	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
 }
 
-// order sorts the results, keeps the best one for each thing, and cuts the rest.
+// order sorts the results, keeps the best one for each thing, and drops those beyond the limit.
 func (f *finding) order() {
 	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	type identity struct {
@@ -476,14 +475,14 @@ func boxOf(b [4]float64) *quadkey.Box {
 	return &box
 }
 
-// match finds what a text names, inside one of the regions if there are any.
+// match finds the things that a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	f.budget.Dropped = false
 	before := len(f.found)
 	if f.places != nil && f.wants(Place) {
 		q := f.query(text, limit, within)
 		if len(within) == 1 && within[0].Type == hierarchy.Country && within[0].Country != "" && len(f.countries) == 0 {
-			// Its bounds may leave out parts that lie far off.
+			// The country's bounds may leave out distant parts.
 			q.Box, q.Countries = f.q.Box, f.view.Wide([]string{within[0].Country})
 		}
 		var hits []search.Hit
@@ -520,7 +519,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		return nil
 	}
 	q := f.query(text, limit, within)
-	if len(f.q.Kinds) > 0 { // of which some share a class
+	if len(f.q.Kinds) > 0 { // several kinds share a class
 		q.Limit = candidates
 		for _, kind := range indexed {
 			if class := names.Class(kind); f.wants(kind) && !slices.Contains(q.Classes, class) {
@@ -539,22 +538,23 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
-	if f.budget.Dropped { // what is meant is elsewhere
+	if f.budget.Dropped { // the meaning is elsewhere
 		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Typo })...)
 	}
 	return nil
 }
 
-// ofCountries reports whether a feature is in one of the countries asked for, by its own code
-// or by the regions around it.
+// ofCountries reports whether a feature is in one of the wanted countries, by its own code or by
+// the regions around it.
 func (f *finding) ofCountries(of *names.Feature) bool {
 	return hierarchy.OfCountries(of.Country, f.q.Countries) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
 		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
 	})
 }
 
-// isCity reports whether a name is a text followed by words that tell a city from the region
-// around it, or from its namesakes: "New York City", "Washington, D.C.", "Frankfurt am Main".
+// isCity reports whether a name is the text followed by words that distinguish a city from the
+// region around it, or from its namesakes: "New York City", "Washington, D.C.", "Frankfurt am
+// Main".
 func isCity(text, name string) bool {
 	head, _, comma := strings.Cut(name, ",")
 	if !comma {
@@ -569,7 +569,7 @@ func isCity(text, name string) bool {
 	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
 }
 
-// particles begin the words that tell a town from its namesakes.
+// particles begin the words that distinguish a town from its namesakes.
 var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon", "on", "aan", "nad"}
 
 // placeResult fills the feature of a place.
@@ -582,8 +582,8 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents. If no layer draws its
-// country, the country it names counts.
+// inside reports whether a feature lies in a region, by its parents. If no layer has the outline of
+// a country, the country code of the feature counts.
 func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
@@ -591,11 +591,11 @@ func inside(f, region *names.Feature) bool {
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameID(p.ID, region.ID) })
 }
 
-// outlined reports whether a layer draws a region.
+// outlined reports whether a layer has the outline of a region.
 func outlined(region *names.Feature) bool { return region.Bounds != [4]float64{} }
 
-// within reports whether a place is in the countries asked for, and in one of regions if
-// there are any. Regions that no layer draws hold the places whose rows say so.
+// within reports whether a place is in the wanted countries, and in one of regions if there are
+// any. A region without an outline holds the places whose rows name it.
 func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
 	in, err := f.view.InCountries(f.ctx, p, f.q.Countries)
 	if err != nil || !in || len(regions) == 0 {

@@ -28,7 +28,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// The small world of these tests has the names of the real one, with boxes for borders.
+// The small world of these tests has real names, with boxes for borders.
 
 type box struct {
 	typ, id, name, country string
@@ -88,7 +88,7 @@ func openStore(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 }
 
-// publish makes a generation of a data set.
+// publish publishes a generation of a data set.
 func publish[M any](t *testing.T, c *dataset.Catalog, d set, write func(cellstore.Store) (M, error)) {
 	t.Helper()
 	b := must.Get(c.Begin(t.Context(), d.name)).In(t)
@@ -128,12 +128,12 @@ func regionNames() (list []names.Feature) {
 	return list
 }
 
-// serve publishes the data sets named and returns a session of them.
+// serve publishes the named data sets and returns a session of them.
 func serve(t *testing.T, sets ...set) *Session {
 	return serveFrom(t, openStore, towns, airportsOf, sets...)
 }
 
-// serveFrom is serve of other stores, places and names.
+// serveFrom is serve with other stores, places and names.
 func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Session {
 	t.Helper()
 	c := must.Get(dataset.Open(t.TempDir(), open)).In(t)
@@ -189,7 +189,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 	}
 }
 
-// follow opens what is published.
+// follow opens the published data.
 func follow(t *testing.T, c *dataset.Catalog) *Session {
 	t.Helper()
 	s := ask.Published(c.Generations)
@@ -200,7 +200,8 @@ func follow(t *testing.T, c *dataset.Catalog) *Session {
 	return &Session{View: v}
 }
 
-// wholeWorld is where the first test that asks for it publishes all data sets for the others.
+// wholeWorld is the directory in which the first test that needs it publishes all data sets for the
+// others.
 var wholeWorld struct {
 	dir       string
 	published bool
@@ -353,7 +354,8 @@ func TestSearchWithin(t *testing.T) {
 	}
 }
 
-// What is not published is left out, and with nothing to search the error says so.
+// Data sets that are not published have no results. Without any data set to search, there is an
+// error.
 func TestWithoutData(t *testing.T) {
 	s := serve(t, placesSet)
 	got, err := s.Search(t.Context(), Query{Text: "portland oregon"})

@@ -16,8 +16,8 @@ import (
 
 func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// labelSeeks bounds the seeks for the label of a result: the regions around it, its own
-// name and theirs in each language. A language may have parents, as zh-TW has.
+// labelSeeks bounds the seeks for the label of a result: the regions around it, its own name and
+// theirs in each language. A language may have parents: zh-TW has.
 func (f *finding) labelSeeks() int {
 	layers, parts := 0, 0
 	if f.regions != nil {
@@ -29,12 +29,11 @@ func (f *finding) labelSeeks() int {
 	return layers + (layers+2)*parts + 1 + hierarchySeeks
 }
 
-// hierarchySeeks bounds the seeks for a state or county other than the one drawn at a place,
-// and for the city of a section.
+// hierarchySeeks bounds the seeks to replace the state or county that the map has at a place, and
+// to find the city of a section.
 const hierarchySeeks = 30
 
-// label gives the results their parents and labels. Results that the budget does not pay
-// for are left out.
+// label sets the parents and labels of the results. It drops results that exceed the budget.
 func (f *finding) label() error {
 	each := f.labelSeeks()
 	for i := range f.found {
@@ -63,8 +62,8 @@ func (f *finding) label() error {
 	return nil
 }
 
-// describe completes the parents of a result, and gives the result its names in the asked
-// languages and its label. The parents must be the result's own.
+// describe completes the parents of a result, and sets its names in the query's languages and its
+// label. The parents must be the result's own.
 func (f *finding) describe(r *Result) error {
 	if err := f.complete(r); err != nil {
 		return err
@@ -76,13 +75,13 @@ func (f *finding) describe(r *Result) error {
 		return err
 	}
 	if r.Country != "" && r.Type != hierarchy.Country {
-		r.Country = CountryOf(r) // as the label has it
+		r.Country = CountryOf(r) // the same as in the label
 	}
 	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	return nil
 }
 
-// city adds the city of a section, where no municipality is drawn around it.
+// city adds the city of a section if no municipality is drawn around it.
 func (f *finding) city(r *Result) error {
 	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.Municipal(p.Type) }) {
 		return nil
@@ -102,8 +101,8 @@ func (f *finding) city(r *Result) error {
 // cityType is the type of the parent that is the city of a section.
 const cityType = "city"
 
-// complete adds the division and country that the source of a result tells, if no region
-// does. Regions without a name are left out.
+// complete adds the division and country from a result's source if no region gives them. It drops
+// regions without a name.
 func (f *finding) complete(r *Result) (err error) {
 	if r.Parents, err = f.view.Named(f.ctx, r.Parents); err != nil {
 		return err
@@ -129,8 +128,8 @@ func (f *finding) complete(r *Result) (err error) {
 	return nil
 }
 
-// Label is a name with the two coarsest regions around it: "Portland, Oregon, United
-// States". A region that is called like the one before is left out.
+// Label returns a name with the two coarsest regions around it: "Portland, Oregon, United States".
+// It leaves out a region with the same name as the one before.
 func Label(name string, parents []names.Parent) string {
 	var memory [128]byte
 	label := append(memory[:0], name...)

@@ -15,12 +15,12 @@ import (
 	"quadrille/places/names"
 )
 
-// leastRight is how many of the landmarks must be right. The others are where a town's middle or
-// its neighbour's is far from what most would expect: Niterói lies across a bay from Rio.
+// leastRight is the least number of correct landmarks. For the others, the middle of the town or of
+// its neighbour is not where most would expect it: Niterói lies across a bay from Rio.
 const leastRight = 129
 
-// Landmarks of great cities are in these, and those of the towns around are not. The demo's data,
-// published in the directory QUADRILLE_DEMO_DATA, is asked.
+// Landmarks of great cities are in those cities, and landmarks of the towns around are not. The
+// test reads the demo's data in the directory QUADRILLE_DEMO_DATA.
 func TestLandmarks(t *testing.T) {
 	dir := os.Getenv("QUADRILLE_DEMO_DATA")
 	if dir == "" {

@@ -9,8 +9,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Localize gives a result that was looked up its names in languages, as results of
-// Search and Reverse have them. Without languages it changes nothing.
+// Localize sets the names of a result from a lookup in the given languages, as Search and Reverse
+// do. Without languages it changes nothing.
 func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error {
 	f, err := s.begin(ctx, &Query{Langs: langs})
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error
 	return f.localise(r)
 }
 
-// localise gives a result and the regions around it their names, each in the best of the
-// asked languages in which it is known. The parents must be the result's own.
+// localise sets the names of a result and the regions around it, each in the best of the query's
+// languages that has one. The parents must be the result's own.
 func (f *finding) localise(r *Result) error {
 	if r.Kind == Place {
 		if err := f.placeName(r); err != nil {
@@ -35,7 +35,7 @@ func (f *finding) localise(r *Result) error {
 	return f.regionNames(r.Parents)
 }
 
-// placeName replaces the name of a place by its name in the best language in which it is known.
+// placeName replaces the name of a place by its name in the best language that has one.
 func (f *finding) placeName(r *Result) error {
 	if f.places == nil || len(f.q.Langs) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (f *finding) placeName(r *Result) error {
 	return f.translate(&r.Name, func(lang string) (string, bool, error) { return f.places.NameIn(f.ctx, r.Place.ID, lang) })
 }
 
-// regionNames is regionName for each of a list.
+// regionNames applies regionName to a list.
 func (f *finding) regionNames(list []names.Parent) error {
 	for i := range list {
 		if err := f.regionName(list[i].Type, list[i].ID, &list[i].Name); err != nil {
@@ -53,8 +53,7 @@ func (f *finding) regionNames(list []names.Parent) error {
 	return nil
 }
 
-// regionName replaces the name of a region by its name in the best language in which it is
-// known.
+// regionName replaces the name of a region by its name in the best language that has one.
 func (f *finding) regionName(typ, id string, name *string) error {
 	if f.names == nil || len(f.q.Langs) == 0 {
 		return nil
@@ -62,7 +61,7 @@ func (f *finding) regionName(typ, id string, name *string) error {
 	return f.translate(name, func(lang string) (string, bool, error) { return f.names.NameIn(f.ctx, typ, id, lang) })
 }
 
-// translate replaces a name by the name in the first language for which nameIn knows one.
+// translate replaces a name by the name in the first language for which nameIn has one.
 func (f *finding) translate(name *string, nameIn func(lang string) (string, bool, error)) error {
 	for _, lang := range f.q.Langs {
 		local, ok, err := nameIn(lang)
@@ -77,8 +76,8 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 	return nil
 }
 
-// searchLang returns the language whose names rank like own names. Sources give languages
-// and seldom countries, so "fr-CH" becomes "fr", and "zh-TW" becomes "zh-hant".
+// searchLang returns the language whose names rank like own names. Sources tag languages and seldom
+// countries, so "fr-CH" becomes "fr", and "zh-TW" becomes "zh-hant".
 func (f *finding) searchLang() string {
 	code := first(f.q.Langs)
 	for _, l := range lang.Chain(code) {

@@ -11,8 +11,8 @@ import (
 	"quadrille/places"
 )
 
-// What a source has besides names, such as links and codes, is no name in a language; of these
-// Wikidata and Wikipedia are told apart.
+// A source also has links and codes, which are not names in a language. PlaceLinks returns those of
+// Wikidata and Wikipedia.
 func TestPlaceLinks(t *testing.T) {
 	c := must.Get(dataset.Open(t.TempDir(), openStore)).In(t)
 	publish(t, c, placesSet, func(s cellstore.Store) (places.Meta, error) {

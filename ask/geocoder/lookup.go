@@ -55,8 +55,8 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
 
-// CountryNamed returns the ISO 3166-1 alpha-2 code of the country that a text names or is the code
-// of. If there is none it is "", and the regions are those with the name: England is one.
+// CountryNamed returns the ISO 3166-1 alpha-2 code of the country with the given name or code. If
+// there is none the code is "", and regions are the regions with that name, such as England.
 func (s *Session) CountryNamed(ctx context.Context, text string) (code string, regions []names.Feature, err error) {
 	text = typed(text)
 	f, err := s.begin(ctx, &Query{Text: text})
@@ -97,7 +97,7 @@ func (s *Session) Region(ctx context.Context, typ, id string, region *feature.Fe
 		err = l.Get(ctx, id, time.Time{}, region)
 	}
 	if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
-		return false, nil // the names are of another generation
+		return false, nil // the names belong to another generation
 	}
 	return err == nil, err
 }
@@ -111,9 +111,9 @@ func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name 
 	})
 }
 
-// PlaceLinks returns what links a place to other works: its id in Wikidata, and its article in
-// Wikipedia as OpenStreetMap writes it, en:Helsinki. What is unknown is "". Of several articles
-// the one in English is taken, or else the first.
+// PlaceLinks returns links of a place to other works: its id in Wikidata, and its article in
+// Wikipedia in the notation of OpenStreetMap, en:Helsinki. A missing link is "". It prefers the
+// article in English, and otherwise takes the first.
 func (s *Session) PlaceLinks(ctx context.Context, id uint32) (wikidata, wikipedia string, err error) {
 	err = s.alternates(ctx, id, func(a *places.AlternateName) {
 		switch {
@@ -134,11 +134,11 @@ func (s *Session) PlaceLinks(ctx context.Context, id uint32) (wikidata, wikipedi
 
 var (
 	wikidataID = regexp.MustCompile(`^Q[1-9][0-9]{0,11}$`)
-	// article is the address of an article of Wikipedia: its language and title.
+	// article matches the address of a Wikipedia article and captures its language and title.
 	article = regexp.MustCompile(`^https?://([a-z][a-z-]{0,19})(?:\.m)?\.wikipedia\.org/wiki/([^?#]+)$`)
 )
 
-// alternates calls fn with all that a source has besides the own name of a place.
+// alternates calls fn with everything that a source has besides the own name of a place.
 func (s *Session) alternates(ctx context.Context, id uint32, fn func(*places.AlternateName)) error {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.places == nil {
@@ -154,8 +154,8 @@ func (s *Session) alternates(ctx context.Context, id uint32, fn func(*places.Alt
 	return nil
 }
 
-// RegionNames calls fn with the names of a region by language, and returns the region's
-// usual name. If the region is unknown, that is the name of the result.
+// RegionNames calls fn with the names of a region by language, and returns the region's usual name.
+// For an unknown region that is the name of the result.
 func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name string)) (string, error) {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.names == nil {

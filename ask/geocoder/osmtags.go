@@ -9,8 +9,7 @@ import (
 // Tags are the main tag that OpenStreetMap would give to something.
 type Tags struct {
 	Key, Value string
-	// Rank is the address rank, and Place the value of the tag place that borders have
-	// besides.
+	// Rank is the address rank. Place is the value of the additional tag place of borders.
 	Rank  int
 	Place string
 }
@@ -21,8 +20,8 @@ const (
 	heliport  = "heliport"
 )
 
-// osmTags are the tags of GeoNames' features by code, by the first three letters of a
-// code, or by class. Settlements are told apart by their people: see settlement.
+// osmTags are the tags of GeoNames' features by code, by the first three letters of a code, or by
+// class. Settlements depend on their population: see settlement.
 var osmTags = map[string]Tags{
 	"AIRP": {airports, aerodrome, RankMost, ""}, "AIRF": {airports, aerodrome, RankMost, ""}, "AIRB": {airports, aerodrome, RankMost, ""}, "AIRH": {airports, heliport, RankMost, ""},
 	"RSTN": {"railway", "station", RankMost, ""},
@@ -41,8 +40,7 @@ var kindTags = map[hierarchy.Kind]Tags{
 
 func border(rank int, place string) Tags { return Tags{"boundary", "administrative", rank, place} }
 
-// prefix is the number of letters that kinds of one sort have in common: streams are
-// STM, STMI and STMX.
+// prefix is the number of letters that codes of one kind share: streams are STM, STMI and STMX.
 const prefix = 3
 
 // TagsOf are the tags of a result.
@@ -88,14 +86,14 @@ func placeTags(p *places.Hit) Tags {
 	return osmTags["L"] // a class that GeoNames lacks
 }
 
-// People that make a place a city, a town or more than a hamlet.
+// Least populations of a city, a town and a village.
 const (
 	cityPeople    = 100_000
 	townPeople    = 10_000
 	villagePeople = 100
 )
 
-// settlement tells cities from towns, villages and hamlets.
+// settlement returns the tags of a city, town, village or hamlet.
 func settlement(p *places.Hit) Tags {
 	switch {
 	case p.Code == "PPLX":
@@ -110,9 +108,8 @@ func settlement(p *places.Hit) Tags {
 	return Tags{"place", "village", RankCity, ""}
 }
 
-// Around returns the regions around a result, the smallest first. It leaves out the
-// result itself and finer regions, in which the gazetteer's records of divisions
-// lie.
+// Around returns the regions around a result, the smallest first. It leaves out the result itself
+// and finer regions, because the gazetteer's record of a division lies in some of them.
 func Around(r *Result) []names.Parent {
 	t := TagsOf(r)
 	if r.Kind != Place || t.Key != "boundary" {

@@ -18,23 +18,23 @@ import (
 const Part search.Kind = "part"
 
 const (
-	// mostParted is the most words of a text that is read in part.
+	// mostParted bounds the words of a text of which only a part is read.
 	mostParted = 16
-	// certainPeople is the least population of a place that answers for a text whose other
-	// words are unknown.
+	// certainPeople is the least population of a place that may be the result of a text with
+	// unknown words.
 	certainPeople = 15_000
 	// certainLetters is the least number of letters in the name of such a place.
 	certainLetters = 4
-	// namedSeeks bounds the seeks that find out whether anything has the whole text for a name.
+	// namedSeeks bounds the seeks to find out whether anything has the whole text as its name.
 	namedSeeks = 60
-	// postcodeDigits is the least number of digits in a postcode. Shorter numbers are those
-	// of houses.
+	// postcodeDigits is the least number of digits in a postcode. Shorter numbers are house
+	// numbers.
 	postcodeDigits = 4
 )
 
-// genericWords say what kind of thing has a name. They are not names themselves, so that
-// "Republic of Austria" is not another republic. Each has a list of the types that it is used
-// for: c countries, d their divisions, p places. A word without a list only joins others.
+// genericWords name the kind of a thing. They are not names themselves, so that "Republic of
+// Austria" is not another republic. Each has the types that it applies to: c countries, d their
+// divisions, p places. A word without types only joins others.
 var genericWords = map[string]string{
 	"republic": "c", "republik": "c", "republique": "c", "republica": "c", "repubblica": "c", "republiek": "c",
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
@@ -51,9 +51,9 @@ var genericWords = map[string]string{
 	"of": "", "the": "", "de": "", "del": "", "della": "", "di": "", "du": "", "des": "", "la": "", "le": "", "el": "", "der": "", "van": "", "von": "", "do": "", "da": "", "and": "",
 }
 
-// withoutGeneric leaves out the generic words with which a text begins or ends. It returns the
-// possible rests, the longest first, and the types that the words are used for: "City of La
-// Paz" gives "of La Paz", "La Paz" and "Paz".
+// withoutGeneric drops the generic words at the beginning and the end of a text. It returns the
+// possible rests, the longest first, and the types that the words apply to: "City of La Paz" gives
+// "of La Paz", "La Paz" and "Paz".
 func withoutGeneric(text string) (left []string, types string) {
 	words := strings.Fields(text)
 	generic := func(i int) (of string, ok bool) {
@@ -90,15 +90,15 @@ func withoutGeneric(text string) (left []string, types string) {
 	return []string{strings.Join(words[:n], " ")}, types
 }
 
-// ruled are nouns for countries, and adjectives that stand before them in official names, besides
+// ruled are nouns for countries, and howRuled words that precede them in official names, besides
 // those of genericWords.
 var (
 	ruled    = []string{"republic", "kingdom", "state", "union", "commonwealth", "federation", "confederation", "principality", "sultanate"}
 	howRuled = []string{"the", "eastern", "arab", "co operative", "cooperative"}
 )
 
-// official returns what stands behind such a noun and "of" in the official name of a country:
-// "Democratic Socialist Republic of Sri Lanka" gives "Sri Lanka". Other texts give "".
+// official returns the words after such a noun and "of" in the official name of a country:
+// "Democratic Socialist Republic of Sri Lanka" gives "Sri Lanka". For other texts it returns "".
 func official(text string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -117,13 +117,13 @@ func official(text string) string {
 	return ""
 }
 
-// otherNames are official names of countries that no rule makes of their usual ones, with their
-// codes.
+// otherNames are official names of countries that no rule derives from the usual ones, with the
+// countries' codes.
 var otherNames = map[string]string{
 	"saint helena ascension and tristan da cunha": "SH", "st helena ascension and tristan da cunha": "SH", "virgin islands of the united states": "VI",
 }
 
-// isOf reports whether a result is of one of the types that generic words are used for.
+// isOf reports whether a result is of one of the types that generic words apply to.
 func isOf(r *Result, types string) bool {
 	of := "p"
 	switch {
@@ -137,8 +137,8 @@ func isOf(r *Result, types string) bool {
 	return strings.Contains(types, of)
 }
 
-// generic finds what a text names without its generic words, if it is of a type that these are
-// used for. Its result stands alone if the text can mean nothing else.
+// generic finds the things that a text names without its generic words, if these apply to their
+// type. done reports whether there are any, and then no other reading is tried.
 func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
@@ -195,8 +195,8 @@ func allGeneric(text string) bool {
 	})
 }
 
-// rules reports whether generic words behind a comma belong to the name before it, as those of
-// "Bolivia, Plurinational State of" do. "United States" is a name itself.
+// rules reports whether generic words after a comma belong to the name before it, as in "Bolivia,
+// Plurinational State of". "United States" is a name itself.
 func rules(text string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool {
 		fold := string(search.Fold(nil, w))
@@ -205,8 +205,9 @@ func rules(text string) bool {
 	})
 }
 
-// begins reports whether the rest of a text, which is the code of a result, rather begins another
-// name: in small letters "united ar" goes on, and so does "republic of mo", which is not Macao.
+// begins reports whether the rest of a text, which is the code of a result, is more likely the
+// beginning of another name: in small letters "united ar" may continue, and so may "republic of
+// mo", which is not Macao.
 func (f *finding) begins(rest string, r *Result) bool {
 	if !r.Match.Code || rest == strings.ToUpper(rest) {
 		return false
@@ -216,9 +217,9 @@ func (f *finding) begins(rest string, r *Result) bool {
 	return !joined || !strings.HasPrefix(string(search.Fold(nil, r.Name)), string(search.Fold(nil, rest)))
 }
 
-// part finds the certain part of a text for which nothing was found as a whole. Such a part
-// stands behind a street or beside a postcode, or is a country with another one around that it
-// is not in. The results are marked as Part.
+// part finds the certain part of a text without results as a whole. Such a part follows a street or
+// stands beside a postcode, or it is a country before the name of another one that does not contain
+// it: "Hong Kong, China". The results are marked as Part.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -240,7 +241,7 @@ func (f *finding) part() error {
 		tries, keep = append(tries, bare), f.numbered
 	}
 	for i := 1; i < len(parts) && i < contextWords; i++ {
-		// The words left out are nobody's name, or have a number, as a street may.
+		// The omitted words are not the name of anything, or have a number, like a street.
 		if bare[i-1] == parts[i-1] {
 			known, err := f.certain(parts[i-1])
 			if err != nil {
@@ -271,7 +272,7 @@ func (f *finding) part() error {
 		if r.behind {
 			continue
 		}
-		// "Hong Kong, China" is in no region of that name.
+		// "Hong Kong, China" is not in any region with that name.
 		around, err := f.regionsNamed(r.context[0], false)
 		if err != nil {
 			return err
@@ -288,7 +289,7 @@ func (f *finding) part() error {
 
 func isCountry(f names.Feature) bool { return f.Level == 0 }
 
-// take finds what a part of the text names in full, and reports whether there is anything.
+// take adds the results of a part of the text, and reports whether there are any.
 func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
 	found, err := f.certain(text)
 	if err != nil {
@@ -310,7 +311,7 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	}
 }
 
-// known is the last attempt, after nothing was found: it leaves out the one word that is in no
+// known is the last attempt for a text without results: it leaves out the one word that is in no
 // name.
 func (f *finding) known() error {
 	words := strings.Fields(f.q.Text)
@@ -321,7 +322,7 @@ func (f *finding) known() error {
 	unknown := 0
 	for _, w := range words {
 		if countDigits(w) > 0 {
-			return nil // a number is no unknown name
+			return nil // a number does not count as an unknown name
 		}
 		some, err := f.begun(w)
 		switch {
@@ -339,38 +340,38 @@ func (f *finding) known() error {
 	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
 		return err
 	}
-	// "Godthaab / Nuuk Airport" where no name has both.
+	// For example "Godthaab / Nuuk Airport", if no name has both.
 	inner, err := f.alone(strings.Join(left, " "), readingSeeks)
 	f.keepPart(inner, large)
 	return err
 }
 
-// large reports whether a result is so large that the rest of a text means it.
+// large reports whether a result is so large that it may be the meaning of the rest of a text.
 func large(r *Result) bool {
 	return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
 }
 
-// numbered is large for a text whose number was left out. The result must have the name at home,
-// or in a language asked for: "Praha 2", but not "Room 12" or "Apollo 11".
+// numbered is large for a text without its number. The name must be in the local language of the
+// result, or in a language of the query: "Praha 2", but not "Room 12" or "Apollo 11".
 func (f *finding) numbered(r *Result) bool {
 	l := r.Match.Lang
 	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))
 }
 
-// commonWords occur in thousands of names, so one of them alone says nothing.
+// commonWords occur in thousands of names, so one alone identifies nothing.
 var commonWords = []string{
 	"north", "south", "east", "west", "northern", "southern", "eastern", "western", "central", "upper", "lower", "new", "old", "great", "little",
 	"lake", "island", "islands", "isle", "river", "bay", "port", "fort", "mount", "mountain", "hill", "hills", "valley", "park", "capital", "beach",
 	"saint", "st", "sankt", "san", "santa", "santo", "sao", "bad", "rio", "los", "las", "les", "al", "el", "en", "in", "on", "am",
 }
 
-// tells reports whether a word can tell one name from others.
+// tells reports whether a word can distinguish one name from others.
 func tells(word string) bool {
 	fold := string(search.Fold(nil, word))
 	return !allGeneric(word) && !slices.Contains(airportWords, fold) && !slices.Contains(commonWords, fold)
 }
 
-// begun reports whether some name, or a word in one, begins with a word.
+// begun reports whether a name, or a word of a name, begins with the given word.
 func (f *finding) begun(word string) (some bool, err error) {
 	if len(search.Fold(nil, word)) == 0 {
 		return false, nil
@@ -379,12 +380,12 @@ func (f *finding) begun(word string) (some bool, err error) {
 	return len(found) > 0, err
 }
 
-// alone finds names that begin with a text, or have its words.
+// alone finds names that begin with a text or have its words.
 func (f *finding) alone(text string, seeks int) ([]Result, error) {
 	return f.ask(f.inner(text), seeks)
 }
 
-// certain finds what a text names in full, alone or with the regions around it.
+// certain finds the things with the text as their whole name, alone or with surrounding regions.
 func (f *finding) certain(text string) ([]Result, error) {
 	found, err := f.named(text)
 	if err != nil || len(found) > 0 {
@@ -401,14 +402,14 @@ func (f *finding) certain(text string) ([]Result, error) {
 	return inner.found, err
 }
 
-// named finds things whose whole name is a text.
+// named finds things with the text as their whole name.
 func (f *finding) named(text string) ([]Result, error) {
 	inner := f.inner(text)
 	inner.whole = true
 	return f.ask(inner, namedSeeks)
 }
 
-// ask matches the text of another finding, with a part of the seeks that are left.
+// ask runs another finding's match with some of the remaining seeks.
 func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 	err := f.share(seeks, func() error {
 		inner.budget = f.budget
@@ -422,7 +423,7 @@ func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 	return inner.found, err
 }
 
-// inner is a search for another text that is spelled right.
+// inner returns a finding for another text, without misspellings.
 func (f *finding) inner(text string) *finding {
 	inner, q := *f, *f.q
 	q.Text, q.Exact = text, true
@@ -430,8 +431,8 @@ func (f *finding) inner(text string) *finding {
 	return &inner
 }
 
-// hasPostcode reports whether a text has a postcode rather than the number of a house: four
-// digits, or a word of letters and digits.
+// hasPostcode reports whether a text has a postcode and not just a house number: four digits, or a
+// word of letters and digits.
 func hasPostcode(text string) bool {
 	all := 0
 	for _, w := range strings.Fields(text) {
@@ -453,8 +454,8 @@ func countDigits(word string) (n int) {
 	return n
 }
 
-// withoutNumbers leaves postcodes and house numbers out of a part of an address. These are
-// words with a digit, and up to two capital letters beside them, the rest of a postcode.
+// withoutNumbers drops postcodes and house numbers from a part of an address. These are words with
+// a digit, and up to two capital letters beside them, the rest of a postcode.
 func withoutNumbers(part string) string {
 	words := strings.Fields(part)
 	left := make([]string, 0, len(words))

@@ -12,8 +12,8 @@ import (
 // https://github.com/google/open-location-code/blob/main/Documentation/Specification/specification.md.
 const plusAlphabet = "23456789CFGHJMPQRVWX"
 
-// The first digits stand in pairs, of latitude and longitude. A code has plusPairs of
-// them before its sign.
+// The first digits form pairs of latitude and longitude. A code has plusPairs of them before its
+// sign.
 const (
 	plusPairs = 8
 	plusBase  = 20
@@ -58,7 +58,7 @@ const plusType = "plus_code"
 // shortCode is a code without its first digits.
 const shortCode = `((?:[2-9CFGHJMPQRVWX]{2}){1,3}\+(?:[2-9CFGHJMPQRVWX]{2,7})?)`
 
-// The place that the digits are to be taken from is behind the code or before it.
+// The place that supplies the missing digits is behind the code or before it.
 var (
 	codeFirst = regexp.MustCompile(`^(?i)` + shortCode + `(?:[\s,]+(\S.*))?$`)
 	codeLast  = regexp.MustCompile(`^(?i)(\S.*?)[\s,]+` + shortCode + `$`)
@@ -77,8 +77,7 @@ func parseShort(text string) (code, near string, ok bool) {
 	return "", "", false
 }
 
-// recoverPlus returns the area of a short code that is the nearest to a position in
-// degrees.
+// recoverPlus returns the area of a short code that is nearest to a position in degrees.
 func recoverPlus(code string, lat, lon float64) (quadkey.Box, bool) {
 	missing := plusPairs - strings.IndexByte(code, '+')
 	prefix := make([]byte, 0, plusPairs)
@@ -93,7 +92,7 @@ func recoverPlus(code string, lat, lon float64) (quadkey.Box, bool) {
 	if !ok {
 		return b, false
 	}
-	// The area beside the one with these digits may be nearer.
+	// The neighbouring area with the same digits may be nearer.
 	if d := lat - (b.South+b.North)/2; math.Abs(d) > step/2 {
 		if d = math.Copysign(step, d); b.South+d >= -90 && b.North+d <= 90 {
 			b.South, b.North = b.South+d, b.North+d

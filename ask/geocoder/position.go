@@ -31,7 +31,7 @@ import (
 // west in the Romance languages (ouest, oeste, ovest) and without a language.
 func ParsePosition(text, lang string) (Result, bool) {
 	text = typed(text)
-	if mapAddress.MatchString(text) && !strings.Contains(text, "yandex.") { // whose longitudes come first
+	if mapAddress.MatchString(text) && !strings.Contains(text, "yandex.") { // Yandex puts the longitude first
 		for _, form := range inAddresses {
 			if m := form.FindStringSubmatch(text); m != nil {
 				return inDegrees(number(m[1]), number(m[2]))
@@ -68,8 +68,8 @@ func ParsePosition(text, lang string) (Result, bool) {
 	return parseDegrees(text, lang)
 }
 
-// geoAddress splits an address of the scheme geo, of RFC 5870 or of Android's intents, into its
-// latitude and longitude, and what it asks for: geo:0,0?q=Zurich.
+// geoAddress splits an address of the scheme geo (RFC 5870, or Android's intents) into its latitude
+// and longitude, and its query: geo:0,0?q=Zurich.
 func geoAddress(text string) (at []string, query string, ok bool) {
 	rest, ok := cutFold(text, "geo:")
 	if !ok {
@@ -86,17 +86,16 @@ func geoAddress(text string) (at []string, query string, ok bool) {
 	}
 	rest, _, _ = strings.Cut(rest, ";")
 	lat, lon, _ := strings.Cut(rest, ",")
-	lon, _, _ = strings.Cut(lon, ",") // an altitude
+	lon, _, _ = strings.Cut(lon, ",") // drop the altitude
 	return []string{lat, lon}, strings.TrimSpace(query), true
 }
 
-// labelled is a position that may have a name behind it, as intents have: 47.37,8.54(Home).
+// labelled matches a position with an optional name behind it, as in intents: 47.37,8.54(Home).
 var labelled = regexp.MustCompile(`^` + coordinate + `\s*,\s*` + coordinate + `\s*(?:\(.*\)?)?$`)
 
-// forms are positions as programs print them, with the group that is the latitude: points of
-// WKT, whose system may stand before them and tells the order; of GeoJSON and MapLibre, which
-// have the longitude first; numbers with names, with the zoom
-// or height of a map, and those of ISO 6709.
+// forms match positions as programs print them; lat is the group with the latitude. They are points
+// of WKT, where a leading system determines the order; of GeoJSON and MapLibre, with the longitude
+// first; numbers with names, with the zoom or height of a map, and those of ISO 6709.
 var forms = []struct {
 	text *regexp.Regexp
 	lat  int
@@ -111,7 +110,7 @@ var forms = []struct {
 }
 
 const (
-	// inBrackets are two numbers, or three with a height.
+	// inBrackets matches two numbers, or three with a height.
 	inBrackets = `\s*\(\s*([^\s,()]+)[\s,]+([^\s,()]+)(?:\s+[^\s,()]+)?\s*\)$`
 
 	latName = `\W*(?i:lat(?:itude)?)["']?`
@@ -119,7 +118,7 @@ const (
 	of      = `\s*[:=]?\s*["']?([^\s,;&}"']+)`
 )
 
-// bracketed numbers may have the name that Leaflet prints them with.
+// bracketed matches numbers in brackets, also with the name that Leaflet prints.
 var bracketed = regexp.MustCompile(`^(?:(?i:LatLng)?\(([^()]+)\)|\[([^][]+)\]|(?i:gps|coord(?:inate)?s|position|loc(?:ation)?)\s*[:= ]\s*(.+))$`)
 
 // mapAddress matches the beginning of the address of a page with a map, or its end.
@@ -127,8 +126,9 @@ var mapAddress = regexp.MustCompile(`^(?i:[a-z]+://|(?:[a-z0-9-]+\.)+[a-z]{2,}/|
 
 const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
 
-// inAddresses match the positions in such addresses, the position of a place before the middle
-// of the map. They are for Google Maps, OpenStreetMap, and the parameters that many maps share.
+// inAddresses match the positions in such addresses; the position of a place comes before the
+// middle of the map. They cover Google Maps, OpenStreetMap, and the parameters that many maps
+// share.
 var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
 	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),
@@ -138,7 +138,7 @@ var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`#(?:map=)?\d{1,2}(?:\.\d+)?/` + coordinate + `/` + coordinate),
 }
 
-// area is the middle of an area.
+// area returns the middle of an area as a position.
 func area(b quadkey.Box, typ string) Result {
 	r := position(round((b.South+b.North)/2), round((b.West+b.East)/2))
 	r.Bounds, r.Type = [4]float64{b.West, b.South, b.East, b.North}, typ
@@ -181,8 +181,8 @@ func inDegrees(lat, lon float64) (Result, bool) {
 	return position(round(lat), round(lon)), true
 }
 
-// inOrder reads two numbers whose order nothing tells. If the first cannot be a latitude but the
-// second can, they are swapped, provided that they look as if they had been measured.
+// inOrder reads two numbers in an unknown order. If the first cannot be a latitude but the second
+// can, they are swapped, provided that both have decimals.
 func inOrder(first, second string) (Result, bool) {
 	a, b := number(first), number(second)
 	if math.Abs(a) > 90 && strings.Contains(first, ".") && strings.Contains(second, ".") {
@@ -193,7 +193,7 @@ func inOrder(first, second string) (Result, bool) {
 	return inDegrees(a, b)
 }
 
-// round leaves a tenth of a millimetre.
+// round rounds to a tenth of a millimetre.
 func round(v float64) float64 { return math.Round(v*1e9)/1e9 + 0 } // -0 is 0
 
 // angle is one coordinate: degrees, minutes, seconds.
@@ -206,20 +206,20 @@ var (
 	lettersBefore = regexp.MustCompile(`^` + letter + angle + `\s*[,;/]?\s*` + letter + angle + `$`)
 	lettersBehind = regexp.MustCompile(`^` + angle + letter + `[,;/]?\s*` + angle + letter + `$`)
 	noLetters     = regexp.MustCompile(`^` + angle + between + angle + `$`)
-	// commas are decimal ones.
+	// commas matches numbers with decimal commas.
 	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)(?:[;,]?\s+|;)([+-]?\d{1,3}),(\d+)$`)
 )
 
 var (
-	// parts are degrees, minutes and seconds with nothing but blanks between them.
+	// parts matches degrees, minutes and seconds with only blanks between them.
 	parts = regexp.MustCompile(`^([+-]?\d{1,3}(?: +\d{1,2}(?:\.\d{0,20})?){1,2}) *[,;/ ] *([+-]?\d{1,3}(?: +\d{1,2}(?:\.\d{0,20})?){1,2})$`)
-	// units are letters for degrees, minutes and seconds. A capital S is the south.
+	// units matches letters for degrees, minutes and seconds. A capital S is the south.
 	units  = regexp.MustCompile(`(\d)\s*[dD]\s*(\d{1,2}(?:\.\d*)?)\s*[mM](?:\s*(\d{1,2}(?:\.\d*)?)\s*s)?`)
 	colons = regexp.MustCompile(`(\d):(\d{1,2}(?:\.\d*)?):(\d{1,2}(?:\.\d*)?)`)
-	// compact reads numbers as aviation writes them: degrees, minutes and seconds of two digits
-	// each.
+	// compact matches numbers in the notation of aviation: degrees, then minutes and seconds of two
+	// digits each.
 	compact = regexp.MustCompile(`^([NS]?)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?([NS]?)[\s,/]*([EW]?)(\d{3})(\d\d)(\d\d(?:\.\d+)?)?([EW]?)$`)
-	// comma says that the comma is a decimal one, since letters or signs separate the angles.
+	// comma matches a decimal comma, in texts where letters or signs separate the angles.
 	comma = regexp.MustCompile(`(\d),(\d)`)
 )
 
@@ -227,7 +227,7 @@ var (
 var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "", "LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
 	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分", "′", "秒", "″", ":", "")
 
-// parseDegrees reads two angles with the letters that a language has for the directions.
+// parseDegrees reads two angles with a language's letters for the directions.
 func parseDegrees(text, lang string) (Result, bool) {
 	text = strings.TrimRight(text, " ,;.")
 	if m := commas.FindStringSubmatch(text); m != nil {
@@ -235,7 +235,7 @@ func parseDegrees(text, lang string) (Result, bool) {
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.,;/|~ 0123456789", r) }) {
 		plain := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;/|~", r) })
-		// Whole numbers without a point or a comma may be a street or a date.
+		// Whole numbers without a point or a comma may be a house number or a date.
 		if len(plain) == 2 && strings.ContainsAny(text, ".,;") {
 			return inOrder(plain[0], plain[1])
 		}

@@ -180,7 +180,7 @@ func FuzzParsePosition(f *testing.F) {
 	})
 }
 
-// A guess is said to be one.
+// A guessed order is marked as swapped.
 func TestSwappedPosition(t *testing.T) {
 	for text, want := range map[string]string{"151.21, -33.86": "swapped", "-151.5 33.5": "swapped", "33.86, 151.21": "", "80.5, 10.5": ""} {
 		if r, ok := ParsePosition(text, ""); !ok || r.Type != want {
@@ -211,7 +211,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// O is the east where the word for it begins with O, and else the west.
+// O is the east in languages whose word for it begins with O, and otherwise the west.
 func TestPositionInLanguage(t *testing.T) {
 	for lang, want := range map[string]float64{"": -8.5, "fr": -8.5, "es-MX": -8.5, "it": -8.5, "pt": -8.5, "de": 8.5, "de-CH": 8.5, "DE": 8.5, "nl": 8.5} {
 		for _, text := range []string{"47.25N 8.5O", "N47°15' O8°30'", "47.25° n, 8.5° o"} {

@@ -13,7 +13,7 @@ import (
 	"quadrille/places/names"
 )
 
-// ReverseQuery asks what is at a point.
+// ReverseQuery is a query for what is at a point.
 type ReverseQuery struct {
 	Lat, Lon float64      // degrees
 	Langs    []string     // as those of Query
@@ -26,16 +26,16 @@ type ReverseQuery struct {
 
 const defaultReach = 50_000
 
-// Ready returns the reason why nothing can be asked, such as that no places are published.
+// Ready returns an error if no query can be answered, such as that no places are published.
 func (s *Session) Ready(ctx context.Context) error {
 	_, err := s.begin(ctx, &Query{})
 	return err
 }
 
-// Reverse returns what is at a point: first the nearest places with their distances, then the
-// areas of other layers than those of regions that contain the point, and then the regions that do,
-// the smallest first. If a place of the point's own regions is near, such a place comes first. Each
-// place has the regions that it is in itself.
+// Reverse returns what is at a point: first the nearest places with their distances, then the areas
+// of layers other than regions that contain the point, and then the regions that contain it, the
+// smallest first. If a place in the point's own regions is near, it comes first. Each place has the
+// regions around itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	return list, nil
 }
 
-// areasAt appends the results for the areas at a point that are no regions.
+// areasAt appends the results for the areas of layers other than regions at a point.
 func (f *finding) areasAt(list *[]Result, q *ReverseQuery, parents []names.Parent) error {
 	areas, err := f.s.View.AreasAt(f.ctx, q.Lat, q.Lon)
 	if err != nil || len(areas) == 0 {
@@ -117,12 +117,12 @@ func (f *finding) areasAt(list *[]Result, q *ReverseQuery, parents []names.Paren
 	return nil
 }
 
-// regionAt fills in the result for one of the regions at a point.
+// regionAt fills in the result for region i of parents, the regions at a point.
 func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
 	p := &parents[i]
 	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
 	rest := parents[i+1:]
-	for len(rest) > 0 && rest[0].Type == p.Type { // it does not lie in others of its kind
+	for len(rest) > 0 && rest[0].Type == p.Type { // it does not lie in others of its type
 		rest = rest[1:]
 	}
 	around, err := f.view.Named(f.ctx, hierarchy.Around(rest))
@@ -130,9 +130,8 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 		return err
 	}
 	r.Parents = slices.Clip(around)
-	// Counties have titles. If no region is drawn around a region, its country is
-	// known by name only: of two layers one may reach farther into the sea at the
-	// point.
+	// Counties have titles. A region without regions around it gets its country from the index of
+	// names, because layers may differ in how far they reach into the sea.
 	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
 		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
 		if err != nil {
@@ -153,8 +152,8 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	return nil
 }
 
-// completeWithin gives a result the regions around it, and those that complete adds.
-// Other results may share the regions around it.
+// completeWithin gives a result the regions around it, and those that complete adds. Other results
+// may share around.
 func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 	r.Parents = slices.Clip(around) // complete adds to a copy
 	if err := f.complete(r); err != nil {
@@ -166,8 +165,8 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 	return f.regionNames(r.Parents)
 }
 
-// CountryName returns the name of a country in the first of languages in which it is
-// known, and "" if it is known in none. Without languages it returns the usual name.
+// CountryName returns the name of a country in the first language that has one, or "". Without
+// languages it returns the usual name.
 func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
 	reader, ok, err := s.View.Places.Have()
 	if err != nil || !ok || code == "" {

@@ -12,8 +12,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Commas and semicolons of scripts other than Latin. The block of fullwidth forms is known
-// as such.
+// These are the commas and semicolons of scripts other than Latin. typed maps the block of
+// fullwidth forms separately.
 const (
 	otherCommas     = "،、､﹐﹑՝፣፥߸᠂᠈꓾꘍⸲⸴⹁"
 	otherSemicolons = "؛﹔፤⁏⸵"
@@ -21,10 +21,10 @@ const (
 
 const fullwidth = '！' - '!'
 
-// typed returns a text as if it had been typed on a keyboard of Latin letters: commas,
-// semicolons, dashes and slashes of other scripts and fullwidth forms are ASCII, as are all
-// digits. Tabs and the like are blanks, and invisible characters are gone, such as the marks
-// of direction that come along when a position is copied. Letters stay.
+// typed normalizes a text to the characters of a Latin keyboard: commas, semicolons, dashes and
+// slashes of other scripts, fullwidth forms and all digits become ASCII. Tabs and the like become
+// blanks. Invisible characters are removed, such as the direction marks in copied positions.
+// Letters stay.
 func typed(text string) string {
 	if !utf8.ValidString(text) {
 		return text // the search refuses it
@@ -39,7 +39,7 @@ func typed(text string) string {
 			return ','
 		case strings.ContainsRune(otherSemicolons, r):
 			return ';'
-		case r == '٫': // the decimal point of Arabic
+		case r == '٫': // the Arabic decimal point
 			return '.'
 		case r == '∕' || r == '⁄':
 			return '/'
@@ -59,7 +59,7 @@ func typed(text string) string {
 // isSeparator reports whether a character ends a name, so that a surrounding region may follow.
 func isSeparator(r rune) bool { return r == ',' || r == ';' }
 
-// unspacedScripts have no blanks between words, or writers who leave them out.
+// unspacedScripts have no blanks between words, or their writers may omit them.
 var unspacedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 const (
@@ -68,7 +68,7 @@ const (
 	leastUnspaced, mostUnspaced = 4, 20
 	// leastPart is the least number of these characters in each of the two names.
 	leastPart = 2
-	// mostAround bounds the regions that stand before or behind a place.
+	// mostAround bounds the regions before or behind a place.
 	mostAround = 3
 )
 
@@ -81,7 +81,7 @@ func unspacedLetters(text string) []rune {
 		}
 		return r
 	}, text))
-	// Long vowels of kana are of no script.
+	// The long-vowel mark of kana belongs to no script.
 	other := func(r rune) bool { return r != 'ー' && !unicode.IsOneOf(unspacedScripts, r) }
 	if len(letters) < leastUnspaced || len(letters) > mostUnspaced || slices.ContainsFunc(letters, other) {
 		return nil
@@ -89,9 +89,8 @@ func unspacedLetters(text string) []rune {
 	return letters
 }
 
-// unspaced finds the place in a text in which nothing separates it from the surrounding
-// regions: "日本東京", "上海市中国", "中国广东省深圳市". If there are regions, all of the text is inside
-// them.
+// unspaced finds the place in a text without separators between the place and its surrounding
+// regions: "日本東京", "上海市中国", "中国广东省深圳市". Results are inside outer, if that has any regions.
 func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error {
 	for n := leastPart; n <= len(text)-leastPart; n++ {
 		for _, r := range [...][2][]rune{{text[:n], text[n:]}, {text[len(text)-n:], text[:len(text)-n]}} {
@@ -120,8 +119,8 @@ func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error
 	return nil
 }
 
-// apart finds what a text with a slash or a hyphen and no blank names: a place and the region
-// around it ("Springfield/IL"), or a place in two languages ("Bolzano/Bozen").
+// apart reads a text with a slash or a hyphen and no blank: a place and the region around it
+// ("Springfield/IL"), or a place in two languages ("Bolzano/Bozen").
 func (f *finding) apart() error {
 	sides := strings.FieldsFunc(f.q.Text, func(r rune) bool { return r == '/' || r == '|' || r == '-' })
 	if len(sides) != 2 || strings.Contains(f.q.Text, " ") {

@@ -78,7 +78,7 @@ func keyboards(t *testing.T) *Session {
 	return s
 }
 
-// What is meant does not depend on the keyboard.
+// The meaning of a text does not depend on the keyboard.
 func TestKeyboards(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	s := keyboards(t)
@@ -106,7 +106,7 @@ func TestKeyboards(t *testing.T) {
 		"德国巴伐利亚慕尼黑":           munich,
 		"慕尼黑巴伐利亚德国":           munich,
 		"德国 慕尼黑":              munich,
-		"法国慕尼黑":               "", // it is not there
+		"法国慕尼黑":               "", // there is no such place
 		"l hay les roses":     hay,
 		"l-hay-les-roses":     hay,
 		"lhay les roses":      hay,
@@ -145,7 +145,7 @@ func TestKeyboards(t *testing.T) {
 	}
 }
 
-// Every separator, mark and single letter is answered or refused as no text.
+// Every separator, mark and single letter gives results or the error that it is no text.
 func TestOddTexts(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	s := keyboards(t)

@@ -17,8 +17,7 @@ import (
 	"quadrille/places/names"
 )
 
-// counter counts the seeks of all tables of the stores that it opens, and the rows of names
-// that are read.
+// counter counts the seeks of all tables in the stores that it opens, and the rows of names read.
 type counter struct{ seeks, rows atomic.Int64 }
 
 func (c *counter) open(kind, dir string, readOnly bool) (cellstore.Store, error) {
@@ -71,7 +70,7 @@ func (t *countedTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[
 	}
 }
 
-// crowd is a world of very many alike names: the dearest there is to search.
+// crowd is a world of very many similar names, the most expensive one to search.
 func crowd(n int) (towns []places.Place, regions []names.Feature) {
 	rng := rand.New(rand.NewPCG(19, 1))
 	syllables := strings.Fields("ba ber bo burg ca chen da den do el en fa ga ha heim in ka la ma na or pa ra sa stadt ta va wa ya zu")
@@ -94,7 +93,7 @@ func crowd(n int) (towns []places.Place, regions []names.Feature) {
 	return towns, regions
 }
 
-// Whatever the text, a search takes no more seeks and looks at no more names than is stated.
+// No text makes a search exceed the documented number of seeks and names.
 func TestWorkIsBounded(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var c counter
@@ -146,7 +145,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// What is found stays found where the work ends before everything has been looked at.
+// If the budget ends early, the results found so far remain.
 func TestSpentBudgetAnswersWhatItFound(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	f := must.Get(whole(t).begin(t.Context(), &Query{Text: "portland", Limit: 10})).In(t)

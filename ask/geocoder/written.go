@@ -35,8 +35,8 @@ func (f *finding) written() (done bool, err error) {
 	return ok, nil
 }
 
-// shortPlus answers a plus code without its first digits. It is near the place named
-// behind it, or near the position of the bias.
+// shortPlus answers a plus code without its first digits. It is near the place named beside it, or
+// near the position of the bias.
 func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	code, near, ok := parseShort(f.q.Text)
 	if !ok {
@@ -44,7 +44,7 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	}
 	lat, lon := f.q.Lat, f.q.Lon
 	if _, _, again := parseShort(near); again {
-		return r, false, nil // a code is near no code
+		return r, false, nil // a code cannot be near another code
 	}
 	switch {
 	case near != "":
@@ -52,7 +52,7 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 		place.Text, place.Limit, place.Kinds = near, 1, nil
 		inner := *f
 		inner.q = &place
-		// The other half is for the text itself, if this finds nothing.
+		// Keep half of the budget for the text itself, if this finds nothing.
 		err := f.share(f.budget.Seeks/2, func() error {
 			inner.budget = f.budget
 			err := inner.search()
@@ -76,8 +76,7 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	return area(b, plusType), true, nil
 }
 
-// address answers an IP address with its place, or with nothing if nothing is known
-// about it.
+// address answers an IP address with its place, or with nothing if the address is unknown.
 func (f *finding) address(addr netip.Addr) error {
 	var res ipgeo.Result
 	err := f.addresses.Lookup(f.ctx, addr, &res)
@@ -103,7 +102,7 @@ func (f *finding) address(addr netip.Addr) error {
 		}
 		return nil
 	}
-	// The source knows no more than the country.
+	// The source has only the country.
 	list, err := f.regionsNamed(res.Country, false)
 	if err != nil {
 		return err

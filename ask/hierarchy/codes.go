@@ -11,11 +11,11 @@ import (
 	"quadrille/places/search"
 )
 
-// verdict is what codes and names tell about a place and a region.
+// verdict is the answer of codes and names whether a place is in a region.
 type verdict int
 
 const (
-	unknown verdict = iota // they have nothing in common
+	unknown verdict = iota // nothing can be compared
 	yes
 	no
 )
@@ -33,7 +33,7 @@ func Division(state string) (country, iso string) {
 	return country, iso
 }
 
-// inCountry tells, by the code in a place's row, whether the place is in a country.
+// inCountry judges by the code in a place's row whether the place is in a country.
 func inCountry(id string, p *places.Hit) verdict {
 	if len(id) != 2 || p.Country == "" {
 		return unknown
@@ -41,8 +41,8 @@ func inCountry(id string, p *places.Hit) verdict {
 	return yesOrNo(strings.EqualFold(id, p.Country))
 }
 
-// inState tells whether a place is in a state. The codes of its row decide, or the code that
-// rows of the state's other places have, or else the name of its first-level division.
+// inState judges whether a place is in a state. It compares the codes of the row, or else the code
+// in the rows of the state's other places, or else the name of the first-level division.
 func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	country, iso := Division(state.ID)
 	if iso != "" && p.Country != "" && country != p.Country {
@@ -72,7 +72,7 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 		return no
 	}
 	if s.named(p) != "" && iso != "" {
-		return no // the name is another's
+		return no // the name is that of another state
 	}
 	return unknown
 }
@@ -91,7 +91,7 @@ func (v *View) Division(state string) string {
 // territory may have a code of its own.
 func (v *View) CountryOf(r *names.Parent) string {
 	switch {
-	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from which on territories have theirs
+	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from 60 on, territories have codes of their own
 		return "US"
 	case r.Type != State:
 		return ""
@@ -103,9 +103,9 @@ func (v *View) CountryOf(r *names.Parent) string {
 	return country
 }
 
-// inCounty tells whether a county has the code of a second-level division of a country. In the
-// United States an id of a county is the two digits of the state and the three digits that
-// GeoNames has. Other ids are compared as they are.
+// inCounty judges whether a county has the code of a second-level division of a country. In the
+// United States the id of a county is the two digits of the state and the three digits of GeoNames'
+// code. Other ids are compared as they are.
 func inCounty(id, country, admin2 string) verdict {
 	code, known := countyCode(id, country)
 	switch {
@@ -119,8 +119,8 @@ func inCounty(id, country, admin2 string) verdict {
 	return unknown
 }
 
-// countyCode returns GeoNames' code of the county with an id. It is known in the United States
-// only.
+// countyCode returns GeoNames' code of the county with the given id. It is known in the United
+// States only.
 func countyCode(id, country string) (code string, known bool) {
 	if country != "US" || !isFIPS(id) {
 		return "", false
@@ -145,8 +145,8 @@ func EqualNames(a, b string) bool {
 	return len(x) > 0 && bytes.Equal(x, y)
 }
 
-// alike reports whether two names are the same, or one is the other with words around it,
-// without regard to case and accents.
+// alike reports whether two names are equal, or one is the other with words around it. It ignores
+// case and accents.
 func alike(a, b string) bool {
 	x := append(search.Fold([]byte{' '}, a), ' ')
 	y := append(search.Fold([]byte{' '}, b), ' ')

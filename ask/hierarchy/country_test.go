@@ -6,7 +6,7 @@ import (
 	"quadrille/feature"
 )
 
-// The country of a region is what its source calls so, in letters of either case.
+// The country of a region is the source's property "country", in either case.
 func TestCountryOf(t *testing.T) {
 	for members, want := range map[string]string{
 		`"name":"A","country":"CH"`: "CH", `"COUNTRY":"CH"`: "CH", `"Country":"FR","name":"A"`: "FR",

@@ -14,8 +14,8 @@ import (
 // mostCountries bounds the codes of a filter.
 const mostCountries = 20
 
-// parts are the countries of ISO 3166-1 that ISO 3166-2 also has among the divisions of another
-// one, to which they belong. Taiwan is left out: whose it is, the map says.
+// parts are the countries of ISO 3166-1 that are also divisions of another country in ISO 3166-2.
+// That country includes them. Taiwan is left out: the map decides about it.
 var parts = map[string][]string{
 	"CN": {"HK", "MO"},
 	"FI": {"AX"},
@@ -25,9 +25,9 @@ var parts = map[string][]string{
 	"US": {"AS", "GU", "MP", "PR", "UM", "VI"},
 }
 
-// Wide is a filter that looks at the codes of rows alone and passes every place that
-// InCountries may pass. It therefore also has the codes of the countries' parts, such as Hong
-// Kong's for China, and those of places that the map draws in the countries asked for.
+// Wide returns a filter by the codes of rows alone that passes every place that InCountries may
+// pass. So it also has the codes of the countries' parts, such as Hong Kong for China, and those of
+// places that the map draws in the wanted countries.
 func (v *View) Wide(asked []string) []string {
 	wide := asked
 	add := func(codes []string) {
@@ -46,8 +46,8 @@ func (v *View) Wide(asked []string) []string {
 	return wide
 }
 
-// Territories returns what Wide returns, without the codes that have a region of their own.
-// Every place with one of these codes passes, so none must be looked at.
+// Territories is Wide without the codes that have a region of their own. Every place with one of
+// these codes passes InCountries, so none needs a check.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {
 		return asked, nil
@@ -79,8 +79,8 @@ func OfCountries(code string, asked []string) bool {
 	return len(asked) == 0 || slices.Contains(asked, code) || isPart(code, asked)
 }
 
-// InCountries reports whether a place is in one of some countries, by its row or on the map.
-// No countries mean all.
+// InCountries reports whether a place is in one of the given countries, by its row or on the map.
+// An empty list means all countries.
 func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (bool, error) {
 	if OfCountries(p.Country, asked) {
 		return true, nil
@@ -92,8 +92,8 @@ func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (
 	return v.In(ctx, p, list)
 }
 
-// In reports whether a place is in one of some regions: by its row, or on the map if the row
-// does not tell. For a country either is enough.
+// In reports whether a place is in one of the given regions: by its row, or on the map if the row
+// is inconclusive. For a country either is enough.
 func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool, error) {
 	if v.Boundaries == nil {
 		return false, nil
@@ -102,7 +102,7 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 	if err != nil {
 		return false, err
 	}
-	var of []string // that the map is asked about
+	var of []string // types to look up on the map
 	for i := range list {
 		r, is := &list[i], unknown
 		switch r.Type {

@@ -13,10 +13,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// A great city reaches over places near it: what is nearest to the Eiffel Tower is the middle of
-// Neuilly, and yet the tower is in Paris. The land of a town grows nearly as its people do, so that
-// its radius grows with about their square root. A point is therefore in the town with the least
-// distance for the root of its people, of those that reach it.
+// A great city reaches over places near it: the place nearest to the Eiffel Tower is the middle of
+// Neuilly, and yet the tower is in Paris. The area of a town grows nearly in proportion to its
+// population, so its radius grows with about the square root of that. A point is therefore in the
+// town with the least distance divided by the root of its population, among the towns that reach
+// it.
 //
 // That is wrong where a town is long or its middle is far off, as in some ports, and where a small
 // town on the other side of a bay is no part of a great one. A municipality's polygon is always
@@ -24,28 +25,29 @@ import (
 const (
 	// greatPeople is the least number of people of a great city.
 	greatPeople = 100_000
-	// mostGreat bounds the great cities around a cell, of which the most important are known. None
-	// of the world has so many.
+	// mostGreat bounds the great cities around a cell. It keeps the most important ones. No cell of
+	// the world has so many.
 	mostGreat = 200
-	// rootOfPeople is the power of people with which the radius of a town grows. It is a little
-	// less than a half, since great cities are denser.
+	// rootOfPeople is the exponent with which the radius of a town grows with its population. It is
+	// a little less than a half, because great cities are denser.
 	rootOfPeople = 0.48
-	// millionM is how far a town of a million people reaches, in metres.
+	// millionM is the reach of a town of a million people, in metres.
 	millionM = 12_000
-	// mostReachM bounds the reach of any.
+	// mostReachM bounds the reach of any town.
 	mostReachM = 30_000
-	// leastPeople is what any town counts as at least, so that it keeps some ground of its own.
+	// leastPeople is the least population that a town counts with, so that every town keeps some
+	// ground.
 	leastPeople = 10_000
 )
 
-// root is what a distance from a town of so many people is divided by.
+// root returns the divisor of a distance from a town with the given population.
 func root(people int64) float64 {
 	return math.Pow(float64(max(people, leastPeople)), rootOfPeople)
 }
 
 var metresOfRoot = millionM / math.Pow(1e6, rootOfPeople)
 
-// reachM is how far a town reaches, in metres.
+// reachM returns the reach of a town, in metres.
 func reachM(people int64) float64 { return min(root(people)*metresOfRoot, mostReachM) }
 
 // greatCity is one of the cities that reach over others.
@@ -55,7 +57,7 @@ type greatCity struct {
 	people   int64
 }
 
-// cellDegrees is the side of the cells for which great cities are remembered, and cellsAround the
+// cellDegrees is the side of the cells for which great cities are cached, and cellsAround the
 // number of cells around the earth.
 const (
 	cellDegrees = 0.5
@@ -64,7 +66,7 @@ const (
 
 var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.Feature)
 
-// great returns the great cities that reach a cell around a point, and some more.
+// great returns all great cities that reach the cell around a point, and some others.
 func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error) {
 	y, x := math.Floor(lat/cellDegrees), math.Floor(lon/cellDegrees)
 	cell := uint32((y+90/cellDegrees)*(cellsAround+1) + x + 180/cellDegrees)
@@ -94,8 +96,8 @@ func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error)
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
 
-// over returns the great cities that reach a point, but for those that are farther for the root of
-// their people than share. The one that is nearest so is the first.
+// over returns the great cities that reach a point and have a distance, divided by root, below
+// share. The least comes first.
 func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
 	of := func(c *greatCity) float64 { return quadkey.Distance(lon, lat, c.lon, c.lat) / root(c.people) }
 	for i := range all {
@@ -111,9 +113,9 @@ func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
 	return list
 }
 
-// reaching returns the great city that a point is in, or the town that the point is in before any
-// great city. best is the place that describes the point otherwise. ok is false if that remains.
-// A city is of the same country and division as best, by its row and by the map.
+// reaching returns the great city that a point is in, or a town that claims the point before any
+// great city. best is the place that otherwise describes the point. ok is false if best stays. The
+// city must be in the country and division of best, by its row and by the map.
 func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit, at []names.Parent) (city places.Hit, is Relation, ok bool, err error) {
 	near := q.Near
 	all, err := v.great(ctx, near.Lat, near.Lon)
@@ -141,14 +143,14 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 			continue
 		}
 		if own, has, err := v.City(ctx, best); err != nil || has && own.ID == city.ID {
-			return city, is, false, err // best is a part of it, and says more
+			return city, is, false, err // best is a part of the city, and more specific
 		}
 		return v.smaller(ctx, q, &city, is, at)
 	}
 	return city, Near, false, nil
 }
 
-// ofDivision reads a great city, and reports whether it is of the country and first-level division
+// ofDivision reads a great city, and reports whether it is in the country and first-level division
 // of a place.
 func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit) (bool, error) {
 	q := feature.Query{Near: feature.NearTo(c.lat, c.lon, 1), Filter: places.Populated, Limit: fewNear}
@@ -161,8 +163,8 @@ func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit
 	return city.Country == of.Country && city.Admin1 == of.Admin1, nil
 }
 
-// smaller returns the town, if any, that a point is in rather than in a great city: one that is
-// nearer for the root of its people. Otherwise it returns the city.
+// smaller returns the town that a point is in instead of a great city: one with a smaller distance
+// divided by root. If there is none, it returns the city.
 func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, is Relation, at []names.Parent) (best places.Hit, of Relation, ok bool, err error) {
 	best, of = *city, is
 	share := city.DistanceM / root(city.Population)

@@ -26,7 +26,7 @@ func settled(t *testing.T, list ...places.Place) *View {
 	return &View{Places: must.Get(places.Open(t.Context(), store, info)).In(t), Generations: Generations{Places: 1}, Layers: new(Layers)}
 }
 
-// A great city reaches over the towns around it, but not over what is another town's, of another
+// A great city reaches over the towns around it, but not over ground of another town, of another
 // division or country, or too far away.
 func TestGreatCity(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
@@ -59,7 +59,7 @@ func TestGreatCity(t *testing.T) {
 		{"a radius that the city is not in", 48, 2.05, 3_000, "Suburb"},
 		{"across 180 degrees", 0, -179.96, 50_000, "Dateline"},
 	} {
-		for range 2 { // the second is remembered
+		for range 2 { // the second answer may come from the cache
 			hits, first, err := v.Nearest(t.Context(), feature.Query{Near: feature.NearTo(c.lat, c.lon, c.radius), Filter: places.Populated, Limit: 3}, nil)
 			if err != nil || first.Apart() || hits[0].Name != c.want || !strings.Contains(string(hits[0].JSON), c.want) {
 				t.Errorf("%s: %s, %v, want %s", c.what, hits[0].Name, err, c.want)
@@ -76,8 +76,8 @@ func TestGreatCity(t *testing.T) {
 	}
 }
 
-// A city whose row names no second-level division lies in several, and has its sections in them.
-// One that is too far off has not.
+// A city whose row names no second-level division spans several, and its sections may be in any of
+// them. A distant section has no city.
 func TestCityOfSeveralDivisions(t *testing.T) {
 	v := settled(t,
 		places.Place{Name: "Great", Country: "AA", Admin1: "1", Lat: 40, Lon: 2, Population: 8_000_000},
@@ -94,7 +94,7 @@ func TestCityOfSeveralDivisions(t *testing.T) {
 	}
 }
 
-// Whatever a source says of people, a city reaches no farther than any.
+// No population in a source makes a city reach farther than the limits.
 func TestReach(t *testing.T) {
 	for people, want := range map[int64]float64{-1: reachM(leastPeople), 0: reachM(leastPeople), 1_000_000: millionM, 1 << 62: mostReachM} {
 		if got := reachM(people); got < want-1 || got > want+1 {

@@ -1,9 +1,9 @@
-// Package hierarchy says what regions a place is in, and which place a point is told by. The
-// map is right about a point: its regions are those whose polygons hold it. The source is
-// right about a place: where its row denies what a coarse polygon says, the row counts.
+// Package hierarchy finds the regions around a place, and the place that describes a point. The map
+// is right about a point: its regions are those whose polygons hold it. The source is right about a
+// place: where its row contradicts a coarse polygon, the row counts.
 //
-// Positions are degrees and distances metres. Errors are those of the data sets; one that is
-// not published tells nothing, and is no error.
+// Positions are degrees and distances metres. Errors are those of the data sets. A data set that is
+// not published has no answer, and is no error.
 package hierarchy
 
 import (
@@ -18,44 +18,44 @@ import (
 	"quadrille/tiles"
 )
 
-// Layers whose names say what they are.
+// Names of layers whose meaning is fixed.
 const (
 	Country = "country"
 	State   = "state"
 	County  = "county"
-	zone    = "timezone" // whose regions are no part of an address
+	zone    = "timezone" // its regions are no part of an address
 )
 
 const (
-	// manyRegions is the number of regions from which the finest layer counts as
-	// one of municipalities, whatever its name. No country has as many counties.
+	// manyRegions is the number of regions from which the finest layer counts as municipalities,
+	// whatever its name. No country has as many counties.
 	manyRegions = 10_000
 	// coarseM bounds how far a map may draw a border or a coast from its true place, in
 	// metres. Coasts of maps at 1:50,000,000 are up to 4.5 km off cities.
 	coarseM = 5_000
-	// fewNear is the number of places near a point among which one of its municipality is
-	// sought. manyNear is that number for a place of its country and divisions, and for the
-	// city of a section.
+	// fewNear is the number of places near a point that are searched for one of its municipality.
+	// manyNear is that number for a place of its country and divisions, and for the city of a
+	// section.
 	fewNear  = 20
 	manyNear = 100
 	// cityM is the greatest distance of a section from its city, in metres.
 	cityM = 25_000
 )
 
-// View is a generation of each data set that is asked. A nil one tells nothing. A View may
-// be used concurrently.
+// View has a generation of each data set that the package reads. A nil one counts as not published.
+// A View may be used concurrently.
 type View struct {
 	Places      *places.Finder
 	Names       *names.Reader
 	Boundaries  *tiles.Reader
-	Generations Generations // of these
+	Generations Generations // of the data sets above
 	Layers      *Layers
 	// ByMap makes the map decide in which country a place is, instead of its row. A place
 	// that a coarse map draws across a border is then in the other country.
 	ByMap bool
 }
 
-// Municipal reports whether the regions of a type are municipalities.
+// Municipal reports whether a type of regions is municipalities.
 func (v *View) Municipal(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().municipal, typ)
 }
@@ -72,7 +72,7 @@ func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error)
 	return v.Parents(at), nil
 }
 
-// Parents is At of the regions that were found at a point.
+// Parents is At for regions that were already found at a point.
 func (v *View) Parents(at []tiles.Region) []names.Parent {
 	if len(at) == 0 {
 		return nil
@@ -88,9 +88,9 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 	return list
 }
 
-// Around filters the regions at a point. It keeps those that hold a place or a smaller
-// region, without water and continents, and of each type the smallest, because overlapping countries do not
-// lie in each other. It may return the same list.
+// Around filters the regions at a point. It keeps those that may be around a place or a smaller
+// region, without water and continents. Of each type it keeps the smallest, because overlapping
+// countries do not lie in each other. It may return the same list.
 func Around(list []names.Parent) []names.Parent {
 	drop := func(i int) bool { return !addressed(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
 	for i := range list {
@@ -107,8 +107,8 @@ func Around(list []names.Parent) []names.Parent {
 	return list
 }
 
-// Named leaves out regions that have no name, which answers can say nothing of. A country that the
-// map does not name has the name of the gazetteer. It may return the same list.
+// Named drops regions without a name, which are useless in answers. A country without a name on the
+// map gets the gazetteer's. It may return the same list.
 func (v *View) Named(ctx context.Context, list []names.Parent) ([]names.Parent, error) {
 	nameless := func(p names.Parent) bool { return p.Name == "" }
 	if !slices.ContainsFunc(list, nameless) {
@@ -138,8 +138,8 @@ func (v *View) countryName(ctx context.Context, code string) (string, error) {
 	return country.Name, nil
 }
 
-// WithDivision adds the first-level division that the row of a place names to the regions of the
-// place, unless these have any other than the country.
+// WithDivision adds the first-level division in the row of a place to the regions of the place,
+// unless these have more than the country.
 func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
 	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
 		return list
@@ -147,7 +147,7 @@ func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
 	return slices.Insert(list, 0, names.Parent{Type: names.Division, ID: divisionCode(p), Name: p.Admin1Name})
 }
 
-// Holds reports whether a place is in a region that no layer draws, by its row.
+// Holds reports, by a place's row, whether the place is in a region without an outline.
 func Holds(region *names.Feature, p *places.Hit) bool {
 	switch region.Type {
 	case Country:

@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles/build"
 )
 
-// world is two countries, of which one has states and counties, as a coarse map draws them: the
-// border between Michigan and Ontario runs along 83° W, and that between Michigan and
-// Wisconsin along 88° W. The land ends at 42° N.
+// world is a coarse map of two countries; one has states and counties. The border between Michigan
+// and Ontario runs along 83° W, and that between Michigan and Wisconsin along 88° W. The land ends
+// at 42° N.
 func world(t *testing.T, list ...places.Place) *View {
 	t.Helper()
 	region := func(id, name string, w, s, e, n float64) build.Feature {
@@ -58,7 +58,8 @@ func ids(list []names.Parent) string {
 	return strings.Join(all, " ")
 }
 
-// A country that the map does not name is named by the gazetteer, and other regions without a name are left out.
+// A country without a name on the map gets the gazetteer's, and other regions without a name are
+// dropped.
 func TestNamed(t *testing.T) {
 	v := world(t)
 	list := []names.Parent{{Type: County, ID: "26163"}, {Type: State, ID: "us-mi", Name: "Michigan"}, {Type: Country, ID: "ca"}, {Type: Country, ID: "xx"}, {Type: Country, ID: "2658434"}}
@@ -71,7 +72,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// A place is in what its row says, wherever a coarse map draws the border.
+// A place is in the regions that its row names, wherever a coarse map draws the border.
 func TestOf(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
@@ -97,8 +98,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A point is told by a place of its own county, state or country if one is at most twice as
-// far as the nearest, and else by one that is said to be apart.
+// A point is described by a place of its own county, state or country if one is at most twice as
+// far as the nearest place. Otherwise the place is marked as apart.
 func TestNearest(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,
@@ -119,14 +120,14 @@ func TestNearest(t *testing.T) {
 		want     string
 		first    Relation
 	}{
-		{42.5, -83.005, "Detroit Windsor", Near}, // a lake and no state are drawn elsewhere
+		{42.5, -83.005, "Detroit Windsor", Near}, // in the county of the point
 		{42.5, -82.98, "Windsor Detroit", Near},
 		{47, -83.01, "Lonely", apartCountry},
 		{44.01, -86, "Claimed", Near},
 		{45.01, -83.02, "Coarse", apartCountry},
-		{47.048, -90, "Ashland Misplaced", Near},     // of the point's country
+		{47.048, -90, "Ashland Misplaced", Near},     // in the point's country
 		{47.01, -90, "Misplaced Ashland", Near},      // far nearer
-		{46.5, -88.001, "Displaced Marquette", Near}, // of another state
+		{46.5, -88.001, "Displaced Marquette", Near}, // in another state
 		{42.5, -83.99, "Wayne Monroe", Near},
 		{42.5, -84.01, "Monroe Wayne", Near},
 	} {
@@ -142,7 +143,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Same is said only of a place that is in the same regions.
+// Same applies only to a place in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
@@ -190,7 +191,7 @@ func TestSameIsInTheSame(t *testing.T) {
 	}
 }
 
-// The city of a section is the largest place of its divisions, and not the hamlet next to it.
+// The city of a section is the largest place of its divisions, not the hamlet next to it.
 func TestCity(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
@@ -211,7 +212,7 @@ func TestCity(t *testing.T) {
 	}
 }
 
-// namesOf are what rows of places tell of the map.
+// namesOf builds the index of names, with what rows of places reveal about the map.
 func namesOf(t *testing.T, o names.Options, list ...names.Feature) *names.Reader {
 	t.Helper()
 	store := buildtest.Store(t)
@@ -219,8 +220,8 @@ func namesOf(t *testing.T, o names.Options, list ...names.Feature) *names.Reader
 	return must.Get(names.Open(t.Context(), store, meta)).In(t)
 }
 
-// A filter by country takes what the row has and what the map says, and a territory goes with
-// the country that it is drawn in.
+// A filter by country accepts the code of the row and the country on the map. A territory belongs
+// to the country that it is drawn in.
 func TestFilters(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
@@ -258,7 +259,7 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
 			}
 		}
-		// The code of Wayne County is that of a county of Kentucky too.
+		// The code of Wayne County is also that of a county in Kentucky.
 		for id, want := range map[string]bool{"26163": i == 0, "21163": false} {
 			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, id, in, err)
@@ -279,7 +280,7 @@ func TestFilters(t *testing.T) {
 }
 
 // The country of a point is that of the smallest polygon, of the nearest border, or off all coasts
-// that of a place; its division is that of the country, with the county that is of both.
+// that of a place. Its division is in that country, with the county that is in both.
 func TestPoint(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// keptBits is the binary logarithm of the number of places that are remembered: some 3 MB.
+	// keptBits is the binary logarithm of the number of cached places: some 3 MB.
 	keptBits = 13
-	// maxKept is the longest list of regions that is remembered, in bytes.
+	// maxKept is the size of the longest list of regions that is cached, in bytes.
 	maxKept = 1 << 10
 )
 
 // Generations are the generations of the data sets of a View.
 type Generations struct{ Places, Names, Boundaries uint64 }
 
-// kept remembers something about places. A place displaces another one in its slot.
-// Generations never change, so nothing becomes wrong.
+// kept is a cache by place. A place displaces another one in its slot. Generations never change, so
+// entries stay right.
 type kept[T any] [1 << keptBits]atomic.Pointer[keptPlace[T]]
 
 type keptPlace[T any] struct {
@@ -31,7 +31,7 @@ type keptPlace[T any] struct {
 	is    T
 }
 
-// slot is where a place is remembered.
+// slot returns the slot of a place.
 func (k *kept[T]) slot(id uint32) *atomic.Pointer[keptPlace[T]] {
 	return &k[id*0x9e3779b9>>(32-keptBits)]
 }
@@ -56,8 +56,8 @@ type city struct {
 	known bool
 }
 
-// Of returns the regions that a place is in, the smallest first: those that hold it,
-// without those that its row denies. The list is the caller's.
+// Of returns the regions that a place is in, the smallest first: the regions that hold it, without
+// those that its row contradicts. The list is the caller's.
 func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	if v.Boundaries == nil {
 		return nil, nil
@@ -80,9 +80,9 @@ func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	return list, nil
 }
 
-// City returns the city that a section belongs to: among the places near the section whose
-// rows have its divisions, the one with the most people. ok is false if there is none, or
-// if the place is not a section of a city.
+// City returns the city that a section belongs to: the place with the most people among the places
+// near the section whose rows have the same divisions. ok is false if there is none, or if the
+// place is not a section of a city.
 func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool, err error) {
 	if p.Code != section {
 		return hit, false, nil

@@ -12,8 +12,8 @@ import (
 	"quadrille/places"
 )
 
-// What is remembered of a place is what is found anew, of whatever generation, and nobody who
-// changes an answer changes another's.
+// Cached regions of a place are equal to those found anew, in each generation. Changing a returned
+// list does not change others.
 func TestKeptIsFound(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
@@ -48,7 +48,7 @@ func TestKeptIsFound(t *testing.T) {
 	})
 }
 
-// Several may ask and remember at once.
+// Goroutines may read and fill the cache concurrently.
 func TestKeptConcurrently(t *testing.T) {
 	v := world(t, places.Place{Name: "A", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.05})
 	other := *v

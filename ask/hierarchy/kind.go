@@ -2,11 +2,11 @@ package hierarchy
 
 import "strings"
 
-// Kind is what the regions of a layer are, as far as the layer's name tells.
+// Kind is the kind of regions in a layer, judged by the layer's name.
 type Kind int
 
-// The kinds. Those of an address stand from the largest to the smallest. Other is a layer whose
-// name tells nothing, such as parks: its regions hold places, but are no part of an address.
+// The kinds. Those in an address come first, from the largest to the smallest. Other is a layer
+// with an unknown name, such as parks: its regions hold places, but are no part of an address.
 const (
 	Other Kind = iota
 	Countries
@@ -55,7 +55,7 @@ var kinds = func() map[string]Kind {
 
 var unmarked = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// KindOf returns the kind of a layer. It is Other for a name that is not known.
+// KindOf returns the kind of a layer, Other if its name is unknown.
 func KindOf(layer string) Kind {
 	if kind, ok := kinds[layer]; ok {
 		return kind
@@ -64,11 +64,11 @@ func KindOf(layer string) Kind {
 }
 
 // addressed reports whether the regions of a layer may be around a place in an address. Lakes and
-// seas are around no place, and a country tells more than its continent.
+// seas are not around places, and a country is more specific than its continent.
 func addressed(layer string) bool { return KindOf(layer) < Lakes }
 
-// municipal reports whether a layer has municipalities by its name. Levels of a source that are
-// numbered are municipalities in some countries only.
+// municipal reports whether a layer has municipalities, judged by its name. A source's numbered
+// levels are municipalities in some countries only, so they do not count.
 func municipal(layer string) bool {
 	kind := KindOf(layer)
 	return (kind == Municipalities || kind == Cities) && !strings.HasPrefix(strings.ToLower(layer), "adm")

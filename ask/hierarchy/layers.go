@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Layers remembers what is known from the layers of a generation of boundaries, and of
-// places. The zero value is ready; it may be used concurrently.
+// Layers caches what the package derives from the layers of a generation of boundaries and places.
+// The zero value is ready. It may be used concurrently.
 type Layers struct {
 	last      atomic.Pointer[order]
 	of        kept[[]names.Parent]
@@ -34,17 +34,17 @@ type order struct {
 	municipal  []string // the layers of municipalities
 	drawn      sync.Map // the names of the regions of countries, by code, "" for none
 
-	reading sync.Mutex             // of states
-	states  atomic.Pointer[states] // nil until they are asked for
+	reading sync.Mutex             // held while states are read
+	states  atomic.Pointer[states] // nil until they are needed
 }
 
 // states are the states with which rows of places are compared.
 type states struct {
-	// of has the ids of the states of each country, by folded name. If two states have a name,
-	// it has "".
+	// of has the ids of the states of each country, by folded name. A name that two states share
+	// has "".
 	of  map[string]map[string]string
 	ids map[string]bool
-	// counties says that counties are drawn only where states are.
+	// counties is set if counties are drawn only where states are.
 	counties bool
 }
 
@@ -52,13 +52,13 @@ func (s *states) named(p *places.Hit) string {
 	return s.of[p.Country][string(search.Fold(nil, p.Admin1Name))]
 }
 
-// drawn reports whether a country has states.
+// drawn reports whether a country has states on the map.
 func (s *states) drawn(country string) bool { return s.of[country] != nil }
 
 var errOther = errors.New("a county of another country")
 
-// states returns the states, which are read once in a generation and to the end; other callers
-// wait for that.
+// states returns the states. It reads them once per generation and completely, while other callers
+// wait.
 func (v *View) states(ctx context.Context) (*states, error) {
 	o := v.layers()
 	if all := o.states.Load(); all != nil {
@@ -111,8 +111,8 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	return all, nil
 }
 
-// countryOf returns the country that a region's source names, "" if it names none. Some
-// sources write COUNTRY.
+// countryOf returns the country in a region's source, "" if there is none. Some sources write
+// COUNTRY.
 func countryOf(region *feature.Feature) (country string) {
 	for name, v := range region.Properties.All() {
 		if strings.EqualFold(name, "country") && v.Kind() == feature.Text {
@@ -151,8 +151,8 @@ func (v *View) layers() *order {
 	return o
 }
 
-// size is how large the regions of a layer are. Countries are the largest, though another
-// layer may have larger regions.
+// size is the mean size of the regions of a layer. Countries count as the largest, even if another
+// layer has larger regions.
 func size(t *tiles.TypeMeta) float64 {
 	if t.Name == Country {
 		return math.MaxFloat64

@@ -12,11 +12,11 @@ import (
 	"quadrille/tiles"
 )
 
-// Nearest returns the places that describe a point. The first describes it best: a place of
-// the point's own municipality if there is one, or else the great city that reaches it, or else the
-// place that prefer returns. The others follow by distance. Relation tells how the first is related to the point. at are the
-// regions at the point. q asks for the places near it; found are the known ones among these,
-// nearest first, and are not changed.
+// Nearest returns the places that describe a point. The first describes it best: a place of the
+// point's own municipality if there is one, or else the great city that reaches it, or else the
+// result of prefer. The others follow by distance. first is the relation of the first to the point.
+// at are the regions at the point. q is the query for places near it; found are those already
+// found, nearest first. Nearest does not change found.
 func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
@@ -59,11 +59,11 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	return list, first, nil
 }
 
-// prefer returns the place that describes a point with some regions. This is the nearest place,
+// prefer returns the place that describes a point with the regions at. This is the nearest place,
 // which q has found, unless another is hardly farther: one of the point's own country that is at
 // most twice as far, then one of its own state that is at most twice as far as that, then one of
-// its own county likewise. One that another country claims gives way as one of another county does,
-// since its row may be wrong about where it lies.
+// its own county likewise. A place that another country claims gives way like one of another
+// county, because its row may be wrong about where it lies.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
@@ -95,8 +95,8 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 type Relation int
 
 // Same is a place in the same regions. Near is a place in the same country, state and county, as
-// far as these are known. Claimed is near by the map, but of another country by its row. All other
-// relations are apart: no address of the point is made of such a place.
+// far as these are known. Claimed is near on the map, but of another country by its row. All other
+// relations are apart: an address of the point must not use such a place.
 const (
 	Same Relation = iota
 	Near
@@ -113,14 +113,14 @@ func (r Relation) Apart() bool { return r >= apartCounty }
 // and in all regions that hold that region.
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
-// Relate tells how a place is related to a point with some regions: by its row, or by the
-// map if the row does not tell or the map has another opinion of whose the ground is.
+// Relate returns the relation of a place to a point with the regions at. It compares the row, or
+// else the map if the row is inconclusive or the map assigns the ground to another country.
 func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	return v.relate(ctx, p, at, true)
 }
 
-// RelateByRow is Relate for questions, such as that for the time, whose answer goes by the country:
-// a place that two countries claim is in that of its row.
+// RelateByRow is Relate for questions whose answer depends on the country, such as the time: a
+// place that two countries claim is in the country of its row.
 func (v *View) RelateByRow(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	return v.relate(ctx, p, at, false)
 }
@@ -137,9 +137,9 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 	if v.comparable(p.Country, at, all) {
 		is = Same
 	}
-	var of []string                         // that the map is asked about
-	claimed := false                        // by another country: codes of divisions are not comparable
-	for _, r := range slices.Backward(at) { // the largest tell most
+	var of []string                         // types to look up on the map
+	claimed := false                        // by another country, so codes of divisions are not comparable
+	for _, r := range slices.Backward(at) { // the largest exclude the most
 		var known verdict
 		switch {
 		case claimed && (r.Type == State || r.Type == County):
@@ -196,9 +196,9 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 	return is, nil
 }
 
-// ofCountry tells whether a place is in a country of the map, by its row. If the map may count the
-// place's country to another one, known is unknown and vague is true. So it is if the place is
-// claimed.
+// ofCountry judges by a place's row whether the place is in a country of the map. If the map may
+// assign the place's country to another one, known is unknown and vague is true. The same holds for
+// a claimed place.
 func (v *View) ofCountry(ctx context.Context, id string, p *places.Hit, claims bool) (known verdict, claimed, vague bool, err error) {
 	if known = inCountry(id, p); known == yes || p.Country == "" {
 		return known, false, false, nil
@@ -221,8 +221,8 @@ func (v *View) ofCountry(ctx context.Context, id string, p *places.Hit, claims b
 }
 
 // claimed reports whether a place lies so far outside of the region of its row's country that the
-// map has another opinion of whose it is, as of Simferopol. Maps that are merely coarse draw
-// borders no farther than coarseM from where they are.
+// map must assign it to another country, as with Simferopol. Coarse maps draw borders at most
+// coarseM from their true place.
 func (v *View) claimed(ctx context.Context, p *places.Hit) (bool, error) {
 	known := &v.Layers.claimed
 	if is, ok := known.get(v, p.ID); ok {
@@ -245,7 +245,7 @@ func (v *View) claimed(ctx context.Context, p *places.Hit) (bool, error) {
 	return is, nil
 }
 
-// apart is the relation to a place that is in another region of a type.
+// apart returns the relation to a place that is in another region of a type.
 func apart(typ string) Relation {
 	switch typ {
 	case Country:
@@ -256,8 +256,8 @@ func apart(typ string) Relation {
 	return apartCounty
 }
 
-// comparable reports whether a place of the point's country, state and county is certainly in
-// all regions of the point: no other region is drawn, or could be around the place alone.
+// comparable reports whether a place of the point's country, state and county is certainly in all
+// regions of the point: no other type of region is drawn there, or could be around the place alone.
 func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	for _, layer := range v.layers().names {
 		has := index(at, layer) >= 0
@@ -271,8 +271,8 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	return true
 }
 
-// inMunicipality returns the places that are in a municipality, the one with its name first.
-// The nearest centre may be in another municipality.
+// inMunicipality returns the places in a municipality, the one with its name first. The nearest
+// centre may be in another municipality.
 func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.Parent, limit int) ([]places.Hit, error) {
 	q.Limit = max(limit, fewNear)
 	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
@@ -303,7 +303,7 @@ const section = "PPLX"
 
 var settlements = []string{"PPL", "PPLA", "PPLA2", "PPLA3", "PPLA4", "PPLA5", "PPLC", "PPLG", "PPLL", "PPLS"}
 
-// city finds what City returns of a section.
+// city computes the result of City for a section.
 func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok bool, err error) {
 	of, err := v.divisions(ctx, p.ID)
 	if err != nil {
@@ -331,9 +331,9 @@ func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 		if err != nil {
 			return city, false, err
 		}
-		several := other.admin2 == "" && h.DistanceM <= reachM(h.Population) // it lies in several divisions
+		several := other.admin2 == "" && h.DistanceM <= reachM(h.Population) // it spans several divisions
 		if several || other.admin2 == of.admin2 && (of.admin3 == "" || other.admin3 == of.admin3) {
-			h.JSON = nil // it may be kept
+			h.JSON = nil // it may be cached
 			return *h, true, nil
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"quadrille/tiles"
 )
 
-// find finds what Of returns. If the row denies a country or state and names another, that one
-// takes its place. If a place lies off a coarse coast, its state or county is the nearest.
+// find computes the result of Of. If the row contradicts a country or state and names another, that
+// one replaces it. A place off a coarse coast gets the nearest state or county.
 func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	at, err := v.At(ctx, p.Lat, p.Lon)
 	if err != nil {
@@ -32,8 +32,8 @@ func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) 
 	return r.list, nil
 }
 
-// Around keeps, of the regions that hold a feature of the index of names, those around it: see
-// the function Around. The feature is in the country whose code its source has, as a place is.
+// Around returns the regions around a feature of the index of names, given those that hold it: see
+// the function Around. The code in its source determines the feature's country, as for a place.
 func (v *View) Around(ctx context.Context, list []names.Parent, country string) ([]names.Parent, error) {
 	r := &row{View: v, Hit: &places.Hit{Country: country}, list: Around(list)}
 	if v.Boundaries == nil {
@@ -43,12 +43,12 @@ func (v *View) Around(ctx context.Context, list []names.Parent, country string) 
 	return r.list, err
 }
 
-// row is a place whose regions are being found.
+// row is a place and its regions while they are being found.
 type row struct {
 	*View
 	*places.Hit
 	list  []names.Parent // its own memory once moved is set
-	moved bool           // the row put another country or state in the place of the polygon's
+	moved bool           // the row has replaced the polygon's country or state
 }
 
 func (r *row) index(typ string) int { return index(r.list, typ) }
@@ -58,8 +58,8 @@ func index(list []names.Parent, typ string) int {
 	return slices.IndexFunc(list, func(p names.Parent) bool { return p.Type == typ })
 }
 
-// put replaces the region of a type, or removes it for nil. If there was one, the finer
-// regions go too, since they are not parts of the new one.
+// put replaces the region of a type, or removes it for nil. If there was one, it also removes the
+// finer regions, because they are not parts of the new one.
 func (r *row) put(typ string, region *names.Parent) {
 	order := r.layers().names
 	rank := slices.Index(order, typ)
@@ -79,8 +79,8 @@ func (r *row) put(typ string, region *names.Parent) {
 	r.list, r.moved = list, r.moved || had
 }
 
-// country lets the row decide, if its country is drawn at all: some countries are drawn
-// as a part of another.
+// country sets the country of the row, if the map draws that country: it draws some countries as a
+// part of another.
 func (r *row) country(ctx context.Context) error {
 	i := r.index(Country)
 	if i < 0 || r.ByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {
@@ -93,7 +93,7 @@ func (r *row) country(ctx context.Context) error {
 	return err
 }
 
-// drawn returns the name of the region of a country, or "" if no region is drawn.
+// drawn returns the name of the region of a country, or "" if the map has none.
 func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	o := v.layers()
 	if name, known := o.drawn.Load(code); known {
@@ -115,8 +115,8 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	return is.Name, err
 }
 
-// state keeps the state that holds the place unless the row denies it. Otherwise it looks
-// for the row's state close by.
+// state keeps the state that holds the place unless the row contradicts it. Otherwise it looks for
+// the row's state nearby.
 func (r *row) state(ctx context.Context) error {
 	i := r.index(State)
 	if !r.published(State) {
@@ -139,7 +139,7 @@ func (r *row) state(ctx context.Context) error {
 	if j := slices.IndexFunc(near, func(p names.Parent) bool { return EqualNames(p.Name, r.Admin1Name) }); j >= 0 {
 		near = near[j : j+1]
 	}
-	if len(near) == 1 { // no part of the division is more likely than another
+	if len(near) == 1 { // otherwise no part of the division is likelier than another
 		r.put(State, &near[0])
 		return nil
 	}
@@ -158,7 +158,7 @@ func (r *row) state(ctx context.Context) error {
 	return nil
 }
 
-// county does for counties what state does for states, and looks within the state.
+// county does the same as state for counties, within the state.
 func (r *row) county(ctx context.Context) error {
 	i, state := r.index(County), r.index(State)
 	if i < 0 && (state < 0 || r.Names == nil || !r.published(County)) {
@@ -209,8 +209,7 @@ func (v *View) published(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().names, typ)
 }
 
-// near returns the regions of a type that are no farther from the place than the map
-// may be wrong.
+// near returns the regions of a type within coarseM of the place, the possible error of the map.
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
 	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)

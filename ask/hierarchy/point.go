@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// PlaceReach is the greatest distance, in metres, at which the nearest place tells
-	// the country of a point while no countries are published.
+	// PlaceReach is the greatest distance, in metres, at which the nearest place determines the
+	// country of a point while no countries are published.
 	PlaceReach = 50_000
-	// ShoreReach is the greatest distance, in metres, at which a place tells the country of a
-	// point outside all borders: maps of the world draw coasts so coarsely that Manhattan and
-	// Stockholm lie in the sea.
+	// ShoreReach is the greatest distance, in metres, at which a place determines the country of a
+	// point outside all borders: world maps draw coasts so coarsely that Manhattan and Stockholm
+	// lie in the sea.
 	ShoreReach = 5_000
 	// NearPlaces bounds the places that PlacesNear returns.
 	NearPlaces = 10
 )
 
-// PlacesNear returns the nearest populated places within reach, in metres, of one country if it is
-// named.
+// PlacesNear returns the nearest populated places within reach, in metres. A country that is not ""
+// restricts them.
 func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]places.Hit, error) {
 	if v.Places == nil || reach <= 0 {
 		return nil, nil
@@ -73,8 +73,8 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 					return PointCountry{Code: code}, nil
 				}
 			}
-			// Beyond the distance of borders only places tell the country. Within it, they
-			// do for land whose region has no country code.
+			// Farther than radius from all borders only places determine the country. Within it,
+			// they do so for land whose region has no country code.
 			reach = max(radius, ShoreReach)
 		}
 	}
@@ -104,23 +104,23 @@ func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, a
 	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].Distance, nil
 }
 
-// PointDivision is a first-level division at a point: GeoNames' code of it, its name and its ISO
-// 3166-2 code without the country. What is unknown is "".
+// PointDivision is the first-level division at a point: its GeoNames code, its name and its ISO
+// 3166-2 code without the country. An unknown value is "".
 type PointDivision struct {
 	Country         PointCountry
 	Code, Name, ISO string
 	DistanceM       float64 // to its region, 0 inside
 
-	county *names.Parent // that holds the point
+	county *names.Parent // it holds the point
 	place  uint32        // the nearest one in the county, or else in the division
 }
 
-// DivisionAt joins the first-level division at a point with GeoNames' code of it. The division is
+// DivisionAt combines the first-level division at a point with its GeoNames code. The division is
 // the region of type state that holds the point in its country, or is at most radius metres away.
 // Its code is the code of its places, or else that of the nearest place in it, or that of the
-// nearest place of the country if no states are published. If the region is smaller than
-// GeoNames' division, as the départements of France are, or has another name, as Berlin has with
-// "State of Berlin", the answer is GeoNames' division. A point of no country has no division.
+// nearest place of the country if no states are published. If the region is smaller than GeoNames'
+// division, like the départements of France, or has another name, like Berlin with "State of
+// Berlin", the answer is GeoNames' division. A point of no country has no division.
 func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d PointDivision, err error) {
 	if d.Country, err = v.CountryAt(ctx, lat, lon, radius); err != nil || d.Country.Code == "" {
 		return d, err
@@ -170,8 +170,8 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	return d, nil
 }
 
-// countyAt notes the county among the regions at a point. It leaves out a county of another
-// country or state, since layers may disagree. If no state is drawn, it adds the county's state.
+// countyAt records the county among the regions at a point. It drops a county of another country or
+// state, because layers may disagree. If no state is drawn, it adds the county's state.
 func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent) ([]names.Parent, error) {
 	i, state := index(at, County), index(at, State)
 	if i < 0 {
@@ -185,7 +185,7 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	if err != nil {
 		return at, err
 	}
-	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // its code may be the state's
+	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // may be the state's code
 	if j := index(known.Parents, State); j >= 0 {
 		of = known.Parents[j]
 	}
@@ -224,8 +224,8 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 	return name, nil
 }
 
-// rename gives the division the name that it has in the gazetteer. If the region has another
-// name, its ISO 3166-2 code is not that of the division.
+// rename sets the name of the division to that in the gazetteer. If the region has another name,
+// its ISO 3166-2 code is not that of the division.
 func (d *PointDivision) rename(name string) {
 	iso, _ := places.ISODivision(d.Country.Code, d.Code)
 	switch {
@@ -251,7 +251,7 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 			return codes, "", ask.Inside(err)
 		}
 	}
-	if p.Admin2 == "" { // older generations have the code of the first level
+	if p.Admin2 == "" { // older generations repeat the code of the first level
 		p.Admin2Name = ""
 	}
 	if d.county != nil {
@@ -263,10 +263,10 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 	return [...]string{p.Admin2, p.Admin3, p.Admin4, p.Admin5}, p.Admin2Name, nil
 }
 
-// ISODivision returns the ISO 3166-2 code, without the country, of a place's first-level
-// division. This is GeoNames' own code if that is one, or else the code of the region of type
-// state with the division's name. In a region that holds the place, the name may have words
-// around it; elsewhere not: Santiago and Santiago Rodríguez are neighbours.
+// ISODivision returns the ISO 3166-2 code, without the country, of a place's first-level division.
+// This is GeoNames' own code if that is one, or else the code of the region of type state with the
+// division's name. For a region that holds the place, the name may have words around it. For others
+// it must be equal: Santiago and Santiago Rodríguez are neighbours.
 func (v *View) ISODivision(ctx context.Context, p *places.Hit) (string, error) {
 	if iso, known := places.ISODivision(p.Country, p.Admin1); known || p.Admin1 == "" || p.Admin1Name == "" || !v.published(State) {
 		return iso, nil

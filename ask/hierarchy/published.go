@@ -6,8 +6,8 @@ import (
 	"quadrille/ask"
 )
 
-// IDs are the generations from which answers are made, and whether the map decides about
-// countries. Views with equal IDs give equal answers.
+// IDs returns the generations on which answers depend, and a 1 if the map decides about countries.
+// Views with equal IDs give equal answers.
 func IDs(v ask.View) []uint64 {
 	ids := []uint64{v.Places.ID, v.Names.ID, v.Boundaries.ID}
 	if v.Sets().CountryByMap {
@@ -16,8 +16,8 @@ func IDs(v ask.View) []uint64 {
 	return ids
 }
 
-// Of returns the view of the data sets that are published. A data set that cannot be read is
-// an error: it may hold the answer.
+// Of returns the view of the published data sets. A data set that cannot be read gives an error,
+// because it may hold the answer.
 func Of(v ask.View) (h View, err error) {
 	h = View{Layers: ask.Memory[Layers](v), ByMap: v.Sets().CountryByMap, Generations: Generations{v.Places.ID, v.Names.ID, v.Boundaries.ID}}
 	var errs [3]error

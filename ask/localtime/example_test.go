@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/smallworld"
 )
 
-// A program that asks what clocks show, on land and at sea.
+// A program looks up the local time, on land and at sea.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")

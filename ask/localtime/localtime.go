@@ -1,9 +1,8 @@
-// Package localtime finds the time zone at a point and what clocks there show, from
-// regions, places and airports.
+// Package localtime finds the time zone at a point and its local time, from regions, places and
+// airports.
 //
-// Positions are degrees and distances metres. A data set that is not published tells
-// nothing, and is no error. A data set that cannot be read is an error, because it
-// may hold the answer.
+// Positions are degrees and distances metres. A data set that is not published has no answer, and
+// is no error. A data set that cannot be read is an error, because it may hold the answer.
 package localtime
 
 import (
@@ -29,29 +28,29 @@ import (
 	"quadrille/tiles"
 )
 
-// The region types that tell the country and the time zone.
+// The region types that determine the country and the time zone.
 const (
 	CountryType  = hierarchy.Country
 	TimeZoneType = "timezone"
 )
 
 const (
-	// ZoneReach is the greatest distance, in metres, at which a place or an airport
-	// lends its time zone to a point whose country is not known. Within it, a place
-	// or airport also counts before an area of one offset.
+	// ZoneReach is the greatest distance, in metres, at which a place or an airport determines the
+	// time zone of a point in no known country. Within it, a place or airport also counts before an
+	// area of one offset.
 	ZoneReach = 300_000
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi
 	// territorialSea is the breadth of the sea off a coast in which the country's
 	// time holds by law, in metres: twelve nautical miles.
 	territorialSea = 12 * 1852
-	// antarctica is not a country: each station keeps the time of its supplier,
-	// which says nothing about the next station.
+	// antarctica is not a country: each station keeps the time of its supplier, which may differ
+	// from the next station's.
 	antarctica = "AQ"
 )
 
-// View is a view for questions about local time, or about points. It remembers what it found
-// last, so each goroutine needs one of its own.
+// View is a view for questions about local time, or about points. It caches its last result, so
+// each goroutine needs one of its own.
 type View struct {
 	ask.View
 	near nearest
@@ -60,35 +59,34 @@ type View struct {
 // In is the local time of a view.
 func In(v ask.View) View { return View{View: v} }
 
-// nearest are the populated places nearest to a point, of any country and at any
-// distance, with their memory.
+// nearest are the populated places nearest to a point, of any country and at any distance. It owns
+// their memory.
 type nearest struct {
 	hits     []places.Hit
 	lat, lon float64
 	known    bool
 }
 
-// Nearest returns the populated places nearest to a point, if the search for its time
-// zone has found them. They are valid until the next search.
+// Nearest returns the populated places nearest to a point, if the search for the point's time zone
+// has found them. They are valid until the next search.
 func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 	n := &v.near
 	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
 
-// IDs are the generations from which answers are made.
+// IDs returns the generations on which answers depend.
 func (v *View) IDs() []uint64 {
 	return append(hierarchy.IDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
 
-// How a part of an answer about a point was found.
+// Ways in which a part of an answer about a point was found.
 const (
 	MatchInside  = "inside"  // a region holds the point
 	MatchNearest = "nearest" // it is nearest to the point
 	MatchDerived = "derived" // it follows from something else
 )
 
-// LocalZone is the time zone at a point, and how it was found. Its id is "" when
-// none is known.
+// LocalZone is the time zone at a point, and how it was found. Its id is "" if none is known.
 type LocalZone struct {
 	ID     string // of the IANA database
 	Source string // "region", "country", "place", "airport" or SourceSea
@@ -96,13 +94,12 @@ type LocalZone struct {
 	// DistanceM is the distance of the place or airport in metres, if Match is MatchNearest.
 	DistanceM float64
 	Offset    zones.Offset
-	// Known says that Offset is known. Otherwise the zones are not published, or
-	// lack this one.
+	// Known is set if Offset is known. Otherwise the zones are not published, or lack this one.
 	Known bool
-	// Nautical says that the point is at sea and the zone is one of ships' clocks.
+	// Nautical is set if the point is at sea and the zone is one of ships' clocks.
 	Nautical bool
-	// Also are the other zones that hold the point. Where people keep two times,
-	// as in Xinjiang, zones overlap.
+	// Also are the other zones that hold the point. Where people use two times, as in Xinjiang,
+	// zones overlap.
 	Also []string
 }
 
@@ -128,7 +125,7 @@ func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZ
 	return v.ZoneAt(ctx, lat, lon, ZoneReach, at, regions)
 }
 
-// Local returns an instant as the clocks of the zone show it. Known must be set.
+// Local converts an instant to the local time of the zone. Known must be set.
 func (z *LocalZone) Local(at time.Time) time.Time {
 	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
 }
@@ -136,22 +133,21 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 // ZoneAt finds the time zone of a point, in degrees, at an instant. regions are all regions
 // that hold the point.
 //
-// A region of type timezone that holds the point comes first. Without one, the country tells
+// A region of type timezone that holds the point comes first. Without one, the country determines
 // the zone on land: see [zoneQuery.onLand].
 //
-// At sea, outside of all countries and their territorial waters, ships' clocks go by
-// longitude. Zones of the whole world cover territorial waters too. A point in none of these
-// zones is then at sea, whatever the country's coast looks like, or it is on land where
-// nobody lives: in Antarctica, or where the country tells nothing. There, too, clocks go by
+// At sea, outside of all countries and their territorial waters, the zone follows the longitude, as
+// ships' clocks do. Zones of the whole world cover territorial waters too. So a point in none of
+// these zones is at sea, whatever the map of countries shows, or it is on uninhabited land: in
+// Antarctica, or where nothing is known about the country. There, too, the zone follows the
 // longitude.
 //
-// While no countries are published, nobody knows whether there is land. Then no zone is
-// nautical, and the longitude tells one only if zones of the whole world are published.
-// Otherwise the nearest place or airport within reach, in metres, lends its zone.
+// While no countries are published, land and sea are not distinguished. Then no zone is nautical,
+// and the longitude determines one only if zones of the whole world are published. Otherwise the
+// zone is that of the nearest place or airport within reach, in metres.
 //
-// Natural Earth's zones are areas of one offset. Each is called after one of the many zones
-// in it: Lima lies in America/New_York there. Such a region counts only if nothing of the
-// country is near.
+// Natural Earth's zones are areas of one offset. Each has the name of one of the many zones in it:
+// Lima lies in America/New_York there. Such a region counts only if nothing of the country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
 	b, ok, err := v.Boundaries.Have()
 	if err != nil {
@@ -228,10 +224,9 @@ type zoneQuery struct {
 	at        time.Time
 }
 
-// shore returns the id of the country whose time holds at a point outside of all
-// countries. This is a country whose territorial waters hold the point, or that
-// of a place so near that the map must have drawn its coast too coarsely or left
-// out its island. At sea it returns "".
+// shore returns the id of the country whose time holds at a point outside of all countries. This is
+// the country whose territorial waters hold the point. Or it is the country of a very near place:
+// the map must have drawn its coast too coarsely or left out its island. At sea shore returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
@@ -249,12 +244,11 @@ func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// onLand finds the zone of a point in a region of type country: the zone of the
-// country if it has a single one, else that of the nearest place or airport of
-// the country. Its distance does not matter, except in Antarctica, where it must
-// be within ZoneReach. If nothing of the country is known, there is no zone: what
-// a neighbour's clocks or the sun say would look like knowledge. On land of no
-// country, near places tell the zone.
+// onLand finds the zone of a point in a region of type country: the zone of the country if it has a
+// single one, else that of the nearest place or airport of the country. Its distance does not
+// matter, except in Antarctica, where it must be within ZoneReach. If nothing of the country is
+// known, there is no zone, because a guess from a neighbour or the longitude would look certain. On
+// land of no country, near places determine the zone.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
 	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
 	if err != nil {
@@ -280,7 +274,7 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 	}
 	tells := func(p places.Hit) bool { return p.TimeZone != "" }
 	if len(near) == hierarchy.NearPlaces && len(home) < hierarchy.NearPlaces && !slices.ContainsFunc(home, tells) {
-		home = nil // farther places may have zones that these lack
+		home = nil // farther places may have zones, which these lack
 	}
 	reach := anywhere
 	if country == antarctica {
@@ -289,11 +283,11 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 	return q.nearest(ctx, reach, country, home)
 }
 
-// homeOf returns the country of a point on land, and the places near the point
-// that lie in that country, nearest first. The country is that of the region.
-// The exception is ground that has a code of its own in the gazetteer and no
-// region on the map: Svalbard is drawn as Norway and Cayenne as France. There,
-// and in disputed areas, the nearest place in the same region tells the country.
+// homeOf returns the country of a point on land, and the places near the point that lie in that
+// country, nearest first. The country is that of the region. The exception is ground with a code of
+// its own in the gazetteer and no region on the map: Svalbard is drawn as Norway and Cayenne as
+// France. There, and in disputed areas, the nearest place in the same region determines the
+// country.
 func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places.Hit) (country string, home []places.Hit, err error) {
 	code := codeOf(region)
 	for i := range near {
@@ -318,7 +312,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 		if country == "" {
 			country = p.Country
 		}
-		// A neighbour with another code lends its zone only if it is close by.
+		// The zone of a neighbour with another code counts only if the neighbour is close.
 		if p.Country == country || p.DistanceM <= hierarchy.PlaceReach {
 			home = append(home, *p)
 		}
@@ -335,10 +329,9 @@ func countryZone(ctx context.Context, p *ask.Pinned[*zones.Reader], country stri
 	return r.CountryZone(ctx, country)
 }
 
-// nearest returns the zone of the nearest populated place or airport within
-// reach, in metres, that has an existing zone, of one country if it is named.
-// near are the places, nearest first; if they are not given, they are looked
-// for.
+// nearest returns the zone of the nearest populated place or airport that has an existing zone,
+// within reach, in metres. A country that is not "" restricts the search. near are the places,
+// nearest first; if near is nil, nearest searches for them.
 func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place LocalZone, err error) {
 	v := q.view
 	if near == nil {
@@ -372,12 +365,11 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 	return place, nil
 }
 
-// airportHits is reused memory of zoneOfAirports.
+// airportHits is a pool of memory for zoneOfAirports.
 var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
-// zoneOfAirports returns the zone of the nearest airport within reach that has
-// one, and its distance; "" if there is none. It is asked because places need
-// not tell their zones.
+// zoneOfAirports returns the zone of the nearest airport within reach that has one, and its
+// distance; "" if there is none. Airports help because places may lack zones.
 func zoneOfAirports(
 	ctx context.Context, p *ask.Pinned[*airports.Finder], lat, lon, reach float64, country string,
 ) (zone string, metres float64, err error) {
@@ -408,8 +400,8 @@ func zoneOfAirports(
 	return "", 0, nil
 }
 
-// clock reads what clocks in a zone show. exists is false only if it is known
-// that there is no such zone.
+// clock sets the offset of a zone at an instant. exists is false only if there is certainly no such
+// zone.
 func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bool, err error) {
 	r, ok, err := v.TimeZones.Have()
 	if !ok {
@@ -423,10 +415,9 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
-// ZoneOf returns the zone of a place whose record has none, and how it was found.
-// It is the zone of its country if that has a single one, else that of the
-// nearest airport, in its country if that is known. Not every gazetteer has
-// zones.
+// ZoneOf returns the zone of a place whose record has none, and its source. It is the zone of its
+// country if that has a single one, else that of the nearest airport, in its country if that is
+// known. Some gazetteers have no zones.
 func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err
@@ -439,12 +430,12 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 	return zone, MatchNearest, err
 }
 
-// ErrUnknown is matched if no time zone is known whose offset could be asked for.
+// ErrUnknown is returned when no time zone is known, and so no offset.
 var ErrUnknown = errors.New("time zone is not known")
 
-// Offset returns what clocks in a zone show at an instant. The error matches ErrUnknown if zone
-// is "", zones.ErrNotFound if the published zones lack it, and zones.ErrRange if the instant is
-// outside the years they know.
+// Offset returns the offset of a zone at an instant. The error matches ErrUnknown if zone is "",
+// zones.ErrNotFound if the published zones lack it, and zones.ErrRange if the instant is outside
+// the years of the zones.
 func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
 	if zone == "" {
 		return zones.Offset{}, ErrUnknown
@@ -461,7 +452,7 @@ func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Off
 // two hours ahead of UTC.
 func nauticalZone(lon float64) LocalZone {
 	if lon == 180 {
-		lon = -180 // one meridian, whatever it is called
+		lon = -180 // the same meridian
 	}
 	hours := int(math.Floor((lon + 7.5) / 15))
 	z := LocalZone{ID: seaZones, Source: SourceSea, Match: MatchDerived, Known: true, Nautical: true}

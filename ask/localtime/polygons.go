@@ -15,9 +15,9 @@ import (
 	"quadrille/tiles"
 )
 
-// outsideZones reports whether a point lies in no zone of a layer of zones of the
-// whole world, given its regions. Such a layer reaches around the world and to the
-// South Pole; zones of a part of the world do not.
+// outsideZones reports whether there is a layer of zones of the whole world and a point, given its
+// regions, lies in none of its zones. Such a layer reaches around the world and to the South Pole;
+// zones of a part of the world do not.
 func outsideZones(b *tiles.Reader, at []tiles.Region) bool {
 	if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.Type == TimeZoneType }) {
 		return false
@@ -27,10 +27,9 @@ func outsideZones(b *tiles.Reader, at []tiles.Region) bool {
 	})
 }
 
-// zoneOfRegions returns the zone that a region of type timezone tells, or else
-// the one that an area of one offset is called after, which is rough. Where
-// zones overlap, the one in the smaller box counts, since it is the more local
-// one.
+// zoneOfRegions returns the exact zone from a region of type timezone, or else the zone that names
+// an area of one offset, which is rough. Where zones overlap, the one with the smaller box counts,
+// because it is more local.
 func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.Region) (exact, rough LocalZone, err error) {
 	var smallest float64
 	for i := range regions {
@@ -63,14 +62,14 @@ func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.
 	return exact, rough, nil
 }
 
-// zoneRecord is the part of the record of a region of type timezone that is used.
+// zoneRecord has the parts of the record of a timezone region that the package uses.
 type zoneRecord struct {
 	exact bool    // a zone and not an area of one offset
 	size  float64 // of its box, in square degrees
 }
 
-// zoneRecords keeps the records of zones of a generation that have been asked for:
-// reading one takes longer than finding the regions at a point.
+// zoneRecords caches the records of the zones of a generation: reading one takes longer than
+// finding the regions at a point.
 type zoneRecords struct {
 	generation *tiles.Reader
 	records    sync.Map // region id → zoneRecord
@@ -78,9 +77,8 @@ type zoneRecords struct {
 
 var newestZones atomic.Pointer[zoneRecords]
 
-// exactZone reports whether a region of type timezone is a zone, and not an area
-// of one offset. Its record says which. It also returns the size of its box in
-// square degrees.
+// exactZone reports, from its record, whether a region of type timezone is a zone and not an area
+// of one offset. It also returns the size of its box in square degrees.
 func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
 	known := newestZones.Load()
 	if of, _ := v.Boundaries.Get(); known == nil || known.generation != of {

@@ -14,7 +14,7 @@ import (
 	"quadrille/internal/smallworld"
 )
 
-// A program that asks for everything about a point.
+// A program looks up everything about a point.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")
@@ -39,7 +39,7 @@ func Example() {
 	view := ask.NewViews(sets).Take(at) // one view for each question
 	defer view.Release()
 	local := localtime.In(view)
-	var a pointinfo.Answer // its memory is used again by the next Ask
+	var a pointinfo.Answer // the next Ask reuses its memory
 	if err := a.Ask(ctx, &local, pointinfo.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
 		log.Fatal(err)
 	}

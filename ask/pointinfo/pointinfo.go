@@ -37,30 +37,30 @@ type Query struct {
 	Lang     string    // ISO 639 code of the names of regions and of the place; "" means the usual ones
 }
 
-// Answer is everything about a point. What it points to is its own memory, which the next Ask
-// reuses. None of it may be read once the view has been released. It belongs to one
-// goroutine; the zero value is ready.
+// Answer is everything about a point. It points only to its own memory, which the next Ask reuses.
+// Do not read it after the view has been released. It belongs to one goroutine; the zero value is
+// ready.
 type Answer struct {
 	Cell quadkey.Cell // that holds the point
-	// Regions hold the point, in the order of ask.Ground.At: localtime.MatchInside. They have their
-	// names in Query.Lang as far as these are known.
+	// Regions hold the point, in the order of ask.Ground.At: localtime.MatchInside. They have names
+	// in Query.Lang where there are any.
 	Regions []tiles.Region
-	// Zone is the time zone, with how it was found. Its ID is "" where none is known.
+	// Zone is the time zone, and how it was found. Its ID is "" if none is known.
 	Zone localtime.LocalZone
-	// Place is the nearest populated place, or one of the point's own country, state or county
-	// that is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none.
-	// PlaceName is its name in Query.Lang, "" if that name is not known or no language was asked
-	// for. Place and all the fields below are of localtime.MatchNearest.
+	// Place is the nearest populated place, or one of the point's own country, state or county that
+	// is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none. PlaceName is its
+	// name in Query.Lang, "" if it has none or Lang is "". Place and all the fields below are of
+	// localtime.MatchNearest.
 	Place     *places.Hit
 	PlaceName string
-	// Airport is the nearest airport as travellers understand it: not the pad on the roof of a
-	// hospital. It is nil if there is none.
+	// Airport is the nearest airport for travellers, not a pad on the roof of a hospital. It is nil
+	// if there is none.
 	Airport *places.Hit
 	Station *stations.Hit // the nearest weather station, nil for none
 	// Missing lists the data sets that are not published, by the names of package ask.
 	Missing []string
 
-	areas    bool // others than the layers of regions were asked what holds the point
+	areas    bool // layers other than regions were searched
 	place    places.Hit
 	station  stations.Hit
 	wanted   []tiles.Region
@@ -70,13 +70,13 @@ type Answer struct {
 	query    feature.Query
 }
 
-// sets is how many data sets an answer is made from.
+// sets is the number of data sets of an answer.
 const sets = 5
 
-// Ask makes a the answer about a point. The error matches quadkey.ErrCoordinate if there is no
-// such point, tiles.ErrUnknownType if a type of regions is not published, and ask.ErrMissing if
-// no data set is published. Other errors are those of the data sets: one that cannot be read may
-// hold the answer. After an error the content of a is undefined.
+// Ask computes the answer about a point. The error matches quadkey.ErrCoordinate if there is no
+// such point, tiles.ErrUnknownType if a type of regions is not published, and ask.ErrMissing if no
+// data set is published. Other errors are those of the data sets: one that cannot be read may hold
+// the answer. After an error the content of a is undefined.
 func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error) {
 	*a = Answer{Missing: a.Missing[:0], wanted: a.wanted, nearby: a.nearby, airports: a.airports, station: stations.Hit{JSON: a.station.JSON}}
 	if a.Cell, err = quadkey.CellOf(q.Lon, q.Lat); err != nil {
@@ -107,8 +107,8 @@ func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error
 	return a.nameRegions(ctx, v, q.Lang)
 }
 
-// nameRegions gives the regions their names in a language. It comes last: zones are known by the
-// usual names of their regions.
+// nameRegions sets the names of the regions in a language. It comes last, because the usual names
+// of time zone regions identify their zones.
 func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string) error {
 	if lang == "" {
 		return nil
@@ -131,7 +131,7 @@ func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string
 	return nil
 }
 
-// LacksRegions reports whether nobody was asked what holds the point.
+// LacksRegions reports whether no data set could find what holds the point.
 func (a *Answer) LacksRegions() bool { return a.Lacks(ask.BoundariesName) && !a.areas }
 
 // Lacks reports whether a data set is not published.
@@ -146,7 +146,7 @@ func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) 
 	return r, ok, err
 }
 
-// findRegions finds the areas that were asked for and returns all regions.
+// findRegions finds the requested areas and returns all regions.
 func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (found []tiles.Region, err error) {
 	b, ok, err := reader(a, &v.Boundaries.Pinned, ask.BoundariesName)
 	if err != nil {
@@ -209,14 +209,14 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	return nil
 }
 
-// nearest asks for the nearest feature of a layer, in memory of the answer.
+// nearest returns the query for the nearest feature of a layer, in memory of the answer.
 func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 	a.near = feature.Near{Position: quadkey.Position{Lat: q.Lat, Lon: q.Lon}}
 	a.query = feature.Query{Near: &a.near, Filter: f, Limit: 1}
 	return &a.query
 }
 
-// flying is the filter of airports as travellers understand them.
+// flying is the filter of airports for travellers.
 var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
 
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {

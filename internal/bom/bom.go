@@ -1,5 +1,5 @@
-// Package bom passes over the byte order mark of UTF-8, which some editors and programs begin
-// every text with. It is no part of the text.
+// Package bom skips the UTF-8 byte order mark with which some editors and programs begin every
+// text. It is no part of the text.
 package bom
 
 import (
@@ -11,18 +11,18 @@ import (
 // mark is the byte order mark.
 var mark = []byte("\ufeff")
 
-// Trim returns a text without the mark it may begin with.
+// Trim returns a text without a byte order mark at its beginning.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
-// Begins reports whether what is read begins with the mark. The next read returns an error, if
-// there is one.
+// Begins reports whether the input begins with the mark. The next read returns an error, if there
+// is one.
 func Begins(r *bufio.Reader) bool {
 	begin, _ := r.Peek(len(mark))
 	return bytes.Equal(begin, mark)
 }
 
-// Skip passes over the mark at the beginning of what is read. The next read returns an
-// error, if there is one.
+// Skip skips the mark at the beginning of the input. The next read returns an error, if there is
+// one.
 func Skip(r *bufio.Reader) *bufio.Reader {
 	if Begins(r) {
 		_, _ = r.Discard(len(mark)) // just peeked
@@ -30,7 +30,7 @@ func Skip(r *bufio.Reader) *bufio.Reader {
 	return r
 }
 
-// ReadFile is [os.ReadFile] of a text.
+// ReadFile is [os.ReadFile] without the mark.
 func ReadFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	return Trim(text), err

@@ -1,4 +1,4 @@
-// Package buildtest is what tests of data sets share: stores to build in, and sequences to
+// Package buildtest has shared code for tests of data sets: stores to build in, and sequences to
 // build from. Only tests import it.
 package buildtest
 
@@ -34,7 +34,7 @@ func Open(t testing.TB, dir string, o *pebblestore.Options) *pebblestore.Store {
 	return s
 }
 
-// Each is a list as the sequence that a build takes.
+// Each returns a list as the sequence that a build takes.
 func Each[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {

@@ -8,21 +8,22 @@ import (
 	"quadrille/cellstore"
 )
 
-// Faults are what goes wrong where a reader reads its store. The zero value lets every read
-// pass, and counts it. Fields are set while nobody reads.
+// Faults inject errors into a reader's reads of its store. The zero value lets every read pass, and
+// counts it. Set the fields while nobody reads.
 type Faults struct {
-	// Open, if set, is why the store cannot be opened.
+	// Open, if set, is the error of opening the store.
 	Open error
-	// Err, if set, is what every read answers.
+	// Err, if set, is the error of every read.
 	Err error
-	// Before, if set, is called before every read, with the table and the first key. It may wait
-	// or panic, and the read fails with its error.
+	// Before, if set, is called before every read, with the table and the first key. It may wait or
+	// panic; if it returns an error, the read fails with that.
 	Before func(ctx context.Context, table string, key []byte) error
 	// Change, if set, changes rows that have been read.
 	Change func(table string, row *cellstore.Row)
 	// Reads counts the reads. Each key of a MultiGet is one.
 	Reads atomic.Int64
-	// Report tells whoever opened the store of a file that cannot be read, if they want to know.
+	// Report is the callback for a file that cannot be read. The code that opened the store may set
+	// it with OnReadFailure.
 	Report func(error)
 }
 

@@ -20,9 +20,9 @@ import (
 // Image has the files below a directory by their paths, without files named LOCK.
 type Image map[string][]byte
 
-// Of reads the files below a directory. An open one is read as it would be after its
-// process was killed. Background work may still change files, so they are read until two
-// readings are the same.
+// Of reads the files below a directory. The files of an open store are read in the state they would
+// have after the process was killed. Background work may still change files, so Of reads them until
+// two readings are equal.
 func Of(fsys vfs.FS, dir string) (Image, error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Mount makes a file system of the image. A directory that like has exists even if all
-// its files were removed.
+// Mount makes a file system of the image. It has all directories of like, even those whose files
+// were all removed.
 func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 	mem := vfs.NewMem()
 	for name := range like {
@@ -89,7 +89,7 @@ func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change what it is given
+		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change its argument
 			return nil, err
 		}
 		if err := f.Close(); err != nil {
@@ -125,7 +125,7 @@ func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	}
 }
 
-// Only returns the files whose paths a function wants.
+// Only returns the files whose paths satisfy want.
 func (m Image) Only(want func(name string) bool) Image {
 	part := maps.Clone(m)
 	maps.DeleteFunc(part, func(name string, _ []byte) bool { return !want(name) })
@@ -148,8 +148,8 @@ func (m Image) Differ(other Image) (names []string) {
 	return names
 }
 
-// Write makes the named files of the operating system equal to the image. Existing files are
-// written in place, so that a process that has them open sees the change.
+// Write makes the named files of the operating system equal to the image. Unless anew is set, it
+// writes existing files in place, so that a process that has them open sees the change.
 func (m Image) Write(anew bool, names ...string) error {
 	for _, name := range names {
 		data, is := m[name]
@@ -171,7 +171,7 @@ func (m Image) Write(anew bool, names ...string) error {
 	return nil
 }
 
-// Lost returns the files that are not as they were.
+// Lost returns the files that are missing or differ from the image.
 func (m Image) Lost(fsys vfs.FS) (names []string) {
 	for name, data := range m {
 		if now, err := readFile(fsys, name); err != nil || !slices.Equal(now, data) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// LimitFiles lets the process open at most so many files more, until lift is called.
+// LimitFiles bounds the number of files that the process can open in addition, until lift is
+// called.
 func LimitFiles(t testing.TB, more uint64) (lift func()) {
 	t.Helper()
 	var was syscall.Rlimit

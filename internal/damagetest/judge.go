@@ -6,35 +6,37 @@ import (
 	"testing"
 )
 
-// Judge knows about each of many things, by its id, what was acknowledged: its value, or
-// that it is gone. It also knows what was tried since and may have been done.
+// Judge checks the durability of writes, by id. It knows the acknowledged value of each id, or that
+// it was deleted, and the values of later writes without an acknowledgment, which may have taken
+// effect.
 type Judge struct {
-	acked map[string]string   // "" is gone
-	maybe map[string][]string // tried without an answer since
+	acked map[string]string   // "" means deleted
+	maybe map[string][]string // tried since, without an answer
 }
 
-// NewJudge returns a judge of nothing.
+// NewJudge returns a judge without writes.
 func NewJudge() *Judge { return &Judge{map[string]string{}, map[string][]string{}} }
 
-// Clone returns a judge who knows the same.
+// Clone returns a copy.
 func (j *Judge) Clone() *Judge { return &Judge{maps.Clone(j.acked), maps.Clone(j.maybe)} }
 
-// Done tells what was acknowledged.
+// Done records an acknowledged write.
 func (j *Judge) Done(id, value string) {
 	j.acked[id] = value
 	delete(j.maybe, id)
 }
 
-// Tried tells what may have been done.
+// Tried records a write that may have taken effect.
 func (j *Judge) Tried(id, value string) { j.maybe[id] = append(slices.Clip(j.maybe[id]), value) }
 
-// Unsure reports whether something was tried that may have been done.
+// Unsure reports whether an id has writes that may have taken effect.
 func (j *Judge) Unsure(id string) bool { return len(j.maybe[id]) > 0 }
 
-// Acked returns how many things were acknowledged, including those that are gone.
+// Acked returns the number of ids with acknowledged writes, including deleted ones.
 func (j *Judge) Acked() int { return len(j.acked) }
 
-// Check compares what is there with what must be. From then on, what is there is the truth.
+// Check compares the present values with the possible ones. From then on, the present values count
+// as acknowledged.
 func (j *Judge) Check(t testing.TB, when string, there map[string]string) {
 	t.Helper()
 	ids := maps.Clone(there)

@@ -1,6 +1,6 @@
-// Package extsort sorts more records than fit in memory: it collects runs,
-// sorts each while the next one fills, spills them to one temporary file and
-// merges them. What fits in memory never touches the disk.
+// Package extsort sorts more records than fit in memory: it collects runs, sorts each while the
+// next one fills, spills them to one temporary file and merges them. Records that fit in memory
+// never touch the disk.
 //
 // A [Sorter] orders by numbers, a [ByteSorter] by byte strings.
 package extsort
@@ -29,28 +29,26 @@ const (
 	maxBuffer = 256 << 10
 )
 
-// Sorter orders records by a 64-bit key; records of equal keys keep the order
-// they were added in. One goroutine uses it. Close it in any case.
+// Sorter orders records by a 64-bit key; records with equal keys stay in the order in which they
+// were added. It belongs to one goroutine. Always close it.
 type Sorter struct{ runs }
 
-// New returns a Sorter that holds at most about memory bytes (at least
-// MinMemory) and spills to a temporary file in dir, or in the system's
-// directory for them when dir is empty.
+// New returns a Sorter that holds at most about memory bytes (at least MinMemory). It spills to a
+// temporary file in dir, or if dir is empty in the system's directory for temporary files.
 func New(dir string, memory int64) *Sorter { return &Sorter{newRuns(dir, memory)} }
 
-// Add takes a record. The value is copied.
+// Add adds a record. It copies the value.
 func (s *Sorter) Add(key uint64, value []byte) error { return s.take(key, keySize, nil, value) }
 
-// Each calls fn for every record in order and stops at its first error. A
-// value is valid until fn returns. Nothing can be added afterwards, and Each
-// is called once.
+// Each calls fn for every record in order and stops at its first error. A value is valid until fn
+// returns. Call Each once, after all records have been added.
 func (s *Sorter) Each(fn func(key uint64, value []byte) error) error {
 	return s.each(func(first uint64, _ int, _, value []byte) error { return fn(first, value) })
 }
 
-// ByteSorter orders records by keys that are byte strings, compared unsigned, a
-// proper prefix first; records of equal keys keep the order they were added in.
-// One goroutine uses it. Close it in any case.
+// ByteSorter orders records by keys that are byte strings, compared unsigned, a proper prefix
+// first; records with equal keys stay in the order in which they were added. It belongs to one
+// goroutine. Always close it.
 type ByteSorter struct {
 	runs
 	key []byte
@@ -59,7 +57,7 @@ type ByteSorter struct {
 // NewBytes returns a ByteSorter, with the bounds of [New].
 func NewBytes(dir string, memory int64) *ByteSorter { return &ByteSorter{runs: newRuns(dir, memory)} }
 
-// Add takes a record. Key and value are copied.
+// Add adds a record. It copies key and value.
 func (s *ByteSorter) Add(key, value []byte) error {
 	if len(key) > MaxKey {
 		return fmt.Errorf("extsort: key of %d bytes is over the limit of %d", len(key), MaxKey)
@@ -72,9 +70,8 @@ func (s *ByteSorter) Add(key, value []byte) error {
 	return s.take(binary.BigEndian.Uint64(first[:]), len(key), nil, value)
 }
 
-// Each calls fn for every record in order and stops at its first error. Key and
-// value are valid until fn returns. Nothing can be added afterwards, and Each
-// is called once.
+// Each calls fn for every record in order and stops at its first error. Key and value are valid
+// until fn returns. Call Each once, after all records have been added.
 func (s *ByteSorter) Each(fn func(key, value []byte) error) error {
 	return s.each(func(first uint64, size int, rest, value []byte) error {
 		s.key = binary.BigEndian.AppendUint64(s.key[:0], first)
@@ -83,9 +80,9 @@ func (s *ByteSorter) Each(fn func(key, value []byte) error) error {
 	})
 }
 
-// runs is what both sorters are. A key is its first eight bytes as a number,
-// padded with zeros, its length, and the rest: most comparisons end at the
-// number, which lies beside the others.
+// runs is the common part of both sorters. A key consists of its first eight bytes as a number,
+// padded with zeros, its length, and the rest. Most comparisons need only the numbers, which lie
+// close together.
 type runs struct {
 	dir     string
 	half    int
@@ -97,7 +94,7 @@ type runs struct {
 	idle    *run
 	pending chan error // receives once per spill in progress; nil when none
 
-	// Of the spill in progress, used again by the next.
+	// Buffers of the spill in progress, which the next spill reuses.
 	scratch []entry
 	out     []byte
 }
@@ -130,7 +127,7 @@ func (s *runs) take(first uint64, size int, rest, value []byte) error {
 	return nil
 }
 
-// spill hands the filling run to the background and goes on with the other.
+// spill hands the full run to the background and continues with the other one.
 func (s *runs) spill() error {
 	if err := s.wait(); err != nil {
 		return err
@@ -141,8 +138,8 @@ func (s *runs) spill() error {
 			return fmt.Errorf("extsort: %w", err)
 		}
 		s.file = f
-		// Where the system lets an open file go nameless, a killed process
-		// leaves nothing behind; elsewhere Close removes it.
+		// Where the system permits it, remove the open file: then a killed process leaves nothing
+		// behind. Elsewhere Close removes it.
 		os.Remove(f.Name())
 	}
 	full := s.filling
@@ -203,11 +200,10 @@ func (s *runs) write(r *run) error {
 	return nil
 }
 
-// Added returns the number of records that have been added.
+// Added returns the number of records added.
 func (s *runs) Added() int64 { return s.added }
 
-// Spilled returns the number of bytes that have been written to disk. It may be
-// called once Each has returned.
+// Spilled returns the number of bytes written to disk. Call it after Each has returned.
 func (s *runs) Spilled() int64 { return s.written }
 
 func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) error {

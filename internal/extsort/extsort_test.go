@@ -44,7 +44,7 @@ func check(t testing.TB, got, want []record) {
 	}
 }
 
-// The order equals a stable sort of everything, however small the runs.
+// The order equals that of a stable sort, even with small runs.
 func TestAgainstStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -71,8 +71,8 @@ func TestAgainstStableSort(t *testing.T) {
 	}
 }
 
-// Keys of byte strings: short ones, zeros and common beginnings, where the
-// number that stands for the first eight bytes says too little.
+// Keys that are byte strings: short ones, zeros and common prefixes, for which the number of the
+// first eight bytes does not decide.
 func TestBytesAgainstStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -117,7 +117,7 @@ func TestBytesAgainstStableSort(t *testing.T) {
 	}
 }
 
-// Records without data stay in the order of their coming too.
+// Records without data stay in the order of addition, too.
 func TestEmptyValues(t *testing.T) {
 	s := New(t.TempDir(), MinMemory)
 	defer s.Close()
@@ -135,9 +135,8 @@ func TestEmptyValues(t *testing.T) {
 	check(t, collect(t, s), want)
 }
 
-// Runs of many records: keys that agree in many bytes, end within them, or go on
-// with zeros are in the order that comparing gives, and equal ones stay in that
-// of their coming.
+// Runs of many records: keys that share many bytes, end within these, or continue with zeros are in
+// the order of comparison. Equal keys stay in the order of addition.
 func TestRunAgainstComparing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	begins := []string{"", "district", "district of ", "\x00\x00\x00\x00\x00\x00\x00\x00", string(bytes.Repeat([]byte("long "), 20)), "\xff"}

@@ -65,8 +65,8 @@ type cursor struct {
 	run   int
 
 	file     io.ReaderAt
-	off, end int64  // of what has not been read into buf
-	buf      []byte // what has been read
+	off, end int64  // the part of the run that is not in buf yet
+	buf      []byte // read, but not yet used
 	at       int    // in buf: the record after this one
 }
 
@@ -109,7 +109,7 @@ func (c *cursor) next() error {
 	return nil
 }
 
-// fill reads on until there are at least n bytes after at.
+// fill reads until there are at least n bytes after at.
 func (c *cursor) fill(n int) error {
 	c.buf = c.buf[:copy(c.buf, c.buf[c.at:])]
 	c.at = 0

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// entry is a record whose rest of the key and value lie in run.data, one after
-// the other.
+// entry is a record. The rest of its key and its value lie in run.data, one after the other.
 type entry struct {
 	first  uint64
 	off, n uint32 // n is the length of the value
@@ -44,15 +43,15 @@ func (r *run) sort(scratch []entry) []entry {
 }
 
 const (
-	// fewEntries are sorted by comparing them.
+	// fewEntries is the number of entries up to which they are sorted by comparing.
 	fewEntries = 128
-	// mostWords is the number of eight-byte words of a key by which it is sorted.
+	// mostWords is the number of eight-byte words of a key that radix sorts by; the rest is
+	// compared.
 	mostWords = 6
 )
 
-// sortFrom sorts entries that agree in the first bytes of their keys. Their
-// field first holds the next eight bytes. Groups of the same eight are sorted
-// by the bytes after them.
+// sortFrom sorts entries whose keys share the first bytes. Their field first holds the next eight
+// bytes. Groups with the same eight are sorted by the bytes after them.
 func (r *run) sortFrom(list []entry, word int, scratch *[]entry) {
 	if len(list) < fewEntries || word == mostWords {
 		slices.SortFunc(list, r.compare)
@@ -68,7 +67,7 @@ func (r *run) sortFrom(list []entry, word int, scratch *[]entry) {
 		}
 		switch group := list[:n]; {
 		case n == 1 || longest == shortest && longest <= done:
-			// radix keeps the order of what is equal.
+			// radix keeps the order of equal entries.
 		case n < fewEntries || longest <= done:
 			slices.SortFunc(group, r.compare)
 		default:
@@ -85,7 +84,7 @@ func (r *run) sortFrom(list []entry, word int, scratch *[]entry) {
 	}
 }
 
-// compare orders entries whose fields first are equal or decide.
+// compare orders entries by their first if these differ, and otherwise by the whole rests.
 func (r *run) compare(a, b entry) int {
 	if a.first != b.first {
 		if a.first < b.first {
@@ -115,9 +114,8 @@ func (r *run) word(e *entry, word int) uint64 {
 	return binary.BigEndian.Uint64(padded[:])
 }
 
-// radix sorts entries by their field first, byte by byte from the last, and
-// leaves out the bytes that all have in common. It keeps the order of equal
-// ones.
+// radix sorts entries by their field first, byte by byte from the last, and skips the bytes that
+// all have in common. It keeps the order of equal ones.
 func radix(list []entry, scratch *[]entry) {
 	var counts [keySize][256]uint32
 	sorted, last := true, uint64(0)

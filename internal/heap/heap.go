@@ -1,10 +1,10 @@
-// Package heap keeps elements so that the one that comes first is at hand, in a slice without interfaces.
+// Package heap is a binary heap in a slice, without interfaces.
 package heap
 
 // element is a pointer to an element of a heap.
 type element[T any] interface {
 	*T
-	// Above reports whether the element belongs nearer the top than another.
+	// Above reports whether the element belongs nearer the top than another one.
 	Above(*T) bool
 }
 

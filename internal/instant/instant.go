@@ -1,12 +1,12 @@
-// Package instant reads times as people and programs write them. Whatever reads one does so
-// here, so that a time in a file, a filter and an address means the same.
+// Package instant parses times in the notations of people and programs. All code that parses a time
+// uses it, so that a time means the same in a file, a filter and a URL.
 package instant
 
 import "time"
 
-// Parse reads a time of RFC 3339, or a date, which means its first instant in UTC. Between
-// date and time may be a T, a t or a blank; z is Z (section 5.6). Digits beyond nanoseconds
-// are cut. A second 60 is refused. The result is in UTC.
+// Parse parses a time of RFC 3339, or a date, which means its first instant in UTC. The separator
+// of date and time may be T, t or a blank, and z counts as Z (section 5.6). Digits beyond
+// nanoseconds are cut. A second 60 is refused. The result is in UTC.
 func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	if len(text) < len(time.DateOnly) || text[4] != '-' || text[7] != '-' {
 		return t, false
@@ -59,8 +59,8 @@ func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	return t, t.Year() >= 0 && t.Year() <= 9999 // RFC 3339 writes no other year
 }
 
-// ParseSpan reads what Parse reads, and returns the first and the last instant of it: a date
-// is its whole day.
+// ParseSpan parses the same texts as Parse, and returns the first and the last instant of them: a
+// date spans its whole day.
 func ParseSpan[T string | []byte](text T) (first, last time.Time, ok bool) {
 	first, ok = Parse(text)
 	if last = first; ok && IsDate(text) {
@@ -84,7 +84,7 @@ func number[T string | []byte](text T) int {
 	return n
 }
 
-// digits returns how many digits a text begins with.
+// digits returns the number of digits at the beginning of a text.
 func digits[T string | []byte](text T) (n int) {
 	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
 		n++

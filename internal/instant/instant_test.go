@@ -10,7 +10,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// slow reads a time by the standard library.
+// slow parses a time with the standard library.
 func slow(s string) (time.Time, bool) {
 	if when, err := time.Parse(time.DateOnly, s); err == nil {
 		return when, true
@@ -22,7 +22,7 @@ func slow(s string) (time.Time, bool) {
 	return when.UTC(), err == nil && when.UTC().Year() >= 0 && when.UTC().Year() <= 9999 && !strings.Contains(s, ",")
 }
 
-// Times are those that the standard library accepts, and RFC 3339 writes.
+// Parse accepts the times that the standard library accepts and RFC 3339 permits.
 func TestParse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[0-9]{3,4}-[01][0-9]-[0-3][0-9]([Tt ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{0,11})?([Zz]|[+-][0-2][0-9]:[0-6][0-9])?)?`).Draw(t, "time")

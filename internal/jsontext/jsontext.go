@@ -1,7 +1,7 @@
 // Package jsontext appends the strings and coordinates of JSON that other
 // packages write by hand, without allocating.
 //
-// There is one policy for strings, whatever the answer:
+// All answers follow one policy for strings:
 //
 //   - Each byte that is not part of valid UTF-8 becomes U+FFFD, as in
 //     encoding/json, written as it is.
@@ -67,8 +67,7 @@ func AppendString(dst []byte, s string) []byte {
 // unitsPerDegree is the number of units into which AppendDegrees divides a degree.
 const unitsPerDegree = 1e7
 
-// AppendDegrees appends a coordinate given in 1e-7 degrees, in degrees and as
-// short as possible.
+// AppendDegrees appends a coordinate in units of 1e-7 degrees as the shortest number of degrees.
 func AppendDegrees(dst []byte, units int32) []byte {
 	v := int64(units)
 	if v < 0 {

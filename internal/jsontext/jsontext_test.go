@@ -46,7 +46,8 @@ func FuzzAppendString(f *testing.F) {
 		if err := json.Unmarshal([]byte(out), &back); err != nil {
 			t.Fatalf("%q: %s, %v", s, out, err)
 		}
-		// It decodes to what encoding/json makes of the same text, and to the text itself where that is valid.
+		// It decodes to the same text as encoding/json's output, and to the text itself if that is
+		// valid.
 		other, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func FuzzAppendString(f *testing.F) {
 		if err := json.Unmarshal(other, &theirs); err != nil || back != theirs || utf8.ValidString(s) && back != s {
 			t.Errorf("%q became %q, by encoding/json %q, %v", s, back, theirs, err)
 		}
-		// Mended text is written as the broken one was.
+		// Repaired text has the same form as the broken one.
 		if again := string(jsontext.AppendString(nil, back)); again != out {
 			t.Errorf("%q: %s, and of what it became %s", s, out, again)
 		}

@@ -1,5 +1,5 @@
-// Package lang says in which languages a name is looked up if a language is asked for, and
-// which language is spoken in which country.
+// Package lang determines the languages in which to look up a name for a requested language, and
+// the language that is spoken in a country.
 package lang
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// maxKept bounds the chains that are remembered. Browsers send some hundred different codes.
+// maxKept bounds the cached chains. Browsers send some hundred different codes.
 const maxKept = 4096
 
 var kept = struct {
@@ -18,12 +18,12 @@ var kept = struct {
 	chains map[string][]string
 }{chains: map[string][]string{}}
 
-// Chain returns the codes by which a name is looked up in turn, for a code such as "zh-TW". Its
-// subtags follow "-" or "_", in either case. First comes the code as it is given, then what it
-// is called today ("he" for "iw"), then its parents as CLDR has them ("zh-Hant"), and then the
-// language alone, unless that is written in another script: Serbian in Latin letters is not
-// Serbian in Cyrillic ones. Chinese alone may be either. A text that is not a code has only
-// itself and itself without its last parts. The list is shared and must not be changed.
+// Chain returns the codes by which to look up a name in turn, for a code such as "zh-TW". Its
+// subtags follow "-" or "_", in either case. First comes the given code, then its present form
+// ("he" for "iw"), then its parents in CLDR ("zh-Hant"), and then the language alone, unless its
+// script is another: Serbian in Latin letters is not Serbian in Cyrillic ones. Chinese alone may be
+// in either script. A text that is not a code gets only itself and its prefixes at "-" or "_". The
+// list is shared: do not change it.
 func Chain(code string) []string {
 	kept.RLock()
 	list := kept.chains[code]
@@ -66,7 +66,7 @@ func chain(code string) (list []string) {
 			continue
 		}
 		if base.String() == "zh" {
-			add("zh-" + script.String()) // by which sources tell it apart
+			add("zh-" + script.String()) // the form in which sources distinguish it
 			add("zh")
 		} else if own, _ := language.Make(base.String()).Script(); own == script {
 			add(base.String())
@@ -107,10 +107,10 @@ var spokenIn = sync.OnceValue(func() map[string]string {
 	return list
 })
 
-// same has codes that sources use for the same language.
+// same maps a code to another one that sources use for the same language.
 var same = map[string]string{"nb": "no", "no": "nb"}
 
-// usualCase returns a code in the case that codes are written in: zh-Hant-TW.
+// usualCase returns a code in the usual case of codes: zh-Hant-TW.
 func usualCase(code string) string {
 	b, from := []byte(strings.ToLower(code)), 0
 	for i := range len(b) + 1 {

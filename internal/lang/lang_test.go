@@ -23,7 +23,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded, whatever is asked for.
+// The cache is bounded for any sequence of codes.
 func TestChainIsBounded(t *testing.T) {
 	for i := range 3 * maxKept {
 		Chain("de-" + strings.Repeat("x", i%40) + string(rune('a'+i%26)) + strings.Repeat("y", i/40%300))

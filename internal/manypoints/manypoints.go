@@ -1,7 +1,7 @@
-// Package manypoints makes collections of very many points for benchmarks. The points
-// lie as places do: around cities of all sizes. Each has ten properties. The same
-// number gives the same points everywhere, and a smaller number gives the first of
-// them. All names are made up.
+// Package manypoints makes collections of very many points for benchmarks. The points are
+// distributed like places: around cities of all sizes. Each has ten properties. The same number
+// gives the same points everywhere, and a smaller number gives the first of them. All names are
+// made up.
 package manypoints
 
 import (
@@ -16,8 +16,7 @@ import (
 // categories are the values of the property category, the most frequent first.
 var categories = [...]string{"cafe", "bakery", "shop", "charger", "zoo"}
 
-// areas are the boxes in which the cities are: south, west, north and east. Some have
-// borders that are dense.
+// areas are the boxes that contain the cities: south, west, north and east. Some have many borders.
 var areas = [...][4]float64{
 	{43, -1, 53, 15},     // Western Europe
 	{12, 74, 28, 86},     // India
@@ -28,7 +27,7 @@ var areas = [...][4]float64{
 	{-60, -180, 70, 180}, // anywhere
 }
 
-// cities is how many there are.
+// cities is the number of cities.
 const cities = 5000
 
 // point is a point before it is written.

@@ -28,7 +28,7 @@ func TestFormsAgree(t *testing.T) {
 		var f struct {
 			ID       string
 			Geometry struct{ Coordinates [2]float64 }
-			// Properties are compared as text: they are written once.
+			// Properties are compared as text, because both forms share one writer.
 			Properties json.RawMessage
 		}
 		if err := d.Decode(&f); err != nil {

@@ -1,5 +1,5 @@
-// Package must ends a test whose preparation fails. It is for calls that a test does not
-// judge: what it does judge, it compares and describes itself. Only tests import it.
+// Package must ends a test whose preparation fails. It is for calls that are not under test: those
+// under test are compared and described by the test itself. Only tests import it.
 //
 //	store := must.Get(pebblestore.Open(dir, nil)).In(t)
 //	must.Do(t, store.Close())
@@ -7,20 +7,20 @@ package must
 
 import "iter"
 
-// TB is what a failure needs of a testing.TB, or of a rapid.T.
+// TB is the part of testing.TB, or of rapid.T, that a failure needs.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-// TestingT is what Close needs of a testing.TB.
+// TestingT is the part of testing.TB that Close needs.
 type TestingT interface {
 	TB
 	Error(args ...any)
 	Cleanup(fn func())
 }
 
-// Close closes c with the test, which fails if that does.
+// Close closes c at the end of the test. If Close fails, so does the test.
 func Close(t TestingT, c interface{ Close() error }) {
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
@@ -48,13 +48,13 @@ func Do(t TB, err error) {
 	}
 }
 
-// One is what a call has returned.
+// One is the result of a call.
 type One[T any] struct {
 	v   T
 	err error
 }
 
-// Get takes what a call returns.
+// Get takes the results of a call.
 func Get[T any](v T, err error) One[T] { return One[T]{v, err} }
 
 // In returns the value, or ends the test with the error.
@@ -66,14 +66,14 @@ func (o One[T]) In(t TB) T {
 	return o.v
 }
 
-// Pair is what a call of two values has returned.
+// Pair is the result of a call with two values.
 type Pair[A, B any] struct {
 	a   A
 	b   B
 	err error
 }
 
-// Two takes what a call of two values returns.
+// Two takes the results of a call with two values.
 func Two[A, B any](a A, b B, err error) Pair[A, B] { return Pair[A, B]{a, b, err} }
 
 // In returns both values, or ends the test with the error.

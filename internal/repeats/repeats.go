@@ -1,24 +1,23 @@
-// Package repeats tells when it pays to look for what came before.
+// Package repeats decides when looking up earlier elements of a sequence pays.
 package repeats
 
-// Watch decides whether to look up a thing of a sequence among the things before
-// it. It is for sequences in which looking up costs more than storing the thing
-// again. While hardly any thing comes again, one in eight is looked up, so that
-// a change is noticed. The zero value begins by looking up all. It belongs to
-// one goroutine.
+// Watch decides whether to look up an element of a sequence among the earlier ones. It is for
+// sequences in which a lookup costs more than storing the element again. While hardly any element
+// repeats, one in eight is looked up, so that a change is noticed. The zero value begins with
+// looking up all. It belongs to one goroutine.
 type Watch struct {
 	asked, looked, found int // in this window
 	idle                 bool
 }
 
 const (
-	window = 1 << 16 // things between two decisions
+	window = 1 << 16 // elements between two decisions
 	oneIn  = 8
-	least  = 64 // looking up goes on while at least one in so many comes again
+	least  = 64 // look up all while at least one in this many repeats
 )
 
-// Look reports whether to look for the next thing. If it is found, the caller
-// calls Found.
+// Look reports whether to look up the next element. If the caller finds it, the caller must call
+// Found.
 func (w *Watch) Look() bool {
 	if w.asked == window {
 		*w = Watch{idle: w.found*least < w.looked}
@@ -31,8 +30,8 @@ func (w *Watch) Look() bool {
 	return true
 }
 
-// Found notes that a thing came before.
+// Found records that a lookup has found the element.
 func (w *Watch) Found() { w.found++ }
 
-// Idle reports whether hardly any things come again.
+// Idle reports whether hardly any elements repeat.
 func (w *Watch) Idle() bool { return w.idle }

@@ -2,8 +2,8 @@ package repeats
 
 import "testing"
 
-// While nothing comes again one in eight is looked for; that changes when things
-// do, be they few.
+// While nothing repeats, one element in eight is looked up. That changes when a few elements
+// repeat.
 func TestWatch(t *testing.T) {
 	var w Watch
 	ask := func(windows, foundOneIn int) (looked int) {

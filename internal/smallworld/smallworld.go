@@ -1,6 +1,5 @@
-// Package smallworld publishes two countries with a few places, an airport and a weather
-// station, for examples of questions that take several data sets: with the names of the real
-// world, and boxes for borders.
+// Package smallworld publishes two countries with a few places, an airport and a weather station,
+// for examples of questions that need several data sets. It has real names, and boxes for borders.
 package smallworld
 
 import (
@@ -26,7 +25,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Publish publishes everything in a directory, as ingest does.
+// Publish publishes all data sets in a directory, like ingest.
 func Publish(ctx context.Context, dir string) error {
 	c, err := published.Catalog(dir)
 	if err != nil {
@@ -65,7 +64,7 @@ func Publish(ctx context.Context, dir string) error {
 	)
 }
 
-// Layers are its boundaries, for one run of a build.
+// Layers are the boundaries. A build may use the result once.
 func Layers() []build.Layer {
 	return []build.Layer{
 		{Type: "country", Features: []build.Feature{
@@ -96,13 +95,13 @@ var regions = []names.Feature{
 		Parents: []names.Parent{{Type: "country", ID: "ch", Name: "Switzerland"}}},
 }
 
-// publish makes a generation of a data set.
+// publish publishes a generation of a data set.
 func publish[M any](ctx context.Context, c *dataset.Catalog, name string, schema int, write func(cellstore.Store) (M, error)) (err error) {
 	b, err := c.Begin(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Abort()) }() // which does nothing after Publish
+	defer func() { err = errors.Join(err, b.Abort()) }() // a no-op after Publish
 	meta, err := write(b.Store())
 	if err != nil {
 		return err

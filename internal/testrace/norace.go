@@ -2,6 +2,6 @@
 
 package testrace
 
-// Enabled says whether this build has the race detector, which makes pools drop their
-// content and allocates by itself.
+// Enabled is set if this build has the race detector, which makes pools drop their content and
+// allocates by itself.
 const Enabled = false

@@ -1,14 +1,13 @@
-// Package testrace tells tests whether they run under the race detector. Only tests and
-// what serves them import it.
+// Package testrace lets tests detect the race detector. Only tests and what serves them import it.
 package testrace
 
 import "testing"
 
-// Plain skips a test under the race detector. why is the reason: either the detector
-// makes pools forget and allocates by itself, or it makes the test ten times as slow
-// and has nothing to find, where much data goes through code that smaller tests try
-// under it. `make test` runs such tests once more without the detector, with the tests
-// of files that are built only then.
+// Plain skips a test under the race detector. why is one of two reasons. Either the test measures
+// allocations or pools, which the detector changes. Or the test becomes ten times as slow and the
+// detector has nothing to find, because smaller tests run the same code under it. `make test` runs
+// such tests once more without the detector, together with the tests in files that are built only
+// without it.
 func Plain(t testing.TB, why string) {
 	t.Helper()
 	if Enabled {

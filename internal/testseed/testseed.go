@@ -1,5 +1,5 @@
-// Package testseed gives random tests their seeds: new ones, or those of
-// RAPID_SEED, which fixes the choices of rapid's tests too. Only tests import it.
+// Package testseed gives random tests their seeds: new ones, or those of RAPID_SEED, which also
+// fixes the choices of rapid's tests. Only tests import it.
 package testseed
 
 import (
@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Variable in the environment fixes all seeds; 0 or nothing means new ones.
+// Variable is the environment variable that fixes all seeds; 0 or an empty value means new ones.
 const Variable = "RAPID_SEED"
 
-// Of returns the seed of a test, and logs how to have it again.
+// Of returns the seed of a test, and logs how to reproduce it.
 func Of(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := fixed(os.Getenv(Variable))
@@ -32,7 +32,7 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Of(t), 0))
 }
 
-// fixed reads a number as rapid does.
+// fixed parses a number like rapid.
 func fixed(s string) (uint64, error) {
 	if s == "" {
 		return 0, nil

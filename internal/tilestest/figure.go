@@ -7,12 +7,11 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// A Figure is polygons as a source might draw them: a shell and its holes each,
-// of whole coordinates.
+// A Figure is polygons in the form of a source: each a shell and its holes, with whole coordinates.
 type Figure [][][][2]int
 
-// winds counts how often a ring goes around a point that lies on none of its
-// edges, by the quadrants it passes: it shares nothing with what is tested.
+// winds counts how often a ring goes around a point that lies on none of its edges. It counts the
+// quadrants that the ring passes, and shares no method with the code under test.
 func winds(ring [][2]int, x, y float64) int {
 	quadrant := func(p [2]int) int {
 		dx, dy := float64(p[0])-x, float64(p[1])-y
@@ -45,8 +44,8 @@ func winds(ring [][2]int, x, y float64) int {
 	return quarters / 4
 }
 
-// Holds says what the figure's source means: a point is inside if some shell
-// winds around it and none of the same polygon's holes does.
+// Holds reports whether a point is inside in the sense of a source: some shell winds around it, and
+// no hole of the same polygon does.
 func (f Figure) Holds(x, y float64) bool {
 	return slices.ContainsFunc(f, func(p [][][2]int) bool {
 		return len(p) > 0 && winds(p[0], x, y) != 0 &&

@@ -1,5 +1,5 @@
-// Package tilestest is what the tests of boundaries share: stores, real borders,
-// and shapes with a judge of what they hold. Only tests import it.
+// Package tilestest has shared code for tests of boundaries: stores, real borders, and shapes with
+// a reference for the points they hold. Only tests import it.
 package tilestest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// Full says that the tests that take minutes are asked for.
+// Full is set if the tests that take minutes should run.
 var Full = os.Getenv("QUADRILLE_FULL") != ""
 
 // OpenStore opens an empty store that is closed with the test.
@@ -50,8 +50,8 @@ type Shape struct {
 
 var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
 
-// NaturalEarth reads a file of the real data, whole or only the features with
-// the given ids, or skips the test.
+// NaturalEarth reads a file of the real data, whole or only the features with the given ids.
+// Without the data it skips the test.
 func NaturalEarth(t testing.TB, file, id, name string, only ...string) (shapes []Shape) {
 	t.Helper()
 	data := "../../shared/data/natural-earth" // beside the repository
@@ -91,8 +91,7 @@ func NaturalEarth(t testing.TB, file, id, name string, only ...string) (shapes [
 	return shapes
 }
 
-// Polygons returns the polygons of a Polygon or MultiPolygon, none of anything
-// else.
+// Polygons returns the polygons of a Polygon or MultiPolygon, and none for any other geometry.
 func Polygons(g orb.Geometry) orb.MultiPolygon {
 	switch g := g.(type) {
 	case orb.Polygon:

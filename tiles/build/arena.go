@@ -56,15 +56,15 @@ func (s *edgeStack) release(m edgeMark) {
 	s.pieces[s.top] = s.pieces[s.top][:m.size]
 }
 
-// room returns an empty slice at the top of the stack with room for n edges.
-// take keeps what is appended to it, up to n.
+// room returns an empty slice at the top of the stack with room for n edges. take keeps the edges
+// that the caller has appended to it, up to n.
 func (s *edgeStack) room(n int) []grid.Edge {
 	for s.top < len(s.pieces) {
 		if p := s.pieces[s.top]; cap(p)-len(p) >= n {
 			return p[len(p):]
 		}
 		if s.top+1 < len(s.pieces) && cap(s.pieces[s.top+1]) < n {
-			s.pieces = s.pieces[:s.top+1] // a piece too small is skipped for good
+			s.pieces = s.pieces[:s.top+1] // skip the pieces that are too small, for good
 		}
 		if s.top++; s.top < len(s.pieces) {
 			s.pieces[s.top] = s.pieces[s.top][:0]

@@ -15,7 +15,7 @@ type borderWriter struct {
 	layout.LayerWriter
 	sides  []borderSide
 	pieces []piece
-	into   map[grid.Point]int32 // number of pieces of one pair that end there
+	into   map[grid.Point]int32 // number of pieces of the current pair that end at a point
 	path   []grid.Point
 }
 

@@ -34,26 +34,24 @@ type Options struct {
 	// Workers is the number of goroutines that cut tiles; 0 means one per
 	// processor.
 	Workers int
-	// Repaired, if set, is called before anything is written: for regions whose
-	// borders had to be repaired, that are too small for the grid, for regions or
-	// rings that enclose nothing, and those whose labels would not stand inside of them.
+	// Repaired, if set, is called before anything is written. It gets the regions whose borders had
+	// to be repaired, regions too small for the grid, regions or rings that enclose nothing, and
+	// regions whose labels would stand outside of them.
 	Repaired func(typ, id, name, what string)
-	// Assumed, if set, is called for regions whose border can be read in more
-	// than one way, by LongEdgesAuto and at the poles. It says which reading
-	// was chosen.
+	// Assumed, if set, is called for regions whose border has more than one reading, by
+	// LongEdgesAuto and at the poles. what names the chosen reading.
 	Assumed func(typ, id, name, what string)
-	// TileBudget is the most bytes a tile may have after gzip, in each of its
-	// forms, all layers together. Where a zoom from 0 to 12 has more to show,
-	// borders are simplified and small regions are merged; zoom 13 is exact. 0
-	// means no budget. What cannot be stored is then refused.
+	// TileBudget is the most bytes a tile may have after gzip, in each of its forms, all layers
+	// together. Where a zoom from 0 to 12 has more to show, borders are simplified and small
+	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
+	// for the store is refused.
 	TileBudget int64
-	// Memory is about how many bytes of memory the build may take in all; 0
-	// means no bound. What does not fit is refused with a MemoryError before
-	// anything is written.
+	// Memory is about how many bytes of memory the build may take in all; 0 means no bound. Run
+	// refuses layers that need more with a MemoryError before it writes anything.
 	Memory int64
-	// Progress, if set, is called at the start and the end of each phase of the
-	// build and twice a second in between, with the work done out of total and
-	// its unit. It must be quick. Calls do not overlap.
+	// Progress, if set, is called at the start and the end of each phase of the build and twice a
+	// second in between, with the work done, the total and the unit. It must be quick. Calls do not
+	// overlap.
 	Progress func(phase string, done, total int64, unit string)
 }
 
@@ -62,16 +60,16 @@ type build struct {
 	opts     Options
 	layers   []buildLayer
 	regions  []*region // of all layers, by number
-	bySize   []*region // the same, those with most vertices first
+	bySize   []*region // regions, those with most vertices first
 	levels   *levels
 	labels   []labelRow // not written yet
-	line     lineRow    // the next one, until nextLine says that there is none
+	line     lineRow    // the next row of lines; empty after the last
 	nextLine func() (lineRow, error, bool)
 	caps     []capCell
 	label    layout.LayerWriter
 	families []string // sorted
 	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
-	vertices int64 // of all sources
+	vertices int64 // of all layers' sources
 	progress progress
 	stats    struct{ leaves, mixed atomic.Int64 }
 }
@@ -81,10 +79,9 @@ type buildLayer struct {
 	typeByte uint8
 	lines    bool // of lines, whose regions enclose nothing
 	regions  []*region
-	schema   feature.Schema // of the records, but for their bounds
+	schema   feature.Schema // of the records, without their bounds
 
-	// shown are the regions with those that stand for several at some zoom, in
-	// the order of their cells.
+	// shown are the regions and the merged regions of any zoom, in the order of their cells.
 	shown       []*region
 	generalised []tiles.Generalised // the deepest zoom first
 	overBudget  int                 // tiles of zoom 13
@@ -151,8 +148,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	return meta, stats, nil
 }
 
-// sourceRegions are the regions of the source, without those that stand for
-// several of them at some zoom.
+// sourceRegions returns the regions of the source, without the merged regions of some zooms.
 func (b *build) sourceRegions() []*region { return b.regions[:len(b.bySize)] }
 
 func (b *build) addLayers(layers []Layer) ([]string, error) {
@@ -247,7 +243,7 @@ func (b *build) prepare(ctx context.Context) error {
 	return nil
 }
 
-// repaired tells the caller of a region that was mended or left out.
+// repaired reports a region that was repaired or left out to the caller of Run.
 func (b *build) repaired(typ, id, name, what string) {
 	if b.opts.Repaired != nil {
 		b.opts.Repaired(typ, id, name, what)

@@ -50,7 +50,7 @@ func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) Laye
 	return l
 }
 
-// faults is what is wrong with a build, or nothing.
+// faults describes the findings about a build, or returns "".
 func faults(t testing.TB, store cellstore.Store, r *tiles.Reader) string {
 	t.Helper()
 	list := findings(t, store, r)
@@ -69,8 +69,8 @@ func findings(t testing.TB, store cellstore.Store, r *tiles.Reader) []verify.Fin
 	return report.Findings
 }
 
-// reference is the slow, obvious judge: the chains of every region at every
-// zoom, asked edge by edge.
+// reference is slow but obvious: it has the chains of every region at every zoom and checks edge by
+// edge.
 type reference struct {
 	typ     string
 	regions []*region
@@ -101,9 +101,8 @@ func newReferences(t testing.TB, layers ...Layer) []*reference {
 	return refs
 }
 
-// at lists the regions that hold a point, by winding number, with the point
-// in sub-units of the grid. It counts along a ray to the north, as a ray to
-// the east would run around the world.
+// at lists the regions that hold a point, by winding number. The point is in sub-units of the grid.
+// It counts along a ray to the north, because a ray to the east would run around the world.
 func (ref *reference) at(x, y int64) []string {
 	var ids []string
 	for i, r := range ref.regions {
@@ -134,8 +133,8 @@ func (ref *reference) at(x, y int64) []string {
 	return ids
 }
 
-// state reports what a region is in a closed box of a zoom's geometry: cut by
-// its border, covering it, or neither.
+// state reports what a region does in a closed box of a zoom's geometry: its border cuts the box,
+// it covers the box, or neither.
 func (ref *reference) state(i, z int, b grid.Box) (cut bool, covers bool) {
 	edges := ref.levels[i][z]
 	if len(grid.AppendCopies(nil, edges, b)) > 0 {
@@ -153,8 +152,7 @@ func randomTile(rnd *rand.Rand) quadkey.Tile {
 	return t
 }
 
-// testTiles compares tiles with the reference: what they show, and how many
-// seeks they cost.
+// testTiles compares the content of tiles with the reference, and checks their number of seeks.
 func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*reference, n int) {
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -235,10 +233,9 @@ func degreesArea(g orb.Geometry) float64 {
 	return s / 2
 }
 
-// TestNaturalEarth builds real borders and compares tiles, lookups and rows
-// with the reference: countries that touch, enclose each other and lie on both
-// sides of the antimeridian, with lakes as a second type; all of the world when
-// asked for the full tests.
+// TestNaturalEarth builds real borders and compares tiles, lookups and rows with the reference. The
+// countries touch, enclose each other and lie on both sides of the antimeridian; lakes are a second
+// type. The full tests build all of the world.
 func TestNaturalEarth(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -299,8 +296,8 @@ func testPoints(t *testing.T, r *tiles.Reader, refs []*reference, n int) {
 	}
 }
 
-// testLeafRule reads every row and checks its mark against the rule, stated
-// the slow way, on a sample.
+// testLeafRule reads every row. On a sample it checks the row's mark against a slow form of the
+// leaf rule.
 func testLeafRule(t *testing.T, store cellstore.Store, refs []*reference) {
 	ctx := context.Background()
 	table, err := store.Table(ctx, layout.TableBounds)
@@ -323,7 +320,7 @@ func testLeafRule(t *testing.T, store cellstore.Store, refs []*reference) {
 			rows++
 			mark := row.Cells[0].Value[0]
 			if mark == layout.MarkLeaf {
-				// Descendants come first: none may have.
+				// Descendants come first, and a leaf may not have any.
 				if n := len(before); n > 0 && tile.Contains(before[n-1]) {
 					t.Fatalf("row %v lies inside leaf %v", before[n-1], tile)
 				}
@@ -358,7 +355,7 @@ func testLeafRule(t *testing.T, store cellstore.Store, refs []*reference) {
 	}
 }
 
-// subBits is the fraction of a grid unit, in bits, to which lookups take points.
+// subBits is the number of fractional bits of a grid unit in the points of lookups.
 const subBits = 20
 
 // cellsOf returns all cells of a table as text.

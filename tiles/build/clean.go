@@ -75,7 +75,7 @@ func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error)
 }
 
 // EnclosesNothing reports whether all rings of a geometry are points and lines. It returns false
-// for a geometry that cannot be used: the build then says why.
+// for an invalid geometry, for which the build returns the error.
 func EnclosesNothing(g orb.Geometry, rule LongEdges) bool {
 	polygons, err := cleanRings(g, rule, &assumed{})
 	return err == nil && len(polygons) == 0
@@ -87,7 +87,8 @@ const maxWound = 3600
 
 func isWound(p orb.Point) bool { return math.Abs(p[0]) > maxWound }
 
-// cleanPoints checks the points of a ring or line, and drops those that repeat the one before.
+// cleanPoints checks the points of a ring or line, and drops each point that repeats the previous
+// one.
 func cleanPoints(src orb.Ring) (ring, error) {
 	r := make(ring, 0, len(src)+2)
 	for i, p := range src {

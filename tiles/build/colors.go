@@ -15,25 +15,24 @@ import (
 // layout.MapColors numbers so that no two of a layer that share a border have
 // the same.
 //
-// Regions are coloured in smallest-last order: the one with the fewest
-// neighbours is set aside until last, again and again. On a plane some region
-// always has five neighbours or fewer, so six colours suffice, whatever colours
-// others have. Exclaves and overlaps can break that; the shortest borders are
-// then the ones between equal colours.
+// Regions are coloured in smallest-last order: the region with the fewest neighbours is removed
+// from the graph, again and again, and the last one removed is coloured first. On a plane some
+// region always has five neighbours or fewer, so six colours suffice for any choice of the others'
+// colours. Exclaves and overlaps can break that; then the shortest borders separate equal colours.
 //
-// Of the free colours a region takes one by the hash of its id, and then another
-// if a region near it has that. Colours therefore follow ids, and a change of
-// the data moves only those around it.
+// The hash of a region's id chooses among the free colours. If a near region has that colour, the
+// next free one is taken. Colours therefore follow ids, and a change of the data changes only the
+// colours around it.
 
-// nearZoom is the zoom whose borders tell which regions are near each other.
-// nearCells is the number of squares in a row around the world within which
-// regions are near.
+// nearZoom is the zoom whose borders decide which regions are near each other. nearCells is the
+// number of squares in a row around the world. Regions with borders in one square or in adjacent
+// squares are near.
 const (
 	nearZoom  = 4
 	nearCells = 256
 )
 
-// mostNear is the number of regions of a layer that are compared in a square.
+// mostNear is the number of regions of a layer that are compared in one square.
 const mostNear = 12
 
 // colorRegions sets the colours of all regions.
@@ -104,15 +103,15 @@ func (b *build) nearRegions() [][]int32 {
 	return near
 }
 
-// coloring is a colouring of a graph in the making.
+// coloring is the state while a graph is coloured.
 type coloring struct {
 	borders [][]tie   // of each region
-	near    [][]int32 // a region cannot always differ from all of these
-	prefer  []uint8   // the colour each region would like
+	near    [][]int32 // wanted to differ, but not always possible
+	prefer  []uint8   // preferred colour of each region
 	color   []int8    // of each region, or none
 }
 
-// improvements bounds how often all regions are looked at again.
+// improvements bounds the passes over all regions that improve their colours.
 const improvements = 8
 
 func (c *coloring) run() {
@@ -140,9 +139,8 @@ func (c *coloring) run() {
 	}
 }
 
-// best returns the colour of least harm for a region. This is its present one
-// if no other is better, or else the first such colour from the one that it
-// would like.
+// best returns the best colour for a region. It keeps the present colour unless another one is
+// better. Of equally good colours it takes the first one from the preferred colour on.
 func (c *coloring) best(r int32) int8 {
 	var border [layout.MapColors]float64
 	var near [layout.MapColors]int
@@ -166,8 +164,8 @@ func (c *coloring) best(r int32) int8 {
 	return best
 }
 
-// smallestFirst orders the vertices of a graph so that each has as few
-// neighbours as possible among those after it.
+// smallestFirst orders the vertices of a graph so that each has as few neighbours as possible among
+// the vertices after it.
 func smallestFirst(graph [][]tie) []int32 {
 	degree := make([]int, len(graph))
 	queue := make(degreeQueue, len(graph))
@@ -180,7 +178,7 @@ func smallestFirst(graph [][]tie) []int32 {
 	for len(order) < len(graph) {
 		v := heap.Pop(&queue).(degreeOf)
 		if degree[v.vertex] != v.degree {
-			continue // it was taken, or has fewer neighbours since
+			continue // taken already, or its degree has fallen since
 		}
 		degree[v.vertex] = math.MinInt
 		order = append(order, v.vertex)
@@ -194,14 +192,13 @@ func smallestFirst(graph [][]tie) []int32 {
 	return order
 }
 
-// degreeOf is a vertex in the queue, with its degree when it was put there.
+// degreeOf is a queued vertex with its degree at the time of queuing.
 type degreeOf struct {
 	degree int
 	vertex int32
 }
 
-// degreeQueue is a heap of vertices, that of the lowest degree first. Ties have a
-// fixed order.
+// degreeQueue is a heap of vertices, the lowest degree first. Ties have a fixed order.
 type degreeQueue []degreeOf
 
 func (q degreeQueue) Len() int { return len(q) }

@@ -20,8 +20,8 @@ type pair [2]string
 
 func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
 
-// sharedEdges finds neighbours the slow way: by the edges that two regions both
-// have, in the source's own numbers.
+// sharedEdges finds neighbours the slow way: by the edges that two regions have in common, in the
+// source's coordinates.
 func sharedEdges(l Layer) map[pair]bool {
 	type edge struct{ a, b orb.Point }
 	users := map[edge][]string{}
@@ -85,8 +85,7 @@ func conflicts(colors map[string]uint8, neighbours map[pair]bool) (found []pair)
 	return found
 }
 
-// quilt grows n connected regions over a board of squares, of which some stay
-// sea.
+// quilt grows n connected regions over a board of squares. Some squares stay sea.
 func quilt(side, n int, rnd *rand.Rand) Layer {
 	board := make([]int, side*side)
 	at := func(x, y int) int { return board[y*side+x] }
@@ -133,7 +132,7 @@ func TestColorsOfQuilts(t *testing.T) {
 	})
 }
 
-// realLayers are the political layers of Natural Earth that there are.
+// realLayers are the available political layers of Natural Earth.
 func realLayers(t *testing.T) map[string]Layer {
 	layers := map[string]Layer{
 		"110m": naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"),
@@ -158,7 +157,7 @@ func TestColorsOfNaturalEarth(t *testing.T) {
 						t.Errorf("%v share no edge of the source", p)
 					}
 				}
-				// They only see each other across a gulf.
+				// They face each other only across a gulf.
 				neighbours[pair{"egy", "sau"}] = true
 			}
 			colors := colorsOf(t, l)
@@ -179,7 +178,7 @@ func TestColorsOfNaturalEarth(t *testing.T) {
 	}
 }
 
-// What changes in the data changes few colours.
+// A small change of the data changes few colours.
 func TestColorsStay(t *testing.T) {
 	testrace.Plain(t, "colours are chosen by one goroutine, of layers such as TestDeterminism builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -208,8 +207,8 @@ func TestColorsStay(t *testing.T) {
 	}
 }
 
-// One region more than there are colours, each with a border to all others, as
-// exclaves can make it: two have the same colour, where the border is shortest.
+// There is one region more than colours, and each borders all others, as exclaves make possible.
+// The two regions with the shortest common border get the same colour.
 func TestColorsThatDoNotSuffice(t *testing.T) {
 	const n = layout.MapColors + 1
 	var c coloring

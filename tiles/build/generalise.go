@@ -30,42 +30,41 @@ const DefaultTileBudget = 500_000
 // next deeper zoom, so that what has merged stays merged.
 
 const (
-	// headroom is the share of the budget that is aimed at.
+	// headroom is the share of the budget that generalising aims at.
 	headroom = 0.94
 	// accepted is the share of the budget that a measured tile may have. Labels
 	// are measured with approximate places, so the stored tile may be larger.
 	accepted = 0.99
 
-	// Where a tile has more than manyEdges edges for each polygon, the borders of
-	// its zoom are simplified before regions are merged, by up to fewCoarse: as if
-	// for a zoom that many lower. A tile with more than mostEdges edges for each
-	// polygon is a coast with islands, which merging hardly makes smaller. Borders
-	// are then simplified by up to mostCoarse, as long as that helps.
+	// Where a tile has more than manyEdges edges for each polygon, the borders of its zoom are
+	// simplified before regions are merged, as if for a zoom up to fewCoarse lower. A tile with
+	// more than mostEdges edges for each polygon is a coast with islands, and merging hardly makes
+	// it smaller. Borders are then simplified by up to mostCoarse zooms, as long as that helps.
 	manyEdges, mostEdges  = 24, 1000
 	fewCoarse, mostCoarse = 2, 6
 
-	// mostMeasured bounds how many zooms are measured at a time, and mostMeters
-	// how many goroutines measure one. Each may need a copy of the borders.
+	// mostMeasured bounds the zooms that are measured at a time, and mostMeters the goroutines that
+	// measure one. Each may need a copy of the borders.
 	mostMeasured, mostMeters = 2, 2
 
-	// mostTries bounds how often a zoom is measured. Tries converge in a few.
+	// mostTries bounds the attempts to fit a zoom into the budget. A few are usually enough.
 	mostTries = 40
 
-	// pixelShift is the base-2 logarithm of the side of a pixel of a tile of 512 pixels, in steps.
+	// pixelShift is the base-2 logarithm of a pixel's side in steps, for a tile of 512 pixels.
 	pixelShift = 3
 )
 
-// generaliser holds what is decided while zooms are generalised.
+// generaliser is the state while zooms are generalised, the deepest first.
 type generaliser struct {
 	b       *build
 	lv      *levels
 	limit   int // of values
 	trees   []mergeTree
-	groups  *groups // of the zoom before
-	cuts    []int   // by layer: steps taken
-	overlap []bool  // by layer: regions of it overlap
-	visible []bool  // by region: shown with its id at the zoom before
-	drawn   []bool  // by region: its polygon has a border at the zoom before
+	groups  *groups // of the next deeper zoom
+	cuts    []int   // by layer: steps of its merge tree taken
+	overlap []bool  // by layer: some of its regions overlap
+	visible []bool  // by region: the next deeper zoom shows it with its id
+	drawn   []bool  // by region: its polygon has a border at the next deeper zoom
 }
 
 // generalise changes the levels of the zooms whose tiles are over the budget.
@@ -125,9 +124,8 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	return nil
 }
 
-// measureAll returns the tiles over the budget at every zoom, before any change.
-// It leaves out the zooms that are coarser than one over the budget, because
-// these are built anew.
+// measureAll returns the tiles over the budget at every zoom, before any change. It leaves out the
+// zooms above one that is over the budget, because these are built anew.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
@@ -160,7 +158,7 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 // over returns the tiles of a view that are over the budget or too large to be
 // stored, the worst first.
 func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
-	// A value compresses to a twentieth at best.
+	// A value compresses at best to a twentieth.
 	limit := g.limit / 20
 	if g.b.opts.TileBudget > 0 {
 		limit = min(limit, int(g.b.opts.TileBudget))
@@ -179,8 +177,8 @@ func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
 	return sizes, err
 }
 
-// excess is the size of a tile as a multiple of what it may have. Only zoom 13
-// may use the budget up to the last byte: it is exact in any case.
+// excess is the size of a tile as a multiple of its limit. Only zoom 13 may use the budget up to
+// the last byte: it is exact in any case.
 func (g *generaliser) excess(t *tileSize) float64 {
 	_, value := t.value()
 	x := float64(value) / float64(g.limit)
@@ -203,8 +201,8 @@ func (g *generaliser) tooLarge(sizes []tileSize) (tileSize, bool) {
 	return sizes[i], true
 }
 
-// zoom brings a zoom within the budget. If measured is set, over are the tiles
-// over the budget of the zoom as it is.
+// zoom brings a zoom within the budget. If measured is set, over has the tiles over the budget
+// before any change.
 func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured bool) error {
 	g.findDrawn(g.lv.lines[z+1])
 	t := &target{g: g, groups: g.groups.clone(), cuts: slices.Clone(g.cuts)}
@@ -234,8 +232,8 @@ func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured
 	return g.refuse(z, over)
 }
 
-// findDrawn finds the regions that have a border at the zoom before, alone or as
-// the head of a merged region.
+// findDrawn finds the regions that have a border at the next deeper zoom, alone or as the head of a
+// merged region.
 func (g *generaliser) findDrawn(lines []grid.Line) {
 	g.drawn = make([]bool, len(g.b.regions))
 	done := map[int32]bool{}
@@ -261,22 +259,21 @@ func (g *generaliser) refuse(z int, over []tileSize) error {
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
 
-// target says how a zoom is to be generalised.
+// target is how a zoom is to be generalised.
 type target struct {
 	g      *generaliser
 	groups *groups
 	cuts   []int
-	coarse int // zooms by which borders are simpler
+	coarse int // number of zooms by which borders are simplified further
 	last   map[int]layerSize
 }
 
-// worstTiles is the number of tiles that decide how far a layer is merged. The
-// others follow at the next try.
+// worstTiles is the number of tiles that decide how far a layer is merged. The others get their
+// turn at the next try.
 const worstTiles = 24
 
-// refine takes more away from a zoom, depending on the sizes of the tiles over
-// the budget. It simplifies all borders of the zoom as long as that helps, and
-// then merges regions.
+// refine reduces the detail of a zoom, depending on the sizes of the tiles over the budget. It
+// simplifies all borders of the zoom as long as that helps, and then merges regions.
 func (t *target) refine(z int, over []tileSize) error {
 	over = over[:min(len(over), worstTiles)]
 	worst := map[int]layerSize{}
@@ -300,8 +297,8 @@ func (t *target) refine(z int, over []tileSize) error {
 	return nil
 }
 
-// eachTooLarge calls fn for the layers that have more than their share of a tile,
-// with their size as a multiple of it.
+// eachTooLarge calls fn for the layers that exceed their share of a tile, with their size as a
+// multiple of it.
 func (t *target) eachTooLarge(over []tileSize, fn func(layer int, s *layerSize, ratio float64)) {
 	for _, tile := range over {
 		allowed := t.allowed(&tile)
@@ -328,9 +325,8 @@ func (t *target) simplifies(layer int, s *layerSize) bool {
 	return t.coarse == fewCoarse || !ok || float64(s.bytes) < 0.9*float64(last.bytes)
 }
 
-// allowed returns how many bytes each layer of a tile over the budget may have.
-// All layers have the same share. The others get what small ones leave of
-// theirs.
+// allowed returns how many bytes each layer of a tile over the budget may have. All layers have the
+// same share. Large layers divide what small ones leave of theirs.
 func (t *target) allowed(tile *tileSize) float64 {
 	budget := headroom * float64(t.g.b.opts.TileBudget)
 	sizes := make([]int, 0, len(tile.layers))
@@ -378,7 +374,7 @@ func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
 	return changed
 }
 
-// arrange makes the borders of a zoom from those of the next deeper one.
+// arrange derives the borders of a zoom from those of the next deeper one.
 func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	b := g.b
 	v := &view{zoom: z, count: len(b.regions)}
@@ -403,9 +399,9 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	return v, nil
 }
 
-// join returns the regions of a layer that a zoom shows, in the order of their
-// cells. Merged regions have numbers of their own. join sets the numbers that
-// replace those of the regions, both of this zoom and of the zoom below it.
+// join returns the regions of a layer that a zoom shows, in the order of their cells. Merged
+// regions get new numbers. join sets in to the new number of each region, for the source's regions
+// and for those of the next deeper zoom.
 func (g *generaliser) join(v *view, t *target, layer int, to []int32) []*region {
 	l := &g.b.layers[layer]
 	members := make(map[int32][]*region)
@@ -448,9 +444,9 @@ func compareShown(r, s *region) int {
 	return cmp.Or(cmp.Compare(r.key, s.key), cmp.Compare(r.number, s.number))
 }
 
-// merged returns the region that stands for several at a zoom. It has the id of
-// the largest if that is drawn and the others are too small to be seen: each has
-// less than a pixel, and together they have less than an eighth of it.
+// merged returns the region that stands for several at a zoom. It has the id of the largest if that
+// one is drawn and the others are too small to see: each has less than a pixel, and together they
+// have less than an eighth of the largest.
 func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	head := in[0]
 	var sum int64
@@ -473,8 +469,7 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	return m
 }
 
-// relabel replaces each region of a line by the region that stands for it.
-// Lines inside a merged region vanish.
+// relabel replaces each region of a line by its merged region. Lines inside a merged region vanish.
 func (g *generaliser) relabel(lines []grid.Line, to []int32) []grid.Line {
 	reg := g.lv.reg
 	sets := map[int32]int32{}
@@ -496,7 +491,7 @@ func (g *generaliser) relabel(lines []grid.Line, to []int32) []grid.Line {
 	return out
 }
 
-// findOverlaps finds the layers whose regions lie over each other.
+// findOverlaps finds the layers with overlapping regions.
 func (g *generaliser) findOverlaps(lines []grid.Line) {
 	reg := g.lv.reg
 	layerOf := g.b.layerOf()
@@ -530,7 +525,7 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 // and whether it winds around some of it twice. The chain's vertices lie on the
 // grid of a shift.
 func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
-	// Other parts may touch the cut at the antimeridian between its ends.
+	// Other parts may touch the cut at the antimeridian between the cut's ends.
 	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Most: mostSimpler}
 	reg := n.Reg
 	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
@@ -541,8 +536,7 @@ func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 	return grid.Cancel(grid.Normalize(border)), repaired, err
 }
 
-// level makes merged regions wind once around what they cover, where regions of
-// a layer lie over each other.
+// level makes merged regions of layers with overlaps wind once around the ground that they cover.
 func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 	reg := g.lv.reg
 	redo := make([]bool, v.count)

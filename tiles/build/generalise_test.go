@@ -32,8 +32,8 @@ import (
 // patch is the tile that the layers below cover.
 var patch = quadkey.Tile{Z: 7, X: 66, Y: 44}
 
-// patchwork is a layer of crooked cells that cover the patch, side times side of
-// them. Their outline lies on tile lines.
+// patchwork is a layer of side times side crooked cells that cover the patch. Their outline lies on
+// tile lines.
 func patchwork(typ string, side int, rnd *rand.Rand) Layer {
 	at := make([][]orb.Point, side+1)
 	box := grid.TileBox(int(patch.Z), patch.X, patch.Y, false)
@@ -157,9 +157,9 @@ func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merge
 
 const budgetZooms = 10 // of the tests below: deeper ones show everything
 
-// A data set with a tiny budget keeps it in every tile and form, covers the same
-// ground at every zoom, only gains detail on zooming in, agrees across tiles, and
-// answers lookups like one without a budget.
+// A data set with a tiny budget keeps it in every tile and form and covers the same ground at every
+// zoom. Zooming in only adds detail, and tiles agree with each other. Lookups give the same answers
+// as without a budget.
 func TestTileBudget(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -180,7 +180,7 @@ func TestTileBudget(t *testing.T) {
 		if plain.Types[0].MergedBelow() != 0 || meta.Types[0].MergedBelow() == 0 || meta.Types[0].MergedBelow() > budgetZooms {
 			t.Fatalf("seed %d: generalised %+v", seed, meta.Types[0].Generalised)
 		}
-		var known map[string]bool // ids at the zoom before
+		var known map[string]bool // ids at the previous zoom
 		for z := range uint8(budgetZooms + 1) {
 			vector, text := tilesOf(t, r, both, z)
 			all, _ := tilesOf(t, exact, both, z)
@@ -201,8 +201,8 @@ func TestTileBudget(t *testing.T) {
 						}
 					})
 				}
-				// Where cells are smaller than the tolerance, the corners of
-				// the outline may go: four triangles.
+				// Where cells are smaller than the tolerance, the corners of the outline may
+				// vanish: four triangles.
 				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.Fineness) {
 					t.Errorf("seed %d: tile %v covers %d, %d without a budget", seed, tile, areas[0], areas[1])
 				}
@@ -234,8 +234,8 @@ func TestTileBudget(t *testing.T) {
 	}
 }
 
-// selectorAgrees checks that a selector of one ward finds it where a zoom shows
-// it with its own id, and nothing where it is part of another polygon.
+// selectorAgrees checks a selector of one ward. It finds the ward where a zoom shows it with its
+// own id, and nothing where the ward is part of another polygon.
 func selectorAgrees(t *testing.T, r *tiles.Reader, z uint8, shown map[string]bool, id string) {
 	t.Helper()
 	found := false
@@ -257,8 +257,8 @@ func selectorAgrees(t *testing.T, r *tiles.Reader, z uint8, shown map[string]boo
 // of each upright tile line.
 func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 	t.Helper()
-	// along sums the edges of each polygon on a tile line, those that run
-	// north less those that run south, by their ends.
+	// along returns a weighted sum of each region's edges on a tile line: those that run north less
+	// those that run south.
 	along := func(tile quadkey.Tile, lon float64) map[string]float64 {
 		fc, err := geojson.UnmarshalFeatureCollection([]byte(`{"type":"FeatureCollection","features":[` + string(text[tile]) + `]}`))
 		if err != nil {
@@ -272,7 +272,8 @@ func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 					for i := range ring[1:] {
 						a, b := ring[i], ring[i+1]
 						if math.Abs(a[0]-lon) < 1e-6 && math.Abs(b[0]-lon) < 1e-6 {
-							// A weight that differs along the line tells places apart.
+							// The weight varies along the line, so different places have different
+							// sums.
 							id := fmt.Sprint(f.ID)
 							sums[id] += (b[1] - a[1]) * (200 + b[1] + a[1])
 						}
@@ -306,7 +307,7 @@ func near(rnd *rand.Rand) (lat, lon float64) {
 	return b.South - 0.2 + (b.North-b.South+0.4)*rnd.Float64(), b.West - 0.2 + (b.East-b.West+0.4)*rnd.Float64()
 }
 
-// within are the regions of a type that meet a box, with their parts in it.
+// within lists the regions of a type that meet a box, with their parts in it.
 func within(t *testing.T, r *tiles.Reader, typ string, box quadkey.Box) (found []string) {
 	t.Helper()
 	l, err := r.Layer(typ)
@@ -369,7 +370,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 	}
 }
 
-// What fits is written as without a budget, byte for byte.
+// A data set within the budget is the same as without one, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -383,8 +384,7 @@ func TestTileBudgetThatIsKept(t *testing.T) {
 	}
 }
 
-// Islands merge with what is near, and regions that lie over each other become
-// one that is covered once.
+// Islands merge with near regions. Overlapping regions become one that covers its ground once.
 func TestTileBudgetIslands(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	isles := Layer{Type: "isle"}
@@ -395,7 +395,7 @@ func TestTileBudgetIslands(t *testing.T) {
 			Geometry: tilestest.Square(lon, lat, lon+0.002+0.04*rnd.Float64(), lat+0.002+0.03*rnd.Float64()),
 		})
 	}
-	// One lies across the antimeridian, over others.
+	// One region lies across the antimeridian, over others.
 	isles.Features = append(isles.Features,
 		Feature{ID: "east", Geometry: tilestest.Square(179.9, -0.2, 180.1, 0.1)},
 		Feature{ID: "over", Geometry: tilestest.Square(179.95, -0.1, 180.2, 0.3)})
@@ -405,8 +405,8 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
-// Very many regions on both sides of one border are tied without all pairs, and
-// none is left without a neighbour.
+// Very many regions on both sides of one border are tied, but not in all pairs, and each has a
+// neighbour.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
 	reg := grid.NewRegistry()
@@ -440,7 +440,7 @@ func TestShareBorders(t *testing.T) {
 	}
 }
 
-// A merged polygon has the id of its largest region only if that is drawn.
+// A merged polygon has the id of its largest region only if that one is drawn.
 func TestMergedIsDrawn(t *testing.T) {
 	reg := grid.NewRegistry()
 	line := func(region int32) grid.Line {
@@ -480,7 +480,7 @@ func TestSimplifies(t *testing.T) {
 	}
 }
 
-// While one tile is a coast, nothing merges in another of the zoom.
+// While one tile is a coast, regions do not merge in other tiles of the zoom.
 func TestRefineSimplifiesFirst(t *testing.T) {
 	tile := func(edges int, heads ...int32) tileSize {
 		return tileSize{layers: []layerSize{{bytes: 1000, edges: edges, heads: heads}}}
@@ -501,8 +501,8 @@ func TestRefineSimplifiesFirst(t *testing.T) {
 	}
 }
 
-// What makes tiles large are the coasts of these countries, which do not merge
-// before coasts are simplified as far as they may be.
+// Coasts make the tiles of these countries large. Regions merge only after coasts are simplified as
+// far as possible.
 func TestTileBudgetOfCoasts(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(9, 10))
@@ -534,8 +534,8 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 	}
 }
 
-// A border too detailed for the budget is simplified; one that cannot be is
-// refused before any row is written.
+// A border too detailed for the budget is simplified. If that is impossible, it is refused before
+// any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(7, 8))

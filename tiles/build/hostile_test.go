@@ -25,8 +25,7 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 	return l
 }
 
-// TestHostileRings: what a few bytes of input can ask for is refused or done in
-// reasonable work.
+// TestHostileRings: a few bytes of input cause no more than reasonable work, or are refused.
 func TestHostileRings(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{
@@ -62,7 +61,7 @@ func TestHostileRings(t *testing.T) {
 		t.Errorf("tilted stripes: %v", err)
 	}
 
-	// Many regions over each other leave few sets of shares.
+	// Many overlapping regions cause few sets of shares.
 	var copies []orb.Polygon
 	for range 100 {
 		copies = append(copies, tilestest.Square(1, 1, 2, 2))
@@ -80,7 +79,7 @@ func TestHostileRings(t *testing.T) {
 	}
 }
 
-// A ring that crosses itself more often than is allowed is bad geometry.
+// A ring with too many crossings with itself is bad geometry.
 func TestTangle(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))
@@ -93,7 +92,7 @@ func TestTangle(t *testing.T) {
 	}
 }
 
-// TestEveryRegionHasItsLabel, however thin it is.
+// TestEveryRegionHasItsLabel builds very thin regions, too.
 func TestEveryRegionHasItsLabel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(31, 32))
 	const unit = 360.0 / grid.WorldSize

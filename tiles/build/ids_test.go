@@ -16,8 +16,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Ids are in all forms as they are published, in the order of their folds, and found however they
-// are written.
+// All forms have ids as published, in the order of their folds. Lookups accept any spelling.
 func TestIDsAsPublished(t *testing.T) {
 	ids := []string{"b", "E06000001", "DE21", "KEN.1.1_1", "KEN.1.10_1", "a_1", "Zz"}
 	var features []Feature
@@ -113,7 +112,7 @@ func TestIDsAsPublished(t *testing.T) {
 	}
 }
 
-// Ids by which one region would be found for the other are refused.
+// Ids with the same fold are refused in one layer.
 func TestIDsAlike(t *testing.T) {
 	for _, ids := range [][2]string{{"DE21", "de21"}, {"KEN.1.1_1", "KEN-1-1-1"}, {"a", "a-"}} {
 		_, _, err := Run(t.Context(), tilestest.OpenStore(t), []Layer{{Type: "ward", Features: []Feature{

@@ -15,10 +15,9 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// label is a region's label. It stands where the source says, or else at the pole
-// of inaccessibility of the region's largest part: the point inside that is
-// farthest from the border. The search halves squares, best first, like Mapbox's
-// polylabel.
+// label is a region's label. It stands at the source's place for it, or else at the pole of
+// inaccessibility of the region's largest part: the point inside that is farthest from the border.
+// The search halves squares, best first, like Mapbox's polylabel.
 type label struct {
 	region *region
 	layer  int
@@ -70,7 +69,7 @@ func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]
 	return labels, nil
 }
 
-// order is the rank, which is greater than all others where the source has none.
+// order returns the rank, or infinity if the source has none.
 func (l Label) order() float64 {
 	if l.Rank == nil {
 		return math.Inf(1)
@@ -82,8 +81,8 @@ func (l Label) order() float64 {
 // to find its middle.
 const enoughEdges = 48
 
-// labelPoint returns the place of a region's label, if the region has an area.
-// edges returns its border at a zoom.
+// labelPoint returns the place of a region's label, and false if the region has no area. edges
+// returns its border at a zoom.
 func labelPoint(c *grid.Clipper, edges func(z int) []grid.Edge) (grid.Point, bool) {
 	exact := edges(grid.MaxZoom)
 	for z := 0; z <= grid.MaxZoom; z++ {
@@ -112,7 +111,7 @@ func labelPoint(c *grid.Clipper, edges func(z int) []grid.Edge) (grid.Point, boo
 	return grid.Point{}, false
 }
 
-// largest returns the polygon of the largest area, the first of several.
+// largest returns the polygon with the largest area, the first one of equals.
 func largest(polys []grid.Polygon) (most grid.Polygon) {
 	area := int64(math.MinInt64)
 	for _, p := range polys {
@@ -130,8 +129,7 @@ func polygonArea2(p grid.Polygon) (sum int64) {
 	return sum
 }
 
-// labelCell is a square, with a bound on how far from the border a point in it
-// may be.
+// labelCell is a square with an upper bound on the distance of its points from the border.
 type labelCell struct {
 	x, y, half float64
 	here       float64 // distance of the middle from the border, negative outside

@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// A label stands where the source says if that is inside the region, and else at the region's
-// pole. Labels are ranked as the source says, then by the areas of their regions.
+// A label stands at the source's place if that is inside the region, and else at the region's pole.
+// Labels are ranked by the source's rank, then by the areas of their regions.
 func TestLabelsOfTheSource(t *testing.T) {
 	rank := func(f float64) *float64 { return &f }
 	square := func(id string, west, side float64, l Label) Feature {
@@ -74,8 +74,8 @@ func TestLabelsOfTheSource(t *testing.T) {
 	}
 }
 
-// Names are asked of the first thousand labels of a layer, which stays as it is stored if none is
-// known. A name may take the place of the stored one.
+// Names are looked up for the first thousand labels of a layer. If none is found, the layer stays
+// as stored. A name may replace the stored one.
 func TestLabelNames(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	var features []Feature

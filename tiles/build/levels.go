@@ -30,7 +30,8 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	return b.simplified(ctx, exact, reg, len(b.regions))
 }
 
-// simplified returns an arrangement at each zoom. regions is how many its registry numbers.
+// simplified returns the arrangement at each zoom. regions is the number of regions in the
+// registry.
 func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Registry, regions int) (*levels, error) {
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
@@ -59,11 +60,11 @@ func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Reg
 	return lv, ctx.Err()
 }
 
-// mostSimpler is Noder.Most for zooms 0 to 12. Lower zooms have simpler borders that
-// cross fewer tiles, so they need no more memory than zoom 13, which was allowed.
+// mostSimpler is Noder.Most for zooms 0 to 12. Lower zooms have simpler borders that cross fewer
+// tiles, so they need no more memory than zoom 13, which has passed the check.
 const mostSimpler = math.MaxInt64
 
-// badArrangement says what to do about borders that cannot be arranged.
+// badArrangement explains an error of an arrangement, such as too little memory.
 func (b *build) badArrangement(err error) error {
 	var long *grid.TooLongError
 	if b.opts.Memory > 0 && errors.As(err, &long) {
@@ -96,7 +97,7 @@ func (lv *levels) dropFlickering(regions int) {
 	}
 }
 
-// without returns lines without the regions marked gone.
+// without returns lines without the regions in gone.
 func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 	kept := map[int32]int32{}
 	n := 0
@@ -193,9 +194,9 @@ func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedL
 	return out
 }
 
-// everyRegion runs fn for every region in parallel, those with most vertices
-// first. It returns the lines of all in the order of the regions' numbers, and
-// counts the vertices as progress.
+// everyRegion runs fn for every region in parallel, the regions with most vertices first. It
+// returns all their lines in the order of the regions' numbers, and counts the vertices as
+// progress.
 func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error)) ([]grid.Line, error) {
 	lines := make([][]grid.Line, len(b.regions))
 	g, ctx := errgroup.WithContext(ctx)

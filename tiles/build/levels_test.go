@@ -30,9 +30,9 @@ func closed(edges []grid.Edge) (grid.Point, bool) {
 	return grid.Point{}, true
 }
 
-// checkLevels judges an arrangement at every zoom: borders are closed, lines
-// meet at vertices only, no region winds around anything twice, and where the
-// exact borders of a type do not overlap those of coarser zooms do not either.
+// checkLevels checks the arrangement of every zoom: borders are closed, lines meet at vertices
+// only, and no region winds around anything twice. Where the exact borders of a type do not
+// overlap, those of coarser zooms do not either.
 func checkLevels(t *testing.T, layers ...Layer) {
 	b := &build{opts: Options{Workers: 2}}
 	if _, err := b.addLayers(layers); err != nil {
@@ -62,7 +62,7 @@ func checkLevels(t *testing.T, layers ...Layer) {
 		if l, m, ok := meetBetween(lines, grid.TileShift(z)); ok {
 			t.Errorf("zoom %d: %v and %v meet elsewhere than at vertices of both", z, l, m)
 		}
-		// On the right and on the left of a line, the regions of one layer.
+		// Regions of one layer on the right and on the left of a line.
 		overlaps := make([]int, len(b.layers))
 		for _, l := range lines {
 			sides := map[[2]int]int{}
@@ -103,9 +103,8 @@ func checkLevels(t *testing.T, layers ...Layer) {
 	t.Logf("lines at zooms 0 to 13: %v; overlaps in the source: %v", lineCounts(lv), overlapping)
 }
 
-// meetBetween finds two lines that have a point in common which is not an end of
-// both. Each line lies in one square of 2^shift units, its sides included; only
-// lines in one square are compared.
+// meetBetween finds two lines with a common point that is not an end of both. Each line lies in one
+// square of 2^shift units, its sides included; only lines in one square are compared.
 func meetBetween(lines []grid.Line, shift uint) (l, m grid.Line, found bool) {
 	squares := map[grid.Point][]grid.Line{}
 	for _, l := range lines {
@@ -119,7 +118,7 @@ func meetBetween(lines []grid.Line, shift uint) (l, m grid.Line, found bool) {
 		return int64(b.X-a.X)*int64(p.Y-a.Y) - int64(b.Y-a.Y)*int64(p.X-a.X)
 	}
 	opposite := func(p, q int64) bool { return p < 0 && q > 0 || p > 0 && q < 0 }
-	passes := func(l grid.Line, p grid.Point) bool { // through p, and does not end there
+	passes := func(l grid.Line, p grid.Point) bool { // through p, but does not end there
 		return p != l.A && p != l.B && cross(l.A, l.B, p) == 0 &&
 			l.A.X <= p.X && p.X <= l.B.X && min(l.A.Y, l.B.Y) <= p.Y && p.Y <= max(l.A.Y, l.B.Y)
 	}
@@ -169,9 +168,9 @@ func TestLevels(t *testing.T) {
 		naturalEarth(t, "state", "110m/ne_110m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"))
 }
 
-// TestLayersShareBorders: where the borders of two layers coincide in the
-// source they coincide at every zoom, though one has vertices the other lacks.
-// A country is drawn with few vertices, its states with many along its border.
+// TestLayersShareBorders: borders of two layers that coincide in the source coincide at every zoom,
+// even if one has vertices that the other lacks. A country is drawn with few vertices, its states
+// with many along its border.
 func TestLayersShareBorders(t *testing.T) {
 	outline := []orb.Point{{5, 5}, {9.3, 5.2}, {9.1, 8.7}, {5.4, 9.2}}
 	var ring orb.Ring

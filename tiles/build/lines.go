@@ -56,7 +56,7 @@ func (r *region) addLines(g orb.Geometry, rule LongEdges) error {
 	return nil
 }
 
-// startLines makes the rows of lines ready to be taken, until stop is called.
+// startLines prepares the rows of lines for readLine, until stop is called.
 func (b *build) startLines(ctx context.Context, limit int) (stop func(), err error) {
 	levels, of, err := b.lineLevels(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *build) startLines(ctx context.Context, limit int) (stop func(), err err
 	return stop, b.readLine()
 }
 
-// readLine takes the next row of lines. Behind the last it is empty.
+// readLine reads the next row of lines into b.line. After the last, b.line is empty.
 func (b *build) readLine() error {
 	row, err, ok := b.nextLine()
 	if b.line = row; !ok {
@@ -75,9 +75,9 @@ func (b *build) readLine() error {
 	return err
 }
 
-// lineLevels are the lines of all layers at each zoom, by the numbers of paths. of has the region
-// of each path. Each is a share of its own: two lines of a region that become one would cancel
-// each other if they ran in opposite directions.
+// lineLevels returns the lines of all layers at each zoom, by path, and the region of each path.
+// Each path has a share of its own: if two lines of a region with one share became one line, they
+// would cancel each other if they ran in opposite directions.
 func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, err error) {
 	reg := grid.NewRegistry()
 	var all []grid.Line
@@ -117,13 +117,13 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 }
 
 const (
-	lineDecimals  = 7 // of degrees in the geometry of lines
-	coarseDecimal = 2 // what does not fit into a value then is refused
+	lineDecimals  = 7 // decimals of a degree in the geometry of lines
+	coarseDecimal = 2 // the fewest; a geometry too large even so is refused
 	mostPosition  = len("[-179.1234567,-89.1234567],")
 )
 
-// lineGeometry returns the lines of a region as GeoJSON, cut at ±180°: as the source has them,
-// or with just so few decimals that they fit into a value.
+// lineGeometry returns the lines of a region as GeoJSON, cut at ±180°. It keeps the source's
+// positions if they fit into a value, or else as many decimals as fit.
 func (r *region) lineGeometry(limit int) (geometry []byte, ok bool) {
 	var whole []ring
 	for _, l := range r.lines {
@@ -142,8 +142,8 @@ func (r *region) lineGeometry(limit int) (geometry []byte, ok bool) {
 	return nil, false
 }
 
-// rounded are the lines without what fewer decimals do not tell apart. If all lines are shorter
-// than that, one stays.
+// rounded returns the lines with positions rounded to fewer decimals, without repetitions and
+// without lines that shrink to a point. If all lines do, it returns the first one.
 func rounded(lines []ring, decimals int) (out []ring) {
 	scale := math.Pow10(decimals)
 	for _, l := range lines {
@@ -164,8 +164,7 @@ func rounded(lines []ring, decimals int) (out []ring) {
 	return out
 }
 
-// appendPieces appends the pieces of a line between the meridians that are ±180°, with
-// longitudes from -180 to 180.
+// appendPieces cuts a line at ±180° and appends the pieces, with longitudes from -180 to 180.
 func appendPieces(pieces []ring, l ring) []ring {
 	turn := math.NaN() // around the world, of the last piece
 	add := func(a, b orb.Point) {
@@ -183,7 +182,7 @@ func appendPieces(pieces []ring, l ring) []ring {
 	for i := 1; i < len(l); i++ {
 		a, b := l[i-1], l[i]
 		for {
-			// seam is the next one on the way.
+			// seam is the next copy of ±180° on the way.
 			seam := 360*math.Floor((a[0]+180)/360) + 180
 			if b[0] < a[0] {
 				seam = 360*math.Ceil((a[0]+180)/360) - 540
@@ -200,7 +199,7 @@ func appendPieces(pieces []ring, l ring) []ring {
 	return pieces
 }
 
-// once leaves out the edges of a line that it has been along before, which would cancel.
+// once drops the edges that a line repeats, in either direction, because they would cancel.
 func once(edges []grid.Edge) []grid.Edge {
 	seen := make(map[grid.Edge]bool, len(edges))
 	return slices.DeleteFunc(edges, func(e grid.Edge) bool {
@@ -239,8 +238,8 @@ func (b *build) lineRows(levels []level, of []*region, limit int) iter.Seq2[line
 	}
 }
 
-// tile yields the rows of a tile's descendants and of itself. levels are those of its zoom and
-// deeper.
+// tile yields the rows of a tile's descendants and of the tile itself. levels are those of its zoom
+// and deeper.
 func (w *lineWalker) tile(t quadkey.Tile, levels []level) bool {
 	if len(levels) > 1 {
 		for _, c := range t.Children() {

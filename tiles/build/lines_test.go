@@ -33,7 +33,7 @@ func wander(rnd *rand.Rand, lon, lat, step float64, n int) orb.LineString {
 	return l
 }
 
-// onTile is a line in the coordinates of a tile, by the slow way.
+// onTile converts a line to the coordinates of a tile, the slow way.
 func onTile(l orb.LineString, t quadkey.Tile, shift float64) orb.LineString {
 	scale := math.Exp2(float64(t.Z)) * 4096 / grid.WorldSize
 	out := make(orb.LineString, len(l))
@@ -43,7 +43,7 @@ func onTile(l orb.LineString, t quadkey.Tile, shift float64) orb.LineString {
 	return out
 }
 
-// apart is the greatest distance of points of a line, within the tile, from all of the others.
+// apart is the greatest distance of a line's points within the tile from the nearest of the others.
 func apart(l orb.LineString, others []orb.LineString) (most float64) {
 	for i := 1; i < len(l); i++ {
 		for k := range 9 {
@@ -62,8 +62,8 @@ func apart(l orb.LineString, others []orb.LineString) (most float64) {
 	return most
 }
 
-// The lines in a tile are those of the source that lie there: at zoom 13 and deeper within the
-// rounding of the grid, above within what simplification may leave out.
+// A tile has the lines of the source that lie there. From zoom 13 on they differ by the rounding of
+// the grid, above by the tolerance of simplification.
 func TestLinesAgainstSource(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	sources := []orb.LineString{
@@ -156,7 +156,7 @@ func TestLinesAgainstSource(t *testing.T) {
 	if seen < 100 {
 		t.Errorf("%d lines were seen", seen)
 	}
-	// No question finds a line, and the tiles of other layers are as they are without lines.
+	// Lookups at points do not find lines. Lines do not change the tiles of other layers.
 	p := sources[0][0]
 	if at, err := r.At(t.Context(), p[1], p[0]); err != nil || len(at) != 1 || at[0].Type != "land" {
 		t.Errorf("at a line: %v, %v", at, err)
@@ -180,7 +180,7 @@ func TestLinesAgainstSource(t *testing.T) {
 	}
 }
 
-// Lines as far as a box has them, in degrees, by sampling.
+// inBox reports by sampling, in degrees, whether a box has a part of the lines.
 func inBox(lines []orb.LineString, b quadkey.Box) bool {
 	for _, l := range lines {
 		for i := 1; i < len(l); i++ {
@@ -210,7 +210,7 @@ func linesOf(t *testing.T, g orb.Geometry) []orb.LineString {
 	return nil
 }
 
-// Records, features, boxes, parts in a box and GeoJSON tiles have the lines that vector tiles have.
+// Records, features, boxes, parts in a box and GeoJSON tiles have the same lines as vector tiles.
 func TestLinesInEveryForm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	of := map[string][]orb.LineString{
@@ -300,7 +300,8 @@ func TestLinesInEveryForm(t *testing.T) {
 			got[f.ID] = true
 		}
 		grown := quadkey.Box{West: box.West - 1e-4, South: box.South - 1e-4, East: box.East + 1e-4, North: box.North + 1e-4}
-		// The grid of tiles rounds a line by half of 1.1e-5 degrees, out of the box or into it.
+		// The grid of tiles rounds a line by half of 1.1e-5 degrees, which may move it out of the
+		// box or into it.
 		shrunk := quadkey.Box{West: box.West + 1e-5, South: box.South + 1e-5, East: box.East - 1e-5, North: box.North - 1e-5}
 		for id, lines := range of {
 			found++
@@ -356,8 +357,8 @@ func TestLinesInEveryForm(t *testing.T) {
 	}
 }
 
-// A region whose lines are too many for a value has fewer decimals, and one that is too many even so
-// is refused before anything is written.
+// A region whose lines exceed a value gets fewer decimals. A region that exceeds it even then is
+// refused before anything is written.
 func TestLinesTooLong(t *testing.T) {
 	r := &region{lines: []ring{ring(wander(rand.New(rand.NewPCG(1, 2)), 8, 47, 0.0005, 10_000)), {{8, 47}, {8.000001, 47}}}}
 	whole, ok := r.lineGeometry(1 << 30)

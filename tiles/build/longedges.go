@@ -10,21 +10,19 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// LongEdges says how to read a feature's edges of more than 180° of longitude.
-// Sources that are cut at ±180° draw them as they are, as RFC 7946 asks of
-// GeoJSON. Stitched sources, such as world-atlas, use them to cross ±180°. An
-// edge of exactly 180° is always read as drawn. So is an edge along a pole,
-// where longitude means nothing.
+// LongEdges is how to read a feature's edges of more than 180° of longitude. Sources that are cut
+// at ±180° mean straight edges, as RFC 7946 demands of GeoJSON. Stitched sources, such as
+// world-atlas, use them to cross ±180°. An edge of exactly 180° is always read as drawn. So is an
+// edge along a pole, where longitude means nothing.
 type LongEdges uint8
 
 const (
-	// LongEdgesAuto reads all long edges of a ring in one way. They are
-	// straight unless two signs say that they cross. First, the ring is drawn
-	// in detail: no other edge is wider or higher than 45°, and the short way
-	// of a crossing is at most three times the largest of them. Second, most
-	// edges wider than 270°, read as straight, would turn the line back at an
-	// end, or at both ends if they follow a parallel. Edges also cross if the
-	// ring then goes around the globe and would otherwise enclose nothing.
+	// LongEdgesAuto reads all long edges of a ring in one way. They are straight unless two signs
+	// indicate crossings. First, the ring is drawn in detail: no other edge is wider or higher than
+	// 45°, and the short way of a crossing is at most three times the largest of them. Second, most
+	// edges wider than 270°, read as straight, would turn the line back at an end, or at both ends
+	// if they follow a parallel. Edges also cross if the ring then goes around the globe and would
+	// otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
 	// LongEdgesStraight reads every edge as drawn, at the poles too.
 	LongEdgesStraight
@@ -83,16 +81,15 @@ func unroll(r orb.Ring) orb.Ring {
 	return running
 }
 
-// widestClear is the widest edge, in degrees of longitude, with only one
-// reading. It leaves some room for rounding. Latitudes that differ by at most
-// sameLatitude count as equal: d3's geoStitch rounds to four decimals beside
-// ±180°.
+// widestClear is the largest width of an edge, in degrees of longitude, that has only one reading.
+// It leaves some room for rounding. Latitudes that differ by at most sameLatitude count as equal:
+// d3's geoStitch rounds to four decimals beside ±180°.
 const (
 	widestClear  = 180 + 1e-9
 	sameLatitude = 1.5e-4
 )
 
-// isLong reports whether an edge can be read in two ways.
+// isLong reports whether an edge has two readings.
 func isLong(a, b orb.Point) bool {
 	return math.Abs(b[0]-a[0]) > widestClear && !(math.Abs(a[1]) >= 90 && math.Abs(b[1]) >= 90)
 }
@@ -135,8 +132,8 @@ func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 	return false, edges - turns
 }
 
-// isDetailed reports whether the edges of a ring are so short that its long
-// edges can be crossings. The edges of a wide box or dome are not.
+// isDetailed reports whether the edges of a ring are short enough for its long edges to be
+// crossings. The edges of a wide box or dome are not.
 func isDetailed(r orb.Ring) bool {
 	const maxEdge, maxGap = 45, 3
 	longest, gap := 0.0, 0.0
@@ -151,12 +148,11 @@ func isDetailed(r orb.Ring) bool {
 	return longest <= maxEdge && gap <= maxGap*longest
 }
 
-// vote returns 1 if the edge a–b looks as if it crossed ±180°, −1 if it looks
-// straight, and 0 if it shows neither. At the ends of a crossing, the line
-// would turn back if the edge were straight. The sides of a box turn neither
-// way. The sides of a trapezoid with a level base are too wide for a line that
-// reaches ±180°. An oblique edge that continues the line counts as straight
-// only far from ±180°, because small islands lean too.
+// vote returns 1 if the edge a–b seems to cross ±180°, −1 if it seems straight, and 0 if it shows
+// neither. At the ends of a crossing, the line would turn back if the edge were straight. The sides
+// of a box turn neither way. The sides of a trapezoid with a level base are too wide for a line
+// that reaches ±180°. An oblique edge that continues the line counts as straight only far from
+// ±180°, because small islands lean too.
 func vote(before, a, b, after orb.Point, level bool) int {
 	const near = 45
 	onward := math.Copysign(1, b[0]-a[0])
@@ -175,8 +171,8 @@ func vote(before, a, b, after orb.Point, level bool) int {
 	return 0
 }
 
-// neighbour returns the first point at another place than r[i], in steps of the
-// given size. Rounding doubles points, above all where a ring closes.
+// neighbour returns the first point that differs from r[i], in steps of the given size. Rounding
+// doubles points, above all where a ring closes.
 func neighbour(r orb.Ring, i, step int) orb.Point {
 	p := r[i]
 	for n := 1; n < len(r); n++ {
@@ -190,8 +186,8 @@ func neighbour(r orb.Ring, i, step int) orb.Point {
 
 func straightStep(a, b orb.Point) float64 { return b[0] - a[0] }
 
-// ringArea returns twice the signed area of a ring in square degrees, with the
-// given steps of longitude.
+// ringArea returns twice the signed area of a ring in square degrees. step gives the step of
+// longitude along an edge.
 func ringArea(r orb.Ring, step func(a, b orb.Point) float64) (s float64) {
 	for i, a := range r {
 		b := r[(i+1)%len(r)]
@@ -214,22 +210,22 @@ func goesRound(r orb.Ring) bool {
 
 // assumed counts the assumptions about a region's source.
 type assumed struct {
-	crossing, straight int     // long edges, by how they were read
+	crossing, straight int     // long edges, by their reading
 	poles              [2]bool // south, north: the border was extended to it
 	ends               [2]float64
-	flat               []flatRing // that enclose nothing
-	polygons           int        // that enclose something
+	flat               []flatRing // rings that enclose nothing
+	polygons           int        // polygons that enclose something
 }
 
-// flatRing is a ring that is left out since it encloses nothing: a shell, or a hole of the
-// polygon of that number.
+// flatRing is a ring that is left out because it encloses nothing. It is a shell, or a hole of the
+// polygon with the given number.
 type flatRing struct {
 	ring
 	hole    bool
 	polygon int
 }
 
-// String returns "" if nothing was assumed.
+// String describes the assumptions, or returns "" if there are none.
 func (s *assumed) String() string {
 	var parts []string
 	edges := func(n int, what string) {

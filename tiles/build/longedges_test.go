@@ -17,13 +17,13 @@ import (
 	"quadrille/tiles"
 )
 
-// spot is a point and whether the region of a test is there.
+// spot is a point, and whether it is in the region of a test.
 type spot struct {
 	lat, lon float64
 	in       bool
 }
 
-// buildAssuming builds one region, and returns what was assumed and repaired.
+// buildAssuming builds one region and returns the messages of Assumed and Repaired.
 func buildAssuming(t *testing.T, rule LongEdges, poly orb.Polygon) (r *tiles.Reader, assumed, repaired string) {
 	t.Helper()
 	store := tilestest.OpenStore(t)
@@ -45,7 +45,7 @@ func buildAssuming(t *testing.T, rule LongEdges, poly orb.Polygon) (r *tiles.Rea
 	return r, assumed, repaired
 }
 
-// cleaned is a polygon as rings in degrees.
+// cleaned cleans a polygon. It returns the rings in degrees and the assumptions.
 func cleaned(t testing.TB, rule LongEdges, poly orb.Polygon) (rings []ring, said string) {
 	t.Helper()
 	var seen assumed
@@ -56,8 +56,8 @@ func cleaned(t testing.TB, rule LongEdges, poly orb.Polygon) (rings []ring, said
 	return slices.Concat(polygons...), seen.String()
 }
 
-// holds is whether a point, not on a border, lies in rings: by the even-odd
-// rule, counting what is north of it.
+// holds reports whether rings hold a point off their borders. It applies the even-odd rule and
+// counts the edges north of the point.
 func holds(rings []ring, lat, lon float64) bool {
 	n := 0
 	lat = max(-89.9999, min(89.9999, lat))
@@ -86,8 +86,7 @@ func turned(poly orb.Polygon) orb.Polygon {
 
 func boxRing(w, s, e, n float64) orb.Ring { return tilestest.Square(w, s, e, n)[0] }
 
-// coast is a ring once round the globe, not closed, from −180 to 180, whose
-// ends are alike.
+// coast is an open ring once round the globe, from −180 to 180, with both ends at one latitude.
 func coast(lat, swing float64) (r orb.Ring) {
 	for lon := -180.0; lon <= 180; lon += 15 {
 		r = append(r, orb.Point{lon, lat + swing*math.Sin(lon*math.Pi/60)})
@@ -100,8 +99,8 @@ func shut(r orb.Ring, more ...orb.Point) orb.Ring {
 	return append(r, r[0])
 }
 
-// dome is the line over a base of so many degrees either way of Greenwich, from
-// east to west in even steps, without its ends.
+// dome is an arc over a base that reaches half degrees either way of Greenwich, from east to west
+// in even steps, without its ends.
 func dome(half, step float64) (line []orb.Point) {
 	for lon := half - step; lon > -half; lon -= step {
 		line = append(line, orb.Point{lon, 20 + 30*math.Cos(lon/half*math.Pi/2)})
@@ -109,13 +108,13 @@ func dome(half, step float64) (line []orb.Point) {
 	return line
 }
 
-// longEdgeCases are shapes that can be read in more than one way.
+// longEdgeCases are shapes with more than one reading.
 var longEdgeCases = []struct {
 	name    string
 	rule    LongEdges
 	poly    orb.Polygon
 	spots   []spot
-	assumed string // what is said of it
+	assumed string // the expected assumption
 }{
 	{"box of 200°", LongEdgesAuto, orb.Polygon{boxRing(-100, 20, 100, 30)},
 		[]spot{{25, 0, true}, {25, 99, true}, {25, -99, true}, {25, 101, false}, {25, 180, false}, {25, -180, false}, {25, -101, false}, {31, 0, false}, {90, 0, false}},
@@ -171,7 +170,7 @@ var longEdgeCases = []struct {
 	{"world below an oblique line", LongEdgesAuto, orb.Polygon{shut(orb.Ring{{-180, -90}, {180, -90}, {180, -60}, {-180, -62}})},
 		[]spot{{-70, 0, true}, {-90, 0, true}, {-70, 180, true}, {-50, 0, false}}, "an edge wider than 180° was taken to be straight"},
 	{"stitched island, one step of 360° along a parallel", LongEdgesAuto,
-		// As world-atlas has an island of Fiji.
+		// An island of Fiji as in world-atlas.
 		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.8}, {-179, -16.7}, {-179.2, -16.2}})},
 		[]spot{{-16.5, 179.5, true}, {-16.5, 180, true}, {-16.5, -180, true}, {-16.5, -179.5, true}, {-16.5, 0, false}, {-16.5, 170, false}},
 		"2 edges wider than 180° were taken to cross ±180°"},
@@ -211,12 +210,12 @@ var longEdgeCases = []struct {
 	{"coast drawn straight", LongEdgesStraight, orb.Polygon{shut(coast(-70, 1)[:24])},
 		[]spot{{-71, 0, false}, {-80, 0, false}, {-90, 0, false}, {0, 0, false}}, ""},
 	{"hanging shell of both sides", LongEdgesAuto,
-		// More vertices in the north, more of the globe in the south.
+		// There are more vertices in the north, but more of the globe in the south.
 		orb.Polygon{shut(orb.Ring{{-170, -60}, {-130, -60}, {-90, -60}, {-50, -60}, {-5, -60}, {-4, -25}, {-4, 10}, {-3, 11}, {-2, 10}, {-1, 11}, {0, 10}, {1, 12}, {2, 12}, {3, 11}, {4, 10}, {4, -25}, {5, -60}, {50, -60}, {90, -60}, {130, -60}, {170, -61}})},
 		[]spot{{-80, 180, true}, {-90, 0, true}, {0, 0, true}, {90, 0, false}, {0, 30, false}},
 		"an edge wider than 180° was taken to cross ±180°"},
 	{"ocean round a continent", LongEdgesAuto,
-		// The hole lies on the other side than the nearer pole.
+		// The hole is not on the side of the nearer pole.
 		orb.Polygon{shut(coast(-70, 1)[:24]), boxRing(10, 10, 20, 20)},
 		[]spot{{-80, 180, false}, {-90, 0, false}, {0, 0, true}, {15, 15, false}, {90, 0, true}, {0, 180, true}},
 		"an edge wider than 180° was taken to cross ±180°"},
@@ -224,7 +223,7 @@ var longEdgeCases = []struct {
 		[]spot{{30, 0, true}, {30, 180, true}, {30, -180, true}, {15, 0, false}, {45, 0, false}, {90, 0, false}, {-90, 0, false}},
 		"2 edges wider than 180° were taken to cross ±180°"},
 	{"stitched continent with the end of the source as shell", LongEdgesAuto,
-		// As world-atlas has Antarctica at 50 m.
+		// Antarctica as in world-atlas at 50 m.
 		orb.Polygon{shut(coast(-89.999, 0)[:24]), shut(coast(-70, 1)[:24])},
 		[]spot{{-80, 0, true}, {-80, 180, true}, {-90, 0, true}, {-89.9995, 7, true}, {-60, 0, false}, {90, 0, false}},
 		"2 edges wider than 180° were taken to cross ±180°, its end along latitude -89.999 was taken for the south pole"},
@@ -273,8 +272,7 @@ func TestLongEdges(t *testing.T) {
 	}
 }
 
-// A ring once round the globe holds the pole on its side, however it is
-// spelled.
+// A ring once round the globe holds the pole on its side, in any notation.
 func TestRoundThePole(t *testing.T) {
 	at := func(lat float64, lons ...float64) (r orb.Ring) {
 		for _, lon := range lons {
@@ -359,7 +357,7 @@ func TestRoundThePole(t *testing.T) {
 	}
 }
 
-// Boxes of any width, drawn as they are, against plain comparisons.
+// Boxes of any width, drawn straight, compared with plain comparisons.
 func TestWideBoxes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		deg := func(lo, hi int, name string) float64 {
@@ -399,12 +397,12 @@ func TestWideBoxes(t *testing.T) {
 	})
 }
 
-// Rings round a pole, stitched anywhere, against the latitude of their line.
+// Rings round a pole, stitched anywhere, compared with the latitude of their line.
 func TestRingsRoundAPole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(9, 60).Draw(rt, "points") // steps of at most 45°, which may be those of a crossing ring
 		start := float64(rapid.IntRange(-1799, 1799).Draw(rt, "start")) / 10
-		var line orb.Ring // running on
+		var line orb.Ring // with unwrapped longitudes
 		for i := range n {
 			lon := start + 360*float64(i)/float64(n)
 			line = append(line, orb.Point{lon, 30 + float64(rapid.IntRange(0, 450).Draw(rt, "lat"))/10})

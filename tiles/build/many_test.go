@@ -16,7 +16,7 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// scaled is n, or a share of it in short tests.
+// scaled returns n, or n divided by share in short tests.
 func scaled(n, share int) int {
 	if testing.Short() {
 		return n / share
@@ -24,7 +24,7 @@ func scaled(n, share int) int {
 	return n
 }
 
-// prepared builds all that does not depend on tiles.
+// prepared builds everything that does not depend on tiles.
 func prepared(t *testing.T, layers ...Layer) (*build, error) {
 	t.Helper()
 	b := &build{opts: Options{Workers: 2}}
@@ -34,7 +34,7 @@ func prepared(t *testing.T, layers ...Layer) (*build, error) {
 	return b, b.prepare(t.Context())
 }
 
-// Very many rings of one region that overlap their neighbours become one area.
+// Very many overlapping rings of one region become one area.
 func TestManyOverlappingRings(t *testing.T) {
 	side := scaled(447, 10) // rings of a side: 200,000 in all
 	var rings orb.MultiPolygon
@@ -55,7 +55,7 @@ func TestManyOverlappingRings(t *testing.T) {
 	}
 }
 
-// Rings that all cross each other are refused, with the name of their region.
+// Rings that all cross each other are refused. The error names their region.
 func TestRingsThatAllCross(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(1, 1))
@@ -106,7 +106,7 @@ func TestLongRing(t *testing.T) {
 	}
 }
 
-// What does not fit into memory is refused with the figure needed.
+// Layers that need too much memory are refused, and the error has the need.
 func TestMemory(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)
@@ -114,7 +114,7 @@ func TestMemory(t *testing.T) {
 		a := 2 * math.Pi * float64(i) / float64(len(many))
 		many[i] = orb.Point{math.Cos(a) / 100, math.Sin(a) / 100}
 	}
-	var wide orb.MultiPolygon // few vertices, and 32,000 tiles along each ring
+	var wide orb.MultiPolygon // few vertices, but 32,000 tiles along each ring
 	for i := range 20 {
 		wide = append(wide, tilestest.Square(-170+float64(i), -70+float64(i), 170-float64(i), 70-float64(i)))
 	}
@@ -134,7 +134,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Many regions of one shape have few lines, but a border each.
+// Many regions of one shape have few lines, but each has a border.
 func TestMemoryOfCopies(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}

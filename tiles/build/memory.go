@@ -6,17 +6,16 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// A build takes about baseMemory and bytesPerVertex for each vertex of its
-// arrangement, which has a vertex wherever a border crosses a tile. Measured on
-// the coasts of all countries, 8.3 million vertices lived in 1.6 GB, and on
-// 140,000 municipalities 8.8 million in 1.1 GB. The rest is for garbage.
+// A build takes about baseMemory, and bytesPerVertex for each vertex of its arrangement. The
+// arrangement has a vertex wherever a border crosses a tile. Measured on the coasts of all
+// countries, 8.3 million vertices took 1.6 GB of live memory, and on 140,000 municipalities 8.8
+// million took 1.1 GB. The rest is for garbage.
 const (
 	baseMemory     = 128 << 20
 	bytesPerVertex = 256
 )
 
-// mostVertices returns how many vertices an arrangement may have, 0 if memory
-// is not bounded.
+// mostVertices returns the most vertices that an arrangement may have, 0 if memory is not bounded.
 func (o *Options) mostVertices() int64 {
 	if o.Memory <= 0 {
 		return 0
@@ -24,19 +23,19 @@ func (o *Options) mostVertices() int64 {
 	return max(1, (o.Memory-baseMemory)/bytesPerVertex)
 }
 
-// MemoryFor returns about how many bytes of memory a build of layers with so
-// many vertices takes. Edges that cross very many tiles take more.
+// MemoryFor returns about how many bytes of memory a build takes for layers with so many vertices.
+// Edges that cross very many tiles take more.
 func MemoryFor(vertices int64) int64 { return baseMemory + bytesPerVertex*vertices }
 
-// Where regions lie over each other, a line may be the border of very many. A
-// build takes bytesPerShare for each of them beyond usualShares.
+// Where many regions overlap, a line may be the border of very many. A build takes bytesPerShare
+// for each border of a line beyond usualShares.
 const (
 	usualShares   = 8
 	bytesPerShare = 64
 )
 
-// checkShared refuses an arrangement whose regions need too much memory one by
-// one.
+// checkShared refuses an arrangement with so many shared lines that its regions need too much
+// memory.
 func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 	vertices := int64(len(lines))
 	need := MemoryFor(vertices)
@@ -59,10 +58,10 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 
 // MemoryError refuses layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices counts the vertices of all layers. If only the places where borders
-	// cross tiles make them too many, it includes these.
+	// Vertices counts the vertices of all layers. It includes the places where borders cross tiles
+	// if only these make the vertices too many.
 	Vertices int64
-	// Need is about how many bytes the build takes.
+	// Need is about how many bytes of memory the build takes.
 	Need int64
 }
 

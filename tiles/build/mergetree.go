@@ -21,8 +21,7 @@ type mergeTree []mergeStep
 // mergeStep joins the groups of two regions.
 type mergeStep struct{ small, into int32 }
 
-// groups tells which regions are joined after some steps. A region is its own
-// group until it merges.
+// groups is the state of the regions after some steps. A region is its own group until it merges.
 type groups struct {
 	parent []int32 // by region
 	done   int     // steps
@@ -38,7 +37,7 @@ func newGroups(regions int) *groups {
 
 func (g *groups) clone() *groups { return &groups{slices.Clone(g.parent), g.done} }
 
-// of returns the region that stands for the group of a region.
+// of returns the representative of a region's group.
 func (g *groups) of(r int32) int32 {
 	for g.parent[r] != r {
 		g.parent[r] = g.parent[g.parent[r]]
@@ -47,8 +46,8 @@ func (g *groups) of(r int32) int32 {
 	return r
 }
 
-// step takes the next step of a tree and returns the groups that it joined. The
-// second now stands for both.
+// step takes the next step of a tree and returns the two groups that it merged. kept now stands for
+// both.
 func (g *groups) step(t mergeTree) (gone, kept int32) {
 	s := t[g.done]
 	g.done++
@@ -99,9 +98,9 @@ func (b *build) layerOf() []int {
 	return of
 }
 
-// mostSides bounds the regions on each side of a border that are tied to each
-// other. More lie on one side only if polygons lie over each other. The rest
-// are neighbours of the first region on the other side only.
+// mostSides bounds the regions on each side of a border that are tied to each other. Only
+// overlapping polygons have more on one side. The rest become neighbours only of the first region
+// on the other side.
 const mostSides = 16
 
 // shareBorders ties the regions on the two sides of each line.
@@ -163,7 +162,7 @@ func (m *merger) tie(a, b int32, length, gap float64) {
 	}
 }
 
-// joined brings ties to the same group together, in the order of the groups.
+// joined combines ties to the same group, in the order of the groups.
 func joined(ties []tie, of func(int32) int32) []tie {
 	for i := range ties {
 		ties[i].to = of(ties[i].to)
@@ -182,13 +181,13 @@ func joined(ties []tie, of func(int32) int32) []tie {
 	return ties[:n]
 }
 
-// islandWindow is the number of regions, on each side of an island along the
-// curve, that are compared to find one near it.
+// islandWindow is the number of regions before and after an island on the curve that are compared
+// to find a near one.
 const islandWindow = 12
 
-// linkIslands links regions that need not touch, so that the whole layer is
-// connected. It links regions that follow each other on a space-filling curve,
-// and islands with the nearest of the few regions before and after them.
+// linkIslands links regions that need not touch, so that the whole layer is connected. It links
+// consecutive regions of a space-filling curve, and each island with the nearest of the few regions
+// before and after it.
 func (m *merger) linkIslands(regions []*region) {
 	type spot struct {
 		r        *region
@@ -254,7 +253,7 @@ func (m *merger) tree(regions []*region) mergeTree {
 	for len(m.queue) > 0 {
 		s := heap.Pop(&m.queue).(sized)
 		if m.groups.of(s.group) != s.group || m.area[s.group] != s.area {
-			continue // it has merged or grown since
+			continue // merged or grown since
 		}
 		own := slices.DeleteFunc(joined(m.ties[s.group], m.groups.of), func(t tie) bool { return t.to == s.group })
 		if len(own) == 0 {
@@ -276,7 +275,7 @@ func (m *merger) tree(regions []*region) mergeTree {
 	return steps
 }
 
-// sized is a group in the queue, with its area when it was put there.
+// sized is a queued group with its area at the time of queuing.
 type sized struct {
 	area  int64
 	group int32

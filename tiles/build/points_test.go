@@ -12,8 +12,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// sourceIndex is the source as it came, in degrees: the segments of all
-// features, by the columns of longitude they lie in.
+// sourceIndex is the unchanged source in degrees: the segments of all features, by columns of
+// longitude.
 type sourceIndex struct {
 	columns [][]sourceSegment
 	ids     []string
@@ -59,8 +59,8 @@ func newSourceIndex(layers []Layer) *sourceIndex {
 	return s
 }
 
-// at returns the features that hold a point by counting the segments north of
-// it, and false when a border comes within two units of the grid.
+// at returns the features that hold a point, by counting the segments north of it. It returns false
+// if a border is within two units of the grid.
 func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 	c := min(sourceColumns-1, int((lon+180)/360*sourceColumns))
 	const near = 2 * 360.0 / grid.WorldSize
@@ -69,8 +69,8 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 		if g.x0 <= lon && lon < g.x1 && g.y0+(lon-g.x0)/(g.x1-g.x0)*(g.y1-g.y0) > lat {
 			count[g.feature]++
 		}
-		// Distances in degrees of longitude, which the grid's units are; beyond
-		// the tiles those of latitude are as long.
+		// Distances are in degrees of longitude, like the grid's units. Beyond the tiles degrees of
+		// latitude have the same length.
 		k := 1.0
 		if math.Abs(lat) < quadkey.MaxLatitude {
 			k = 1 / math.Cos(lat*math.Pi/180)
@@ -95,9 +95,8 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 	return slices.Compact(ids), true
 }
 
-// TestPointsAgainstSource compares the regions at points with the polygons the
-// source has, in degrees: anywhere, and near borders but not within two units
-// of them.
+// TestPointsAgainstSource compares the regions at points with the source's polygons in degrees. The
+// points are anywhere, and near borders but not within two units of them.
 func TestPointsAgainstSource(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -141,7 +140,7 @@ func TestPointsAgainstSource(t *testing.T) {
 		}
 	}
 	for range anywhere {
-		// Even over the sphere, the poles included.
+		// Evenly over the sphere, with the poles.
 		check(rnd.Float64()*360-180, math.Asin(2*rnd.Float64()-1)*180/math.Pi)
 	}
 	for range nearby {

@@ -25,7 +25,7 @@ func toPoles(r ring, seen *assumed) ring {
 		}
 		at := func(p orb.Point) bool { return sign*p[1] >= end-sameLatitude }
 		n := len(r)
-		first := -1 // of a run along the end
+		first := -1 // start of a run along the source's end
 		for i := range r {
 			if at(r[i]) && !at(r[(i+n-1)%n]) {
 				first = i
@@ -110,9 +110,8 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 	return rings, nil
 }
 
-// flatDegrees bounds how far the points of a ring that encloses nothing may lie from one straight
-// line. It is what rounding makes of points on a line; a ring of a metre is ten million times as
-// wide.
+// flatDegrees bounds the distance of the points of an empty ring from one straight line. Rounding
+// moves points on a line by less; a ring of a metre is ten million times as wide.
 const flatDegrees = 1e-12
 
 // isFlat reports whether the ring lies on one straight line.
@@ -132,8 +131,8 @@ func (r ring) isFlat() bool {
 	return true
 }
 
-// The methods below are for a ring that goes around the globe. Such a ring is
-// not closed: it ends a multiple of 360° from its start.
+// The methods below are for a ring that goes around the globe. Such a ring is open: it ends a
+// multiple of 360° from its start.
 
 // meanLat returns the latitude that halves the area between the ring and a
 // parallel. The smaller part of the map lies towards the pole of its sign.

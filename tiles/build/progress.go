@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// progress tells Options.Progress how far a phase has come: at its start, at its
-// end, and every reportEvery in between. Any number of goroutines may add to it.
+// progress calls Options.Progress at the start of a phase, at its end, and every reportEvery in
+// between. Any number of goroutines may add to it.
 type progress struct {
 	report func(phase string, done, total int64, unit string)
 
@@ -17,7 +17,7 @@ type progress struct {
 
 const reportEvery = 500 * time.Millisecond
 
-// run reports until the function that it returns is called.
+// run reports progress until the caller calls stop.
 func (p *progress) run() (stop func()) {
 	if p.report == nil {
 		return func() {}
@@ -43,7 +43,7 @@ func (p *progress) run() (stop func()) {
 	}
 }
 
-// begin begins a phase, which ends the one before.
+// begin begins a phase and ends the previous one.
 func (p *progress) begin(phase string, total int64, unit string) {
 	p.mu.Lock()
 	p.done = p.total // only an estimate, so it need not have been reached

@@ -86,9 +86,8 @@ func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 	return c.Polygons(edges, w, b, 0)
 }
 
-// geometry returns the whole region as GeoJSON, cut at ±180°. It is exact, or
-// on a grid just coarse enough for the result to fit into a value. It is nil
-// for a region that encloses nothing.
+// geometry returns the whole region as GeoJSON, cut at ±180°. It is exact, or on a grid just coarse
+// enough for the result to fit into a value. For a region that encloses nothing it is nil.
 func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 	if len(r.lines) > 0 {
 		g, _ := r.lineGeometry(limit) // checkRecords has refused those that have none
@@ -117,9 +116,8 @@ func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 	}
 }
 
-// longer reports whether the positions of edges alone take more than limit
-// bytes of GeoJSON. Assembling the polygons of a continent to learn that takes
-// seconds.
+// longer reports whether the positions of edges alone take more than limit bytes of GeoJSON.
+// Assembling the polygons of a continent to find that out would take seconds.
 func longer(edges []grid.Edge, limit int) bool {
 	const least = 6 // bytes of a position and a comma
 	if len(edges)*least > limit {
@@ -135,8 +133,8 @@ func longer(edges []grid.Edge, limit int) bool {
 	return false
 }
 
-// writeRegions writes the region records. Their geometries are made in parallel
-// and written in order.
+// writeRegions writes the region records. It makes their geometries in parallel and writes them in
+// order.
 func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 	table, err := store.Table(ctx, layout.TableRegions)
 	if err != nil {
@@ -298,8 +296,7 @@ func appendJSON(dst []byte, v any) []byte {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		// Callers pass scalars and valid JSON, and json fails only for values that it cannot
-		// express.
+		// Callers pass scalars and valid JSON. json fails only for values that it cannot express.
 		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
 	}
 	return append(dst, b...)

@@ -27,17 +27,16 @@ type Property struct {
 
 // Feature is one feature of a layer.
 type Feature struct {
-	// ID names the region within its type: a letter or digit of ASCII, then such, '-', '_' and
-	// '.'. Features with equal ids form one region, and the first supplies its name and
+	// ID names the region within its type: an ASCII letter or digit, then letters, digits, '-', '_'
+	// and '.'. Features with equal ids form one region, and the first supplies its name and
 	// properties. Ids that differ only in case or in those marks cannot be in one layer.
 	ID, Name   string
 	Properties []Property
-	// Geometry is a Polygon, a MultiPolygon or a Collection of them, or in a layer
-	// of lines a LineString or MultiLineString, longitude
-	// before latitude, degrees WGS84. Orientation and repeated last points do
-	// not matter. Rings may cross the antimeridian, by leaving ±180° or as
-	// LongEdges says. They may go around a pole: the inside is then the side
-	// with the polygon's holes, or without holes the smaller side.
+	// Geometry is a Polygon, a MultiPolygon or a Collection of them. In a layer of lines it is a
+	// LineString or MultiLineString. Coordinates are longitude before latitude, degrees WGS84.
+	// Orientation and repeated last points do not matter. Rings may cross the antimeridian, by
+	// leaving ±180° or by long edges. They may go around a pole: the inside is then the side with
+	// the polygon's holes, or without holes the smaller side.
 	Geometry  orb.Geometry
 	LongEdges LongEdges
 	Label     Label
@@ -45,12 +44,12 @@ type Feature struct {
 	FromZoom int
 }
 
-// Label is what a source says about a region's label.
+// Label is a source's place and rank for a region's label.
 type Label struct {
 	// At is where the label stands, if that is inside the region.
 	At *orb.Point `json:"at,omitempty"`
-	// Rank orders the labels of a type before the regions' areas do, the least first. Regions
-	// without one come last.
+	// Rank orders the labels of a type, the least first. Regions of one rank are ordered by area.
+	// Regions without a rank come last.
 	Rank *float64 `json:"rank,omitempty"`
 }
 
@@ -68,7 +67,7 @@ func (l Layer) isLines() bool { return len(l.Features) > 0 && isLines(l.Features
 // region is a region being built.
 type region struct {
 	number   int32  // through all layers
-	layer    int    // its number
+	layer    int    // number of its layer
 	vertices int    // of its source
 	head     int32  // number of the region whose name it has: its own, unless it is merged
 	merged   int    // how many regions it stands for at one zoom; 0 for a region of the source
@@ -88,10 +87,10 @@ type region struct {
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
 	plate    []grid.Edge
-	grown    bool  // nothing was left of it on the grid: it is a square now
+	grown    bool  // it vanished on the grid, and is a square now
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
-	astray   bool  // the source's place of its label is not inside
+	astray   bool  // the source's place for its label is outside
 	assumed  assumed
 
 	bounds  [4]float64 // west, south, east, north; west > east across ±180°
@@ -105,7 +104,7 @@ func badRegion(typ, id, name string, err error) error {
 }
 
 // newRegions groups a layer's features by id and sorts them by it. It leaves out regions that
-// enclose nothing, and tells which.
+// enclose nothing and reports them to repaired.
 func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, error) {
 	if !layout.TypePattern.MatchString(l.Type) {
 		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, layout.TypePattern)
@@ -169,8 +168,8 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 	return regions, nil
 }
 
-// prepare computes everything about a region but its border in tiles. regions
-// is the number of regions in the layer.
+// prepare computes everything about a region except its border in tiles. regions is the number of
+// regions in all layers.
 func (r *region) prepare(typ string, regions int) (err error) {
 	if r.plate, err = r.plateBorder(); err == nil && len(r.plate) == 0 && len(r.polygons) > 0 {
 		r.grown, r.polygons = true, [][]ring{{squareAt(r.polygons[0][0][0])}}
@@ -192,8 +191,8 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	return nil
 }
 
-// squareAt returns a square that begins at a place and is wide enough to be left whole by the
-// rounding to the grid: about four metres.
+// squareAt returns a square that begins at a place. It is about four metres wide, so that rounding
+// to the grid does not collapse it.
 func squareAt(p orb.Point) ring {
 	const side = 3 * 360.0 / grid.WorldSize
 	w, s := p[0], min(p[1], 90-side)
@@ -225,8 +224,8 @@ func (r *region) plateBorder() ([]grid.Edge, error) {
 	return grid.Cancel(grid.Normalize(border)), nil
 }
 
-// boundsOf returns the smallest box around the shells on the cylinder. It
-// leaves out the widest gap in longitude between them.
+// boundsOf returns the smallest box around the shells on the cylinder. It excludes the widest gap
+// in longitude between them.
 func boundsOf(polygons [][]ring) [4]float64 {
 	type span struct{ lo, hi float64 }
 	var spans []span

@@ -25,8 +25,8 @@ import (
 
 type figure = tilestest.Figure
 
-// featuresOf places a figure at an origin, with a scale, as one feature or as one
-// per polygon, which are one region all the same.
+// featuresOf places a figure at an origin, with a scale, as one feature or as one feature per
+// polygon. Either way it is one region.
 func featuresOf(f figure, id string, x0, y0, scale float64, joined bool) (out []Feature) {
 	mp := f.Polygons(x0, y0, scale)
 	if joined {
@@ -52,8 +52,7 @@ var (
 	}
 )
 
-// figures are those whose areas cancel somewhere if they are added up with their
-// signs.
+// figures are shapes whose areas cancel somewhere if they are added up with their signs.
 func figures() map[string]figure {
 	box, wide, hole := tilestest.Box(0, 0, 10, 10), tilestest.Box(-2, -2, 12, 12), tilestest.Box(1, 1, 9, 9)
 	back := slices.Clone(bowTie)
@@ -97,7 +96,7 @@ func figures() map[string]figure {
 	return out
 }
 
-// randomFigures are of random rings that cross themselves.
+// randomFigures are made of random rings that cross themselves.
 func randomFigures(rnd *rand.Rand, n int) map[string]figure {
 	random := func(from, to int) (r [][2]int) {
 		for range 4 + rnd.IntN(6) {
@@ -117,7 +116,7 @@ func randomFigures(rnd *rand.Rand, n int) map[string]figure {
 	return out
 }
 
-// figurePoint is a place a figure is asked about, in its own coordinates.
+// figurePoint is a test point in the figure's own coordinates.
 type figurePoint struct {
 	x, y float64
 	in   bool
@@ -135,7 +134,7 @@ func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 	return out
 }
 
-// evenOdd tells whether a point lies in valid polygons.
+// evenOdd reports whether a point lies in valid polygons.
 func evenOdd(g orb.Geometry, x, y float64) bool {
 	in := false
 	for _, p := range tilestest.Polygons(g) {
@@ -151,7 +150,7 @@ func evenOdd(g orb.Geometry, x, y float64) bool {
 	return in
 }
 
-// inTile tells whether a stored vector tile shows a region at a point.
+// inTile reports whether a stored vector tile shows a region at a point.
 func inTile(t *testing.T, r *tiles.Reader, tile quadkey.Tile, id string, lon, lat float64) bool {
 	t.Helper()
 	data, err := r.AppendMVT(context.Background(), nil, tile, []tiles.Selector{{Type: "land", ID: id}})
@@ -191,8 +190,8 @@ func inTile(t *testing.T, r *tiles.Reader, tile quadkey.Tile, id string, lon, la
 	}
 }
 
-// testFigures builds figures, each a region of its own place, and asks for
-// points of them in every way there is.
+// testFigures builds each figure as a region at a place of its own, and looks up points in every
+// available way.
 func testFigures(t *testing.T, all map[string]figure, points int) {
 	const scale = 0.01
 	ctx := context.Background()
@@ -267,7 +266,7 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 			t.Errorf("%s %v: of %d points are wrong %v", name, all[name], len(asked), wrong)
 		}
 	}
-	// A region with a record and no area is told as such.
+	// A region with a record but no area is reported as a finding.
 	switch found := findings(t, store, r); {
 	case empty == 0 && len(found) == 0:
 	case len(found) != 1 || found[0].Problem != verify.ProblemRow || found[0].Count != empty:
@@ -285,7 +284,7 @@ func TestSelfCrossingRandom(t *testing.T) {
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 
-// The bow-tie of the whole size of degrees, whose lobes a box around it lost.
+// A bow-tie at the scale of degrees, in a box that used to lose its lobes.
 func TestBowTieInBox(t *testing.T) {
 	r, _, _ := buildReader(t, Layer{Type: "land", Features: featuresOf(figures()["a bow-tie in a box"], "f", 0, 0, 1, true)})
 	for _, lon := range []float64{1, 3, 5, 7, 9} {

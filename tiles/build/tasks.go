@@ -19,8 +19,8 @@ import (
 // enough that handing over tasks costs nothing.
 const taskWeight = 2048
 
-// tasksAhead bounds the finished or running tasks that wait for the writer, per
-// worker, and so the memory of their rows.
+// tasksAhead bounds, per worker, the finished or running tasks that wait for the writer. It thereby
+// bounds the memory of their rows.
 const tasksAhead = 8
 
 type task struct {
@@ -50,7 +50,7 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	g, gctx := errgroup.WithContext(ctx)
 	order := make(chan *task, tasksAhead*b.opts.Workers) // to the writer
 	work := make(chan *task)                             // to the walkers
-	var spare sync.Pool                                  // *rows that have been written
+	var spare sync.Pool                                  // *rows that are free for reuse
 	g.Go(func() error {
 		defer close(order)
 		defer close(work)
@@ -87,7 +87,7 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	return bytes, bulk.Commit(ctx)
 }
 
-// walkTasks makes the rows of tasks until there are no more.
+// walkTasks computes the rows of tasks until work is closed.
 func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
 	w := &walker{b: b}
 	for t := range work {
@@ -104,8 +104,7 @@ func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
 	}
 }
 
-// loadTasks loads the rows of tasks in their order and returns the bytes of
-// their values.
+// loadTasks loads the rows of tasks in order and returns the bytes of their values.
 func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order <-chan *task, spare *sync.Pool) (bytes int64, err error) {
 	for t := range order {
 		select {
@@ -200,8 +199,8 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	return bytes, nil
 }
 
-// labelsUpTo writes the rows of labels and lines before a key and returns their
-// cells at the key.
+// labelsUpTo writes the rows of labels and lines before a key. It returns their cells at the key
+// itself.
 func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellstore.Cell, error) {
 	for len(b.labels) > 0 || len(b.line.cells) > 0 {
 		var next quadkey.Key

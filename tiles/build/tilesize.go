@@ -15,11 +15,10 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Tiles are measured before any is written. Most cannot be too large: bounds on
-// the bytes of an edge and of a region show it. The few others are encoded and
-// compressed as they would be written. The bounds count a region where it has a
-// line: where it covers a whole tile, it takes a few bytes, and only regions that
-// lie over each other are many there.
+// Tiles are measured before any is written. Bounds on the bytes of an edge and of a region show
+// that most cannot be too large. The few others are encoded and compressed as in a build. The
+// bounds count a region where it has a line. Where a region covers a whole tile, it takes only a
+// few bytes, and many regions cover one tile only if they overlap.
 
 // These are bounds on the compressed bytes that a region adds to a tile, in
 // either form: for each edge, and for itself with an id and a name.
@@ -31,7 +30,7 @@ const (
 // boundBytes bounds the compressed bytes of a region in a tile, without its edges.
 func (r *region) boundBytes() int { return regionBytes + 3*len(r.id) + 2*len(r.name) }
 
-// tileSize is a tile that was encoded.
+// tileSize is the size of an encoded tile.
 type tileSize struct {
 	tile   quadkey.Tile
 	layers []layerSize
@@ -42,11 +41,11 @@ type layerSize struct {
 	bytes int // compressed size of the larger of the two forms
 	value int // the largest value to be stored
 	edges int
-	heads []int32 // the regions whose names its polygons have
+	heads []int32 // the regions that give its polygons their names
 }
 
-// bytes is the compressed size of all layers together, from above: together
-// they do not compress worse.
+// bytes is an upper bound on the compressed size of all layers together: they compress together at
+// least as well as one by one.
 func (t *tileSize) bytes() (sum int) {
 	for i := range t.layers {
 		sum += t.layers[i].bytes
@@ -54,7 +53,7 @@ func (t *tileSize) bytes() (sum int) {
 	return sum
 }
 
-// value is the largest value to be stored, with its layer.
+// value returns the largest value to be stored, with its layer.
 func (t *tileSize) value() (layer, value int) {
 	for i := range t.layers {
 		if t.layers[i].value > value {
@@ -64,17 +63,16 @@ func (t *tileSize) value() (layer, value int) {
 	return layer, value
 }
 
-// view is an arrangement at one zoom with the regions that it shows.
+// view is the arrangement at one zoom with the regions that the zoom shows.
 type view struct {
 	zoom  int
 	lines []grid.Line
-	// shown are the regions by layer, the merged ones included, in the order of
-	// their cells.
+	// shown has the regions by layer, with the merged ones, in the order of their cells.
 	shown [][]*region
 	count int // numbers of regions
 }
 
-// meter measures the tiles of a view, or some of them.
+// meter measures some or all tiles of a view.
 type meter struct {
 	b      *build
 	view   *view
@@ -96,8 +94,8 @@ type placed struct {
 	r     *region
 }
 
-// measure returns the tiles of a view that may have more than limit compressed
-// bytes, each with its size. A tile that it leaves out has no more.
+// measure returns the tiles of a view that may have more than limit compressed bytes, each with its
+// size. A tile that it leaves out is within the limit.
 func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit int) ([]tileSize, error) {
 	m := &meter{b: b, view: v, reg: reg}
 	if m.findHeavy(limit); len(m.heavy) == 0 {
@@ -171,7 +169,7 @@ func (m *meter) findHeavy(limit int) {
 		}
 	}
 	if len(heavy) > 0 {
-		// Count each region once in the tiles that are left.
+		// In the remaining tiles, count each region once.
 		exact := map[quadkey.Tile]int{}
 		seen := map[tileRegion]bool{}
 		for _, l := range m.view.lines {
@@ -202,8 +200,8 @@ func (m *meter) findHeavy(limit int) {
 	slices.SortFunc(m.heavy, compareKeys)
 }
 
-// weights returns the bound on the bytes of a line by its set of shares, and
-// marks the regions that have lines.
+// weights returns an upper bound on the bytes of a line, by its set of shares. It marks in present
+// the regions that have lines.
 func (m *meter) weights(byNumber []*region, present []bool) []int {
 	var weight []int
 	for _, l := range m.view.lines {
@@ -222,7 +220,7 @@ func (m *meter) weights(byNumber []*region, present []bool) []int {
 	return weight
 }
 
-// findAbsent finds the regions whose labels stand alone at this zoom.
+// findAbsent finds the regions that have a label but no polygon at this zoom.
 func (m *meter) findAbsent(byNumber []*region, layerOf []int, present []bool) {
 	for number, r := range byNumber {
 		if r == nil || present[number] || r.area == 0 || r.merged > 0 || int(r.shown) > m.view.zoom {
@@ -350,15 +348,15 @@ func (m *meter) weigh(n *node) tileSize {
 	return size
 }
 
-// addLabel adds a label of a region at any place, because its size hardly
-// depends on the place.
+// addLabel adds a label of a region at an arbitrary place, because its size hardly depends on the
+// place.
 func (m *meter) addLabel(r *region, at int) {
 	m.label.BeginLabel(r.tag, r.id, r.name, int64(r.number))
 	m.label.Point(grid.Pt(int32(r.tag)&(mvt.Extent-1), int32(r.tag>>12+uint64(at))&(mvt.Extent-1)))
 	m.label.End()
 }
 
-// compressed returns the size of bytes after gzip.
+// compressed returns the size of b after gzip.
 func (m *meter) compressed(b []byte) int {
 	if len(b) == 0 {
 		return 0

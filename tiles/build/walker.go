@@ -23,8 +23,8 @@ type walker struct {
 	drawn []group
 }
 
-// inOrder returns the regions of a tile with the largest first: maps draw one above the other, so
-// that one within another is seen. The list is valid until the next call.
+// inOrder returns the regions of a tile, the largest first. Maps draw later regions on top, so a
+// region within another stays visible. The list is valid until the next call.
 func (w *walker) inOrder(shown []*region, l level) level {
 	w.drawn = append(w.drawn[:0], l...)
 	slices.SortStableFunc(w.drawn, func(a, b group) int { return cmp.Compare(shown[b.region].area, shown[a.region].area) })

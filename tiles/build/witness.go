@@ -11,11 +11,10 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Witnesses are points with the source's answer whether they lie in a region.
-// They are chosen and judged in degrees and ring by ring, before anything is
-// computed of borders, and stored with the region's record. They let package
-// verify notice when a build loses area that its source draws, or adds some.
-// Rows that agree with each other do not show such errors.
+// Witnesses are points with the source's answer whether they lie in a region. They are chosen and
+// judged in degrees and ring by ring, before the build computes borders, and stored with the
+// region's record. With them, package verify notices when a build loses area of its source, or adds
+// some. Rows that agree with each other do not show such errors.
 
 const (
 	// maxWitnesses bounds the witnesses of a region. Very many regions or
@@ -38,9 +37,9 @@ type sourceRing struct {
 	west, south, east, north float64
 }
 
-// appendWitnesses appends witnesses of one of the given number of regions. The
-// same seed gives the same witnesses. The rings that were left out as flat are judged too: if
-// one of them encloses something after all, its witnesses contradict the build.
+// appendWitnesses appends witnesses of one region. regions is the number of regions that share
+// allWitnesses. The same seed gives the same witnesses. Flat rings that were left out are judged
+// too: if one of them encloses something after all, its witnesses contradict the build.
 func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int, seed uint64) []byte {
 	var rings []sourceRing
 	vertices := 0
@@ -87,9 +86,8 @@ func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int
 	return dst
 }
 
-// somewhere returns a point near a ring: in a box half as large again as the
-// ring's, or in the triangle of any three of its vertices. It chooses more
-// often from rings with many vertices, and from small ones.
+// somewhere returns a point near a ring: in a box half as large again as the ring's, or in the
+// triangle of any three of its vertices. It prefers rings with many vertices, and small ones.
 func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	r := &rings[rnd.IntN(len(rings))]
 	if rnd.IntN(2) == 0 {
@@ -117,9 +115,9 @@ func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	return orb.Point{a[0] + s*(b[0]-a[0]) + t*(c[0]-a[0]), a[1] + s*(b[1]-a[1]) + t*(c[1]-a[1])}
 }
 
-// judge reports whether a witness lies in the polygons of these rings, each
-// shell before its holes. It lies inside if some shell winds around it and no
-// hole of that shell does. The answer is not sure near an edge.
+// judge reports whether a witness lies in the polygons of these rings, each shell before its holes.
+// The witness lies inside if some shell winds around it and no hole of that shell does. Near an
+// edge the answer is not sure.
 func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 	lon, lat := w.Degrees()
 	if math.Abs(lat) > 90-witnessMargin {
@@ -149,14 +147,14 @@ func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 	return inside || shell, true
 }
 
-// turns counts how often a ring winds around a point and reports whether the
-// point is too near an edge to tell.
+// turns counts how often a ring winds around a point. near is set if the point is too near an edge
+// for a sure answer.
 func (r ring) turns(x, y float64) (turns int, near bool) {
 	a := r[len(r)-1]
 	for _, b := range r {
 		if max(a[1], b[1])+witnessMargin >= y && min(a[1], b[1])-witnessMargin <= y && max(a[0], b[0])+witnessMargin >= x {
-			// side is twice the area of the triangle of edge and point,
-			// positive if the point is on the left.
+			// left is twice the area of the triangle of edge and point, positive if the point is on
+			// the left.
 			dx, dy := b[0]-a[0], b[1]-a[1]
 			left := dx*(y-a[1]) - dy*(x-a[0])
 			if min(a[0], b[0])-witnessMargin <= x && math.Abs(left) <= witnessMargin*math.Hypot(dx, dy) {

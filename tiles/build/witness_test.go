@@ -10,7 +10,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// What witnesses say is what the source means, on both sides of the border.
+// Witnesses agree with the meaning of the source, on both sides of the border.
 func TestWitnesses(t *testing.T) {
 	all := randomFigures(rand.New(rand.NewPCG(75, 76)), 10)
 	for name, f := range figures() {
@@ -64,8 +64,8 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// withoutLines leaves out the rings that lie on one straight line: they border on
-// nothing, and a polygon with such a shell holds nothing.
+// withoutLines drops the rings that lie on one straight line: they enclose nothing. A polygon with
+// such a shell is empty.
 func withoutLines(f figure) (out figure) {
 	for _, p := range f {
 		var rings [][][2]int
@@ -86,7 +86,7 @@ func withoutLines(f figure) (out figure) {
 	return out
 }
 
-// A ring that was left out as flat although it encloses something has witnesses that say so.
+// If a ring that encloses something is left out as flat, its witnesses contradict the build.
 func TestWitnessesOfFlatRings(t *testing.T) {
 	var seen assumed
 	polygons, err := cleanRings(orb.MultiPolygon{

@@ -37,8 +37,8 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	return strings.Join(s, " ")
 }
 
-// The same land written in the ways sources write it: cut at ±180°, stitched
-// across it with a jump, stitched with longitudes beyond 180.
+// The same land in the three notations of sources: cut at ±180°, stitched across it with a jump,
+// stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
@@ -82,7 +82,7 @@ func TestAntimeridian(t *testing.T) {
 			if len(got.Geometry.Coordinates) != 2 {
 				t.Errorf("the geometry is not cut at ±180°: %s", rec)
 			}
-			// Across the antimeridian the tiles know of no border.
+			// The tiles have no border along the antimeridian.
 			for _, lon := range []float64{179.99, -179.99} {
 				tile, _ := quadkey.TileAt(lon, 0, 9)
 				if mark := markOf(t, store, tile); mark != layout.MarkLeaf {
@@ -93,7 +93,7 @@ func TestAntimeridian(t *testing.T) {
 	}
 }
 
-// markOf is the mark of the row that answers a tile of a layer "land", or 0.
+// markOf returns the mark of the row that answers a tile of a layer "land", or 0.
 func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	t.Helper()
 	table, err := store.Table(context.Background(), layout.TableBounds)
@@ -114,8 +114,8 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	return 0
 }
 
-// Land around the south pole, as a ring that winds it and as one that is cut
-// and runs along −90°, and land at the north pole.
+// Land around the south pole, as a ring around it and as a ring that is cut and runs along −90°,
+// and land at the north pole.
 func TestPoles(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -163,7 +163,7 @@ func TestPoles(t *testing.T) {
 	}
 }
 
-// A point on a shared border belongs to exactly one region, wherever it lies.
+// A point on a shared border belongs to exactly one region, on every border.
 func TestSharedBorders(t *testing.T) {
 	// A board of triangles: every kind of slope, and corners where six meet.
 	var features []Feature
@@ -188,8 +188,8 @@ func TestSharedBorders(t *testing.T) {
 	}
 }
 
-// The pieces of a region over all zoom-13 tiles are the region: their areas
-// add up to the unit, and neighbours' borders are each other's twins.
+// The pieces of a region in all zoom-13 tiles add up to the region: their areas are equal to the
+// unit, and each edge of an inner border has a twin in the neighbour.
 func TestPiecesAddUp(t *testing.T) {
 	// Two neighbours with a ragged border, one with a hole and an island.
 	left := orb.Polygon{{{10, 10}, {10.21, 10.03}, {10.17, 10.2}, {10.3, 10.31}, {10.02, 10.4}}, {{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}}}
@@ -228,8 +228,8 @@ func TestPiecesAddUp(t *testing.T) {
 		if whole != pieces {
 			t.Errorf("zoom %d: areas of the pieces %v, of the regions %v", z, pieces, whole)
 		}
-		// What is left when twins cancel is the outer border: nothing of the
-		// inner one, whose points lie east of the left region's western side.
+		// When twins cancel, the outer border is left and nothing of the inner one. The inner one's
+		// points lie east of the left region's western side.
 		left := grid.Cancel(all)
 		var outer []grid.Edge
 		for i := range ref.regions {
@@ -288,8 +288,8 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// The same input gives the same rows, whatever the number of workers, with a
-// budget that merges regions too.
+// The same input gives the same rows with any number of workers, also with a budget that merges
+// regions.
 func TestDeterminism(t *testing.T) {
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	dump := func(workers int, budget int64) []string {

@@ -17,7 +17,7 @@ import (
 func neighbours(n, steps int32) []byte {
 	r := rand.New(rand.NewPCG(3, 4))
 	size := int32(mvt.Extent) / n
-	// The border from a corner to the next, both ways the same.
+	// border returns the line from a corner to the next, the same in both directions.
 	borders := map[[2]mvt.XY][]mvt.XY{}
 	border := func(a, b mvt.XY) []mvt.XY {
 		if way, ok := borders[[2]mvt.XY{a, b}]; ok {
@@ -54,9 +54,8 @@ func neighbours(n, steps int32) []byte {
 	return l.AppendTo(nil)
 }
 
-// BenchmarkAppendTile writes a tile of 100 regions and 9,900 vertices, of which each
-// border's is there twice, and one of a single region; the time for reading all of the
-// first by package mvt stands beside it.
+// BenchmarkAppendTile encodes a tile of 100 regions and 9,900 vertices, where each border occurs
+// twice, and a tile of a single region. For comparison, it reads all of the first by package mvt.
 func BenchmarkAppendTile(b *testing.B) {
 	for _, tt := range []struct {
 		name string
@@ -98,9 +97,9 @@ func BenchmarkAppendTile(b *testing.B) {
 	})
 }
 
-// BenchmarkSize is how large the tiles of the world are as MapLibre Tiles, in parts of their
-// size as Mapbox Vector Tiles packed by gzip: packed so too, and packed only where that is
-// shorter. A tile that stands for all below it counts once for each zoom.
+// BenchmarkSize measures the tiles of the world as MapLibre Tiles, relative to their size as Mapbox
+// Vector Tiles with gzip: with gzip too, and with gzip only where that is shorter. A tile that
+// stands for all tiles below it counts once for each zoom.
 func BenchmarkSize(b *testing.B) {
 	r := world(b)
 	var e mlt.Encoder

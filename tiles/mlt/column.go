@@ -19,12 +19,12 @@ type column struct {
 }
 
 func (c *column) reset(name []byte) {
-	clear(c.values) // which hold on to the tile
+	clear(c.values) // they refer to the tile
 	c.name, c.at, c.values = name, c.at[:0], c.values[:0]
 }
 
-// set gives the newest feature, number i, its value. If a feature has the attribute
-// twice, the last value counts, as in a JSON object.
+// set sets the value of the newest feature, number i. If a feature has the attribute twice, the
+// last value counts, as in a JSON object.
 func (c *column) set(i int, value []byte) {
 	if n := len(c.at); n > 0 && c.at[n-1] == uint32(i) {
 		c.values[n-1] = value
@@ -33,7 +33,7 @@ func (c *column) set(i int, value []byte) {
 	c.at, c.values = append(c.at, uint32(i)), append(c.values, value)
 }
 
-// What the values of a column are.
+// The kinds of values of a column, as bits.
 const (
 	texts = 1 << iota
 	booleans
@@ -44,9 +44,9 @@ const (
 // maxExact bounds the whole numbers that a double holds exactly.
 const maxExact = 1 << 53
 
-// choose finds the type that holds all values. Whole numbers of more than 32 bits are
-// doubles, since decoders in JavaScript make a BigInt of a 64-bit column, which styles
-// cannot compare with a number.
+// choose finds the type that holds all values. Whole numbers of more than 32 bits become doubles,
+// because JavaScript decoders turn a 64-bit column into BigInts, which styles cannot compare with a
+// number.
 func (c *column) choose() {
 	kinds := 0
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
@@ -109,8 +109,8 @@ func (e *Encoder) appendColumn(b []byte, c *column, features int) []byte {
 	return e.ints.append(b, streamData, e.numbers, signed, plain|delta|runs)
 }
 
-// appendPresent appends a bit for each feature, which says whether the feature has a value. It
-// appends nothing if all have one.
+// appendPresent appends a bit for each feature that is set if the feature has a value. It appends
+// nothing if all features have one.
 func (e *Encoder) appendPresent(b []byte, c *column, features int) []byte {
 	if len(c.at) == features {
 		return b
@@ -125,8 +125,8 @@ func (e *Encoder) appendPresent(b []byte, c *column, features int) []byte {
 	})
 }
 
-// appendTexts appends a column of texts: their lengths, and the texts themselves, each
-// once if that is shorter.
+// appendTexts appends a column of texts: their lengths, and the texts themselves. It stores each
+// distinct text once if that is shorter.
 func (e *Encoder) appendTexts(b []byte, c *column, features int) []byte {
 	if e.index == nil {
 		e.index = make(map[string]uint32)

@@ -45,18 +45,17 @@ type Encoder struct {
 	body    []byte
 	bits    []byte
 	ints    ints
-	// Of the column that is written.
+	// Buffers of the column that is being written.
 	numbers []uint64
 	lengths []uint64
 	index   map[string]uint32 // the texts' places in dict
 	dict    []string
 }
 
-// AppendTile appends the feature tables of the layers of a vector tile, which tile
-// holds as package mvt writes them: features keep their order, ids, attributes and
-// coordinates. An attribute that is a text in one feature and a number in another
-// becomes a text in all, since a column has one type. Errors match mvt.ErrMalformed;
-// dst then has the tables before.
+// AppendTile appends the feature tables of the layers of a vector tile, in the encoding of package
+// mvt. Features keep their order, ids, attributes and coordinates. An attribute that is a text in
+// one feature and a number in another becomes a text in all, because a column has one type. Errors
+// match mvt.ErrMalformed; dst then has the tables before the error.
 func (e *Encoder) AppendTile(dst, tile []byte) ([]byte, error) {
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &e.view)
@@ -76,7 +75,7 @@ func (e *Encoder) AppendTile(dst, tile []byte) ([]byte, error) {
 	}
 }
 
-// read takes the features of the view.
+// read decodes the features of the view.
 func (e *Encoder) read() error {
 	e.geometry.reset()
 	e.ids, e.lacking = e.ids[:0], e.lacking[:0]
@@ -110,8 +109,8 @@ func (e *Encoder) read() error {
 	return nil
 }
 
-// column returns the column of a key. Most features have a key at the same place, so it looks
-// there first.
+// column returns the column of a key. It first tries index at, because most features have a key at
+// the same place.
 func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]
@@ -133,7 +132,7 @@ func (e *Encoder) column(key []byte, at int) *column {
 	return &e.columns[n]
 }
 
-// appendTable appends what was read, without its length.
+// appendTable appends the table of the features in e, without its length.
 func (e *Encoder) appendTable(b []byte) []byte {
 	features := e.view.Len()
 	b = append(b, tableTag)

@@ -19,7 +19,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// fromMVT is what a tile has, as mlttest tells it of the MapLibre Tile.
+// fromMVT decodes a vector tile to the form in which mlttest decodes the MapLibre Tile.
 func fromMVT(tile []byte) (layers []mlttest.Layer, err error) {
 	var v mvt.View
 	for {
@@ -134,7 +134,7 @@ func sameLayers(a, b []mlttest.Layer) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Attributes that are texts in one feature and numbers in another are texts in all.
+// An attribute that is a text in one feature and a number in another is a text in all.
 func TestMixedAttribute(t *testing.T) {
 	var l mvt.Layer
 	l.Reset("points")
@@ -151,7 +151,7 @@ func TestMixedAttribute(t *testing.T) {
 	}
 }
 
-// valuesOf is what the features of a layer have as attribute k of the MapLibre Tile.
+// valuesOf decodes attribute k of a layer's features from the MapLibre Tile.
 func valuesOf(t *testing.T, l *mvt.Layer) (values []any) {
 	t.Helper()
 	var e mlt.Encoder
@@ -196,8 +196,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// Points of which each has attributes of its own make as many columns as values. What is
-// in memory must grow with the values, and not with features times columns.
+// If each point has attributes of its own, there are as many columns as values. Memory must grow
+// with the values, and not with features times columns.
 func TestManyAttributes(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	const features, own = 1000, 32
@@ -236,7 +236,7 @@ func TestManyAttributes(t *testing.T) {
 	}
 }
 
-// The borders of neighbours are there once.
+// The borders of neighbours are stored once.
 func TestSharedBorders(t *testing.T) {
 	tile := neighbours(10, 25)
 	var e mlt.Encoder
@@ -269,7 +269,7 @@ func TestErrors(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// TestGolden holds the bytes of some tiles, which decoders of others have read.
+// TestGolden compares with the bytes of some tiles, which foreign decoders have read.
 func TestGolden(t *testing.T) {
 	var e mlt.Encoder
 	var b strings.Builder
@@ -295,7 +295,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// FuzzAppendTile takes bytes of others: what is a tile is the same tile afterwards.
+// FuzzAppendTile takes arbitrary bytes: if they are a tile, the encoder keeps its content.
 func FuzzAppendTile(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(anyTile(rand.New(rand.NewPCG(seed, 7))))
@@ -318,7 +318,7 @@ func FuzzAppendTile(f *testing.F) {
 		for _, layers := range [][]mlttest.Layer{got, want} {
 			for _, l := range layers {
 				for i := range l.Features {
-					l.Features[i].Properties = nil // may be of other types
+					l.Features[i].Properties = nil // types may differ
 				}
 			}
 		}

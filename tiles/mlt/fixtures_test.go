@@ -15,9 +15,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// TestFixtures writes what the fixtures of the specification hold, of which
-// QUADRILLE_MLT_FIXTURES names the directory (test/synthetic), and reads it back. What a
-// Mapbox Vector Tile cannot hold is left out by name: attributes that are nested.
+// TestFixtures encodes the content of the specification's fixtures and decodes it again.
+// QUADRILLE_MLT_FIXTURES names their directory (test/synthetic). It skips, by name, what a Mapbox
+// Vector Tile cannot hold: nested attributes.
 func TestFixtures(t *testing.T) {
 	dir := os.Getenv("QUADRILLE_MLT_FIXTURES")
 	if dir == "" {
@@ -66,8 +66,8 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// beyondDoubles reports whether layers have numbers that JavaScript's decoders of either
-// format round, and so lose the sign of.
+// beyondDoubles reports whether layers have whole numbers or ids beyond 2^53. JavaScript decoders
+// of both formats round them and so lose their sign.
 func beyondDoubles(layers []mlttest.Layer) bool {
 	for _, l := range layers {
 		for _, f := range l.Features {

@@ -21,7 +21,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// pairs are tiles in both formats, as testdata/compare.mjs reads them.
+// pairs are tiles in both formats, in the input form of testdata/compare.mjs.
 type pairs struct {
 	t       *testing.T
 	clients string // a directory
@@ -29,8 +29,7 @@ type pairs struct {
 	all     bytes.Buffer
 }
 
-// newPairs skips the test where the libraries of those who define the formats are not
-// installed.
+// newPairs skips the test where the reference libraries of the formats are not installed.
 func newPairs(t *testing.T) *pairs {
 	t.Helper()
 	dir := os.Getenv("QUADRILLE_CLIENTS")
@@ -52,7 +51,7 @@ func (p *pairs) add(tile []byte) {
 	}
 }
 
-// compare has them decoded by the libraries.
+// compare decodes the pairs with the reference libraries and compares the results.
 func (p *pairs) compare() {
 	t := p.t
 	t.Helper()
@@ -65,7 +64,7 @@ func (p *pairs) compare() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The library is written for bundlers: its modules name each other without extensions.
+	// The library is written for bundlers: its modules import each other without extensions.
 	bundle := exec.CommandContext(t.Context(), filepath.Join(p.clients, "node_modules/.bin/esbuild"), source, "--bundle", "--platform=node", "--format=esm", "--log-level=warning", "--outfile="+script)
 	bundle.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(p.clients, "node_modules"))
 	if out, err := bundle.CombinedOutput(); err != nil {
@@ -80,9 +79,9 @@ func (p *pairs) compare() {
 	t.Log(strings.TrimSpace(string(out)))
 }
 
-// TestForeignDecoderRust compares layers of any shapes and attributes as the package
-// maplibre-tiles of Python decodes them, which is the decoder in Rust; QUADRILLE_PYTHON_MLT
-// is a python that has it.
+// TestForeignDecoderRust compares layers of any shapes and attributes with the result of the
+// decoder in Rust, through the Python package maplibre-tiles. QUADRILLE_PYTHON_MLT is a python that
+// has the package.
 func TestForeignDecoderRust(t *testing.T) {
 	python := os.Getenv("QUADRILLE_PYTHON_MLT")
 	if python == "" {
@@ -121,8 +120,7 @@ func TestForeignDecoderRust(t *testing.T) {
 // worldLayers are all layers of the world.
 var worldLayers = []tiles.Selector{{Type: "country"}, {Type: "state"}, {Type: "lake"}}
 
-// world is Natural Earth 1:110 million, of which the test is skipped where it is not at
-// hand.
+// world is Natural Earth 1:110 million. Where the data is missing, the test is skipped.
 func world(t testing.TB) *tiles.Reader {
 	t.Helper()
 	layers := []build.Layer{}
@@ -196,7 +194,7 @@ func TestForeignDecoderAnything(t *testing.T) {
 	p.compare()
 }
 
-// anyTile is a tile of layers, most of one kind of geometry each.
+// anyTile is a random tile of layers, most with one kind of geometry each.
 func anyTile(r *rand.Rand) []byte {
 	var tile []byte
 	for n := range 1 + r.IntN(3) {

@@ -13,9 +13,9 @@ import (
 type geometry struct {
 	polygons   bool // whether there are any
 	types      []uint64
-	geometries []uint64 // how many parts the geometries of several have
-	parts      []uint64 // how many rings polygons have
-	rings      []uint64 // how many vertices lines and rings have; these without the first again
+	geometries []uint64 // part counts of geometries with several parts
+	parts      []uint64 // ring counts of polygons
+	rings      []uint64 // vertex counts of lines and rings; rings do not repeat the first
 	vertices   []mvt.XY
 
 	slots   []uint32 // a hash table of places in dict, counted from 1; 0 is free
@@ -31,7 +31,7 @@ func (g *geometry) reset() {
 	g.vertices = g.vertices[:0]
 }
 
-// add takes the geometry of a feature.
+// add appends the geometry of a feature.
 func (g *geometry) add(f mvt.Feature) error {
 	if f.Type == mvt.Unknown {
 		return fmt.Errorf("%w: a feature without a type of geometry", mvt.ErrMalformed)
@@ -75,8 +75,8 @@ func (g *geometry) add(f mvt.Feature) error {
 	return nil
 }
 
-// clockwise reports whether a ring is an outer one, that is whether its area is
-// positive by the surveyor's formula with y to the south.
+// clockwise reports whether a ring is an outer one: its area is positive by the surveyor's formula
+// with y to the south.
 func clockwise(ring []mvt.XY) bool {
 	var area int64
 	prev := ring[len(ring)-1]
@@ -93,7 +93,7 @@ func (e *Encoder) appendGeometry(b []byte) []byte {
 	g.plain = appendVertices(g.plain[:0], g.vertices)
 	vertices, streams := g.plain, byte(2)
 	if g.polygons && len(g.rings) > 1 && g.share() {
-		// Neighbours have vertices in common.
+		// Neighbours share vertices.
 		g.shared = e.ints.append(g.shared[:0], streamVertexOffsets, g.offsets, false, plain|delta|deltaRuns)
 		g.shared = appendVertices(g.shared, g.dict)
 		if len(g.shared) < len(g.plain) {
@@ -122,7 +122,7 @@ func (e *Encoder) appendGeometry(b []byte) []byte {
 	return append(b, vertices...)
 }
 
-// share makes the dictionary of the vertices, and reports whether any appears twice.
+// share builds the dictionary of vertices, and reports whether any vertex occurs twice.
 func (g *geometry) share() bool {
 	shift := 64 - bits.Len(uint(2*len(g.vertices)))
 	size := 1 << (64 - shift)
@@ -146,8 +146,8 @@ func (g *geometry) share() bool {
 	return len(g.dict) < len(g.vertices)
 }
 
-// appendVertices appends the stream of vertices: the differences from one to the next,
-// of x and of y in turn.
+// appendVertices appends the stream of vertices: the differences of consecutive vertices, x and y
+// in turn.
 func appendVertices(b []byte, vertices []mvt.XY) []byte {
 	size := 0
 	var before mvt.XY

@@ -39,7 +39,7 @@ const (
 	deltaRuns           ways = 8
 )
 
-// ways are encodings of integers that may be chosen.
+// ways is a set of allowed encodings of integers.
 type ways uint8
 
 // ints encodes streams of integers.
@@ -104,7 +104,7 @@ func appendStream(b []byte, stream, encoding byte, values, size int) []byte {
 	return binary.AppendUvarint(b, uint64(size))
 }
 
-// varints is how many bytes integers take.
+// varints returns the number of bytes of integers as varints.
 func varints(values []uint64) (n int) {
 	for _, v := range values {
 		n += varint(v)
@@ -114,8 +114,8 @@ func varints(values []uint64) (n int) {
 
 func varint(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// runLengths returns how many bytes integers take as run lengths, with the longer
-// head of such a stream, and how many runs there are.
+// runLengths returns the number of bytes of integers as run lengths, with the longer head of such a
+// stream, and the number of runs.
 func runLengths(values []uint64) (size, count int) {
 	for i := 0; i < len(values); {
 		n := runAt(values, i)
@@ -147,10 +147,9 @@ func appendRuns(dst, values []uint64, count int) []uint64 {
 	return dst[:2*count]
 }
 
-// appendBools appends a stream of bits, the first bit lowest in its byte. The bytes
-// are run-length coded as in ORC: a head n below 128 means that the next byte is
-// repeated n+3 times, a greater head that 256−n bytes follow as they are. Each bit is
-// asked for once, in order.
+// appendBools appends a stream of bits, the first bit lowest in its byte. The bytes are run-length
+// coded as in ORC: a head n below 128 means that the next byte is repeated n+3 times, a greater
+// head that 256−n literal bytes follow. bit is called once for each index, in order.
 func (e *Encoder) appendBools(b []byte, stream byte, n int, bit func(i int) bool) []byte {
 	packed := e.bits[:0]
 	for i := range n {

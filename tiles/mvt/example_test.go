@@ -7,7 +7,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// A layer with one point is written and read again.
+// Write a layer with one point and read it again.
 func ExampleNextLayer() {
 	var l mvt.Layer
 	l.Reset("town")

@@ -38,7 +38,7 @@ func ExampleLayer() {
 	// Output: country 7 Lesotho
 }
 
-// What we write, another decoder and our own read back.
+// Another decoder and our own read back what the writer writes.
 func TestRoundTrip(t *testing.T) {
 	var l mvt.Layer // reused: leftovers of one layer must not show in the next
 	rapid.Check(t, func(rt *rapid.T) {
@@ -146,7 +146,7 @@ func TestEmptyLayerIsNothing(t *testing.T) {
 	}
 }
 
-// walk reads everything there is in a tile.
+// walk reads everything in a tile.
 func walk(tile []byte) error {
 	var v mvt.View
 	for {
@@ -185,8 +185,8 @@ func walk(tile []byte) error {
 
 const fixtures = "../../../shared/data/mvt-fixtures"
 
-// Every tile of the public fixture set is read without a panic, and the valid
-// ones without an error.
+// The reader reads every tile of the public fixture set without a panic, and the valid ones without
+// an error.
 func TestFixtures(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(fixtures, "*/tile.mvt"))
 	if len(files) == 0 {
@@ -205,8 +205,8 @@ func TestFixtures(t *testing.T) {
 		if err != nil && !errors.Is(err, mvt.ErrMalformed) {
 			t.Errorf("%s: an error of another kind: %v", file, err)
 		}
-		// 057 declares a billion points and brings one: valid to the letter,
-		// and the kind of count a reader must not believe.
+		// 057 declares 536,870,911 points and has one. It is valid to the letter, but a reader must
+		// not trust such a count.
 		if err != nil && validV2(info) && filepath.Base(filepath.Dir(file)) != "057" {
 			t.Errorf("%s is valid and refused: %v", file, err)
 		}

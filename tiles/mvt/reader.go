@@ -272,7 +272,7 @@ func (p *Path) Next(dst []XY) (pts []XY, closed, ok bool, err error) {
 			if cmd == cmdLineTo && !started {
 				return dst, false, false, malformed("line without a start")
 			}
-			// Each point takes at least two bytes, so a larger count is false.
+			// Each point takes at least two bytes, so a larger count is wrong.
 			if count == 0 || count > uint64(len(p.b))/2 {
 				return dst, false, false, malformed("geometry command count")
 			}

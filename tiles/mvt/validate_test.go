@@ -11,12 +11,12 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// lenient are fixtures that are called valid and break a rule all the same:
-// 016 has the very bytes of 003, which is called invalid, and 057 announces
-// half a thousand million points and has one, as 051 does, which is too.
+// lenient are fixtures that the set calls valid although they break a rule. 016 has the same bytes
+// as 003, which the set calls invalid. 057 declares about 500 million points and has one. So does
+// 051, which the set calls invalid.
 var lenient = map[string]bool{"016": true, "057": true}
 
-// TestValidateFixtures: the tiles of the fixture set are what the set says they are.
+// TestValidateFixtures: Validate agrees with the verdicts of the fixture set.
 func TestValidateFixtures(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(fixtures, "[0-9][0-9][0-9]"))
 	if err != nil || len(dirs) == 0 {
@@ -42,7 +42,7 @@ func TestValidateFixtures(t *testing.T) {
 	}
 }
 
-// tile makes a tile of one polygon feature with the given geometry.
+// geometryTile makes a tile of one polygon feature with the given geometry.
 func geometryTile(typ mvt.GeomType, geometry ...uint64) []byte {
 	field := func(dst []byte, number int, body []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(number<<3|2))
@@ -114,8 +114,8 @@ func TestInvalidErrorNamesThePlace(t *testing.T) {
 	}
 }
 
-// FuzzValidate: whatever the bytes, the validator ends without a panic, and
-// what it calls valid the reader can read.
+// FuzzValidate: the validator returns without a panic for any bytes, and the reader can read each
+// tile that it calls valid.
 func FuzzValidate(f *testing.F) {
 	files, _ := filepath.Glob(filepath.Join(fixtures, "[0-9][0-9][0-9]", "tile.mvt"))
 	for _, name := range files {

@@ -36,8 +36,7 @@ func BenchmarkAppendPNG(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode writes the same drawn picture by our encoder and by the
-// standard library's.
+// BenchmarkEncode encodes one picture with our encoder and with the standard library's.
 func BenchmarkEncode(b *testing.B) {
 	r := newRenderer(b)
 	tile := makeTile(5, 16, 11, 2, readWorld(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"))

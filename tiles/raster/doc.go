@@ -1,13 +1,12 @@
 // Package raster draws map tiles as PNG images from vector tiles, for clients
 // that cannot draw vectors.
 //
-// A [Renderer] turns the bytes of a vector tile into an image of 256 pixels, or
-// 512 for screens of double density. Pixels without a shape are transparent, or
-// water where the tile says so. A [Style] gives each layer its look by the
-// layer's name. Polygons of layer T are filled, each feature in the colour of its
-// number map_color, or else one derived from its id. Lines of T_line are
-// stroked. Points of T_label are names. Points of any other layer are dots with
-// names. Which of them a zoom shows, the style says by their attribute "rank".
+// A [Renderer] turns the bytes of a vector tile into an image of 256 pixels, or 512 for screens of
+// double density. Pixels without a shape are transparent, or water if the tile has Sea set. A
+// [Style] gives each layer its look by the layer's name. Polygons of layer T are filled, each
+// feature in the colour of its number map_color, or else one derived from its id. Lines of T_line
+// are stroked. Points of T_label are names. Points of any other layer are dots with names. The
+// style decides by their attribute "rank" which of them a zoom shows.
 //
 // # Tiles meet without a seam
 //

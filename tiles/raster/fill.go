@@ -115,10 +115,9 @@ func (c *canvas) cover(f mvt.Feature, scale float64) (image.Rectangle, error) {
 	return r, nil
 }
 
-// edges feeds the edges of polygons to the rasterizer, clipped to its window of
-// w by h pixels. An edge left or right of the window is moved onto its side.
-// That keeps the coverage inside the window and protects the rasterizer's
-// fixed-point numbers from overflow.
+// edges feeds the edges of polygons to the rasterizer, clipped to its window of w by h pixels. An
+// edge left or right of the window is moved onto the window's side. That keeps the coverage inside
+// the window and protects the rasterizer's fixed-point numbers from overflow.
 type edges struct {
 	c     *canvas
 	w, h  float64
@@ -171,9 +170,9 @@ func (e *edges) split(ax, ay, bx, by float64, side int) {
 	e.c.raster.LineTo(float32(bx), float32(by))
 }
 
-// stride is the number of rows that an edge passes at a time. The rasterizer
-// rounds an edge's place in each row from the row before. Over a whole tile the
-// error would reach half a pixel, and a different one in the next tile.
+// stride is the number of rows of an edge that are passed to the rasterizer at a time. The
+// rasterizer rounds an edge's place in each row from the row before. Over a whole tile the error
+// would reach half a pixel, and would differ in the next tile.
 const stride = 8
 
 // clearSums clears the sums of some pixels.
@@ -192,8 +191,7 @@ func (c *canvas) clearSumsAround(outer, inner image.Rectangle) {
 	c.clearSums(image.Rect(inner.Max.X, inner.Min.Y, outer.Max.X, inner.Max.Y))
 }
 
-// addSums adds a shape of one colour. Its coverage of the pixels r is in
-// c.mask.
+// addSums adds a shape of one colour to the sums. c.mask has its coverage of the pixels r.
 func (c *canvas) addSums(r image.Rectangle, col rgb) {
 	red, green, blue := uint32(col[0]), uint32(col[1]), uint32(col[2])
 	for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -213,8 +211,8 @@ func (c *canvas) addSums(r image.Rectangle, col rgb) {
 	}
 }
 
-// nearlyFull is the sum of coverages that counts as a whole pixel. Regions that
-// meet in a pixel each have their coverage rounded down.
+// nearlyFull is the sum of coverages that counts as a whole pixel, because the coverage of each
+// region in a pixel is rounded down.
 const nearlyFull = 252
 
 // blendSums blends the sums with the picture.

@@ -47,8 +47,8 @@ func sampleMap() *plane {
 	}
 }
 
-// airfields is a map with airports beside places: names of places come first,
-// and airports by their rank.
+// airfields is a map with airports beside places. Names of places have priority, and airports are
+// ordered by rank.
 func airfields() *plane {
 	m := sampleMap()
 	m.points = []spot{
@@ -65,7 +65,7 @@ func airfields() *plane {
 	return m
 }
 
-// TestGolden compares with pictures that have been looked at.
+// TestGolden compares with pictures that a person has checked.
 func TestGolden(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -123,7 +123,7 @@ func TestRealWorld(t *testing.T) {
 	r := newRenderer(t)
 	compareGolden(t, r, "world", makeTile(0, 0, 0, 1, w))
 	compareGolden(t, r, "alps", makeTile(5, 16, 11, 1, w))
-	// The world goes on across ±180°: the columns at both edges fit.
+	// The world continues across ±180°: the columns at both edges match.
 	img := drawn(t, r, makeTile(0, 0, 0, 1, w))
 	for y := 253; y < 256; y++ {
 		if img.RGBAAt(0, y).A != 255 || img.RGBAAt(255, y).A != 255 {

@@ -26,7 +26,7 @@ type name struct {
 	order   int
 	capital bool
 	part    bool    // of a town, and counts a quarter
-	place   bool    // that Style.Places is for
+	place   bool    // Style.Places applies
 	shown   bool    // with its name
 	ranked  bool    // by the source, not by people
 	disc    float64 // the radius of the dot, in pixels of a tile of 256
@@ -34,8 +34,8 @@ type name struct {
 	box     image.Rectangle // empty if nothing can be written
 }
 
-// maxNames bounds the names of a tile that are considered. They are the most
-// important ones, which are the same for each tile nearby.
+// maxNames bounds the names of a tile that are considered: the most important ones, which are the
+// same for all nearby tiles.
 const maxNames = 256
 
 // maxDots bounds the points of a tile that have dots. A dot costs less than a name.
@@ -61,8 +61,8 @@ type Name struct {
 	Box    image.Rectangle // pixels from the picture's corner
 }
 
-// Names returns the names that the picture of a tile shows at least a part of, the most
-// important first. Its errors are those of AppendPNG.
+// Names returns the names that the picture of a tile shows at least in part, the most important
+// first. Its errors are those of AppendPNG.
 func (r *Renderer) Names(t *Tile) (all []Name, err error) {
 	err = r.with(t.Scale, func(c *canvas) error {
 		err := r.arrange(c, t)
@@ -74,7 +74,7 @@ func (r *Renderer) Names(t *Tile) (all []Name, err error) {
 	return all, err
 }
 
-// visible yields the names that are written, the most important first.
+// visible yields the written names, the most important first.
 func (c *canvas) visible(yield func(*name) bool) {
 	for i := range c.names {
 		if n := &c.names[i]; n.shown && n.box.Overlaps(image.Rect(0, 0, c.size, c.size)) && !yield(n) {
@@ -100,8 +100,8 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	return nil
 }
 
-// arrange lists the points of a tile and of those around it, the most important first,
-// and shows the names that touch no name of higher priority.
+// arrange lists the points of a tile and of the tiles around it, the most important first. It shows
+// the names that touch no name of higher priority.
 func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	c.names, c.upper = c.names[:0], c.upper[:0]
 	for i, tile := range t.Points {
@@ -137,15 +137,15 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	return nil
 }
 
-// around is how near to a capital places count for it, in degrees, and in pixels at
-// most, so that all of them lie in the tiles around.
+// around is the distance from a capital, in degrees, within which places count for it. mostAround
+// bounds it in pixels, so that all of them lie in the tiles around.
 const (
 	around     = 0.25
 	mostAround = 150
 )
 
-// lift lets a capital count as much as any place around it that is none: New Delhi
-// stands for Delhi.
+// lift gives a capital the weight of the greatest place around it that is not a capital: New Delhi
+// gets Delhi's.
 func (c *canvas) lift(zoom int) {
 	near := min(around/360*math.Exp2(float64(zoom))*tileSize, mostAround) * float64(c.scale)
 	for i := range c.names {
@@ -161,7 +161,7 @@ func (c *canvas) lift(zoom int) {
 	}
 }
 
-// wanted reports whether a zoom shows a place of so many people.
+// wanted reports whether a zoom shows a place with n's population.
 func (r *Renderer) wanted(n *name, zoom int) bool {
 	least := r.style.Places.Least
 	if n.capital {
@@ -170,12 +170,11 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
 }
 
-// equator is 40,075 km long.
+// equator is its length in km.
 const equator = 40075.017
 
-// keepApart leaves out places beside more important ones. Whether those are left out
-// themselves does not matter: tiles nearby decide alike, except where the city that
-// leaves a place out lies beyond the tiles around.
+// keepApart drops places beside more important ones, even if those are dropped themselves. So
+// nearby tiles decide alike, unless the city that displaces a place lies beyond the tiles around.
 func (c *canvas) keepApart(rule *Places, t *Tile) {
 	world := math.Exp2(float64(t.Zoom)) * float64(c.size)
 	kept := c.names[:0]
@@ -200,7 +199,7 @@ func (c *canvas) keepApart(rule *Places, t *Tile) {
 	c.names, c.places = kept, places
 }
 
-// spot is where the dot of a name is.
+// spot returns the pixels of a name's dot.
 func (c *canvas) spot(n *name) image.Rectangle {
 	if n.label || n.disc == 0 {
 		return image.Rectangle{}
@@ -209,8 +208,8 @@ func (c *canvas) spot(n *name) image.Rectangle {
 	return image.Rect(int(math.Floor(n.x-r)), int(math.Floor(n.y-r)), int(math.Ceil(n.x+r)), int(math.Ceil(n.y+r)))
 }
 
-// clear reports whether no region's name and no dot of higher priority than name i
-// touches a box, and no marker of any.
+// clear reports whether a box touches no region's name and no dot of higher priority than name i,
+// and no marker of any priority.
 func (c *canvas) clear(i int, box image.Rectangle) bool {
 	for j := range c.names {
 		n := &c.names[j]
@@ -221,20 +220,21 @@ func (c *canvas) clear(i int, box image.Rectangle) bool {
 	return true
 }
 
-// within reports whether a box is as near to the point of a name as tiles nearby look.
+// within reports whether a box is within Reach of the point of a name, where nearby tiles consider
+// it.
 func (c *canvas) within(n *name, box image.Rectangle) bool {
 	reach := Reach * c.scale
 	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
 	return box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach))
 }
 
-// clearOfCapitals reports whether no capital's dot is in a box.
+// clearOfCapitals reports whether a box touches no capital's dot.
 func (c *canvas) clearOfCapitals(_ int, box image.Rectangle) bool {
 	return !slices.ContainsFunc(c.names, func(n name) bool { return n.place && n.capital && c.spot(&n).Overlaps(box) })
 }
 
-// unobstructed reports whether no name and no dot of higher priority touches name i
-// or its dot, and no marker of any.
+// unobstructed reports whether name i and its dot are clear of names of higher priority, and the
+// name is clear of dots of higher priority and of all markers.
 func (c *canvas) unobstructed(i int) bool {
 	box, own := c.names[i].box, c.spot(&c.names[i])
 	for j := range c.names {
@@ -256,8 +256,8 @@ func comparePriority(a, b name) int {
 	)
 }
 
-// gather adds the points of a tile beside the drawn one, whose corner is at dx,
-// dy.
+// gather adds the points of a tile whose corner is at dx, dy in the drawn tile's pixels. The tile
+// is the drawn one or beside it.
 func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) error {
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &c.view)
@@ -312,7 +312,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			}
 			p, end := pts[0], int32(c.view.Extent)
 			if p.X < 0 || p.Y < 0 || p.X >= end || p.Y >= end {
-				continue // another tile's
+				continue // it belongs to another tile
 			}
 			n.x, n.y = float64(p.X)*scale+dx, float64(p.Y)*scale+dy
 			c.names = append(c.names, n)
@@ -320,8 +320,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 	}
 }
 
-// settle gives a place the look of its tier. A great capital counts as Bonus people
-// more.
+// settle gives a place the look of its tier. A great capital gets Bonus more people.
 func (r *Renderer) settle(n *name) {
 	p := &r.style.Places
 	tier := 1
@@ -343,12 +342,12 @@ func (r *Renderer) settle(n *name) {
 	n.disc = n.look.Dot.Radius
 }
 
-// names reports whether a zoom has the name of a region of a rank.
+// names reports whether a zoom shows the name of a region with the given rank.
 func (t *Text) names(rank float64, zoom int) bool {
 	return zoom >= t.From && (t.To == 0 || zoom <= t.To) && rank < t.bound(zoom)
 }
 
-// bound is the rank below which a zoom names regions.
+// bound returns the rank below which a zoom shows the names of regions.
 func (t *Text) bound(zoom int) float64 {
 	switch {
 	case zoom < 0:
@@ -359,7 +358,7 @@ func (t *Text) bound(zoom int) float64 {
 	return math.Inf(1)
 }
 
-// sized is the look of a region's name by the zooms that name it.
+// sized returns the look of a region's name, by the number of zooms for which it has been shown.
 func (l *look) sized(rank float64, zoom int) *look {
 	last := len(l.sizes) - 1
 	for i, one := range l.sizes[:last] {
@@ -370,7 +369,7 @@ func (l *look) sized(rank float64, zoom int) *look {
 	return l.sizes[last]
 }
 
-// capitals writes a name in capital letters.
+// capitals returns a name in capital letters.
 func (c *canvas) capitals(text []byte) []byte {
 	start := len(c.upper)
 	for _, r := range string(text) {
@@ -379,7 +378,7 @@ func (c *canvas) capitals(text []byte) []byte {
 	return c.upper[start:]
 }
 
-// read reads the attributes of a name. Points without a rank are ranked by population, largest
+// read reads the attributes of a name. Points without a rank are ranked by population, the largest
 // first. Points that stand for many come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
@@ -414,12 +413,12 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	return err
 }
 
-// pad is the room around a name for its halo and some air, in pixels.
+// pad is the padding around a name for its halo and some space, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
-// place computes the pixels that name i takes. Its corner is on a whole pixel, which
-// is the same in every tile. That of a dot stands on the first side that is clear of
-// what does not move and comes first: right, left, above, below.
+// place computes the pixels of name i. Its corner is on a whole pixel, the same in every tile. The
+// name of a dot takes the first side that is clear of fixed things with higher priority: right,
+// left, above, below.
 func (c *canvas) place(i int) {
 	n := &c.names[i]
 	t := &n.look.Text
@@ -435,10 +434,10 @@ func (c *canvas) place(i int) {
 	height := int(math.Ceil(h*size)) + 2*c.pad()
 	x, y := int(math.Floor(n.x)), int(math.Floor(n.y))
 	at := func(left, top int) image.Rectangle { return image.Rect(left, top, left+width, top+height) }
-	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough air
+	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough space
 	sides := [4]image.Rectangle{at(x+off, y-height/2), at(x-off-width, y-height/2), at(x-width/2, y-off-height), at(x-width/2, y+off)}
 	isClear := c.clear
-	if n.label { // it steps aside for capitals, which do not move either
+	if n.label { // it gives way to capitals' dots, which do not move either
 		centre := at(x-width/2, y-height/2)
 		sides = [4]image.Rectangle{centre, centre.Add(image.Pt(0, height)), centre.Sub(image.Pt(0, height))}
 		isClear = c.clearOfCapitals
@@ -457,8 +456,8 @@ func (c *canvas) place(i int) {
 	}
 }
 
-// drawDots draws the dots of the points that are not labels, the most important
-// on top; bare says whether those without a name have one, which markers always do.
+// drawDots draws the dots of the points that are not labels, the most important on top. Without
+// bare, points without a shown name get no dot, except markers.
 func (c *canvas) drawDots(bare bool) error {
 	for i := len(c.names) - 1; i >= 0; {
 		l, disc := c.names[i].look, c.names[i].disc

@@ -10,8 +10,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// A name stands to the right of its dot, and on another side for a region's name, a
-// greater place's dot or any marker, but for no other place's name.
+// A name stands to the right of its dot. A region's name, a greater place's dot or any marker moves
+// it to another side; another place's name does not.
 func TestSides(t *testing.T) {
 	r := newRenderer(t)
 	place := func(x, y float64, disc float64) name {
@@ -43,7 +43,7 @@ func TestSides(t *testing.T) {
 			t.Errorf("beside %s: at %v, want it left %v", tt.what, box, tt.left)
 		}
 	}
-	// Where no side is clear it stays to the right, and what comes first decides.
+	// If no side is clear, it stays to the right, and priority decides.
 	c := &canvas{scale: 1, names: []name{{label: true, box: image.Rect(50, 50, 150, 150), look: r.look("country")}, place(100, 100, 2)}}
 	c.place(1)
 	if c.names[1].box.Min.X <= 100 || c.unobstructed(1) {
@@ -51,8 +51,8 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// Of places that stand close the most important is shown, and capitals are; a
-// capital counts as much as what is around it. Far out a dot has its name.
+// Of places close to each other the most important one is shown, and capitals always are. A capital
+// counts as much as the places around it. At low zooms a dot needs a name.
 func TestPlacesApart(t *testing.T) {
 	s := someStyle()
 	s.Places.Least = []float64{9e9, 9e9, 9e9, 9e9, 9e9, 5e5}
@@ -92,7 +92,7 @@ func TestPlacesApart(t *testing.T) {
 		t.Error("a capital has no ring")
 	}
 
-	// London's surroundings at zoom 9, in the row of 51.5° N, where a pixel is 190 m.
+	// London's surroundings at zoom 9, in the tile row of 51.5° N, where a pixel is 190 m.
 	rule := Places{Apart: 12}
 	rule.Around.People, rule.Around.Times, rule.Around.KM = 5e5, 3, 20
 	for scale := 1; scale <= 2; scale++ {
@@ -113,8 +113,8 @@ func TestPlacesApart(t *testing.T) {
 	}
 }
 
-// A region has the smallest look at the two zooms that name it first, and a larger one
-// zoom by zoom. Those that the zoom before does not name come late.
+// A region has the smallest look at the first two zooms with its name, and a larger one zoom by
+// zoom. New names at a zoom have a late turn.
 func TestSizes(t *testing.T) {
 	s := someStyle()
 	country := s.Types["country"]
@@ -140,7 +140,7 @@ func TestSizes(t *testing.T) {
 			if err != nil || len(got) > 1 || len(got) == 1 != (want > 0) || want > 0 && got[0].Look.Size != want {
 				t.Errorf("rank %d at zoom %d: %v, %v; want size %v", tt.rank, zoom, got, err, want)
 			}
-			// The place beside it is first where the name is new.
+			// The place beside the region has priority where the region's name is new.
 			p.points = append(p.points, spot{"places", "1", "Town", 0, mvt.XY{X: 2100, Y: 2048}})
 			got, err = r.Names(p.window(0, 0, zoom, 1))
 			late := want > 0 && (zoom == 0 || tt.sizes[zoom-1] == 0)
@@ -151,7 +151,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The names that are told are those of the tile and of its neighbours that reach into it.
+// Names lists the names of the tile, and those of its neighbours that reach into it.
 func TestNamesTold(t *testing.T) {
 	r := newRenderer(t)
 	got, err := r.Names(sampleMap().window(0, 0, 5, 1))

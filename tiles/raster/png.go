@@ -25,7 +25,7 @@ const (
 // Rows are not filtered, which suits pictures of plain areas: they become a
 // quarter smaller than with the filters for photographs, in less time.
 type encoder struct {
-	rows    []byte // what is compressed
+	rows    []byte // input of the compression
 	packed  bytes.Buffer
 	zlib    *zlib.Writer
 	indexes []uint8
@@ -99,7 +99,7 @@ func (e *encoder) packIndexes(width, depth int) {
 func (e *encoder) appendPalette(dst []byte) []byte {
 	e.rows = e.rows[:0]
 	var alphas [maxPalette]byte
-	seen := 0 // alphas up to the last that is not opaque
+	seen := 0 // alphas up to the last translucent one
 	for i := range e.colors {
 		c := e.colors[i]
 		unmultiply(c[:])
@@ -123,8 +123,8 @@ func appendChunk(dst []byte, name string, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst[start:]))
 }
 
-// index makes a palette of the colours of a picture, in the order they occur,
-// and reports whether 256 are enough.
+// index makes a palette of the colours of a picture, in the order of occurrence, and reports
+// whether 256 are enough.
 func (e *encoder) index(pix []uint8) bool {
 	e.indexes = resize(e.indexes, len(pix)/4)
 	e.colors = e.colors[:0]

@@ -6,8 +6,7 @@ import "image/color"
 type Palette struct {
 	Water color.NRGBA // transparent for a map over another one
 	Land  []color.NRGBA
-	// Shades are laid over the land to distinguish its parts, with a strength of 0
-	// to 1.
+	// Shades are blended over the land to distinguish its parts, with a strength of 0 to 1.
 	Shades             []color.NRGBA
 	ShadeStrength      float64
 	Lake, River, Urban color.NRGBA
@@ -16,10 +15,9 @@ type Palette struct {
 	Halo, Dot, Rim, Airport, Point       color.NRGBA
 }
 
-// PoliticalStyle is a quiet political map. Land has muted colours. Coasts are
-// stronger than borders, and borders of countries are stronger than borders
-// within them. States shade the land beneath them. Who wants names
-// gives its types the sizes of their text.
+// PoliticalStyle is a quiet political map. Land has muted colours. Coasts are stronger than
+// borders, and borders of countries are stronger than borders within them. States shade the land
+// beneath them. It has no names: set the text sizes of its types to get them.
 func PoliticalStyle(p *Palette) Style {
 	casing := p.Halo
 	casing.A /= 3
@@ -37,8 +35,8 @@ func PoliticalStyle(p *Palette) Style {
 			"timezone":  {Order: 2, Lands: true, Fill: Fill{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2), Coast: line(0.6, p.Coast, 0, 0)},
 			"state":     {Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: Line{Width: 0.9, Color: p.State, From: 2, Dashed: true}, Coast: line(0.7, p.Coast, 0, 2)},
 			"county":    {Order: 4, Parts: true, First: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
-			"urban":     {Order: 7, Fill: one(p.Urban, 0.55)}, // places name them
-			// Lines have nothing on either side, as coasts have on one.
+			"urban":     {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
+			// Layers of lines have nothing on either side, so they are drawn as coasts.
 			"river":    {Order: 8, Coast: line(1.2, p.River, 0, 3)},
 			"road":     {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
 			"marine":   {Order: 4},

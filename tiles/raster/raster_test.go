@@ -30,7 +30,7 @@ func newRenderer(t testing.TB) *Renderer {
 	return r
 }
 
-// someStyle is a style with names, whose places have tiers.
+// someStyle is a style with names and with tiers of places.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
 	ink := func(c uint32, size float64, ranks ...float64) Text {
@@ -63,7 +63,7 @@ func someStyle() Style {
 	return s
 }
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester is the common part of *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Fatal(...any)
@@ -90,7 +90,7 @@ func decode(t tester, file []byte) *image.RGBA {
 	return out
 }
 
-// premultiplied draws a tile without writing it to a file.
+// premultiplied draws a tile without encoding it.
 func premultiplied(t tester, r *Renderer, tile *Tile) *image.RGBA {
 	t.Helper()
 	c := r.pool.Get().(*canvas)
@@ -228,12 +228,12 @@ func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 	return p
 }
 
-// oneStep is the most that a pixel may differ by where rounding falls the
-// other way: one of the 16 steps of coverage, at the contrast of text.
+// oneStep is the largest difference of a pixel that rounding the other way causes: one of the 16
+// steps of coverage, at the contrast of text.
 const oneStep = 20
 
-// TestSeams: a window across the corner of four tiles shows what the four
-// show, names, dots and lines included, at both scales.
+// TestSeams: a window across the corner of four tiles shows the same as the four tiles, names, dots
+// and lines included, at both scales.
 func TestSeams(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -242,7 +242,7 @@ func TestSeams(t *testing.T) {
 		p := randomPlane(rnd, rapid.IntRange(0, 8).Draw(t, "shapes"), rapid.IntRange(0, 50).Draw(t, "points"))
 		scale := 1 + rapid.IntRange(0, 4).Draw(t, "scale")/4 // mostly 1
 		zoom := rapid.IntRange(0, 8).Draw(t, "zoom")
-		// A whole number of pixels, and of dashes, as a tile has.
+		// The offset is a whole number of pixels, and of dash periods, as for tiles.
 		dx, dy := 16*dashPeriod*rapid.Int32Range(1, 31).Draw(t, "dx"), 16*dashPeriod*rapid.Int32Range(1, 31).Draw(t, "dy")
 		got := premultiplied(t, r, p.window(dx, dy, zoom, scale))
 		want := image.NewRGBA(got.Rect)
@@ -259,8 +259,8 @@ func TestSeams(t *testing.T) {
 	})
 }
 
-// TestNeighboursMeet: where regions share an edge, in whatever direction, the
-// ground does not shine through, and neither along the edges of tiles.
+// TestNeighboursMeet: the ground does not shine through where regions share an edge, in any
+// direction, nor along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -286,8 +286,8 @@ func TestNeighboursMeet(t *testing.T) {
 	})
 }
 
-// TestFill: islands, holes, islands in holes; what is outside the tile counts
-// only for what is inside.
+// TestFill: islands, holes, islands in holes. Rings outside the tile matter only for their part
+// inside.
 func TestFill(t *testing.T) {
 	r := newRenderer(t)
 	square := func(x0, y0, x1, y1 int32) []mvt.XY {
@@ -316,8 +316,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestNames: no name is drawn over another, the first in rank always is, and
-// none reaches further than it may.
+// TestNames: no name overlaps another, the first in rank is always drawn, and none extends beyond
+// Reach.
 func TestNames(t *testing.T) {
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -356,8 +356,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestRanks: points of a layer with ranks by zoom appear by their own, dot and name
-// alike. Others all appear.
+// TestRanks: in a layer with ranks by zoom, the dot and the name of a point both follow its rank.
+// Layers without ranks show all points.
 func TestRanks(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -387,7 +387,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestLayout: what is written of a name, in how many lines.
+// TestLayout: the written characters of a name, line by line.
 func TestLayout(t *testing.T) {
 	fonts, err := faces()
 	if err != nil {
@@ -438,7 +438,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%q is written %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	// Spacing makes room behind each letter, and breaks a line that is too long then.
+	// Spacing adds room behind each letter. A line that gets too long is broken.
 	var l layout
 	for name, want := range map[string]struct{ letters, lines int }{"Zürich": {6, 1}, "New Zealand": {7, 2}} {
 		tight, _ := l.breakLines(fonts.regular, []byte(name), 11, 0)
@@ -449,8 +449,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestPNG: what is written is read back by the standard library, at every
-// depth of palette.
+// TestPNG: the standard library decodes our files to the same picture, at every depth of palette.
 func TestPNG(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
@@ -498,7 +497,7 @@ func TestEmptyTile(t *testing.T) {
 	}
 }
 
-// TestConcurrent: any number of goroutines draw the same bytes.
+// TestConcurrent: goroutines that draw one tile get the same bytes.
 func TestConcurrent(t *testing.T) {
 	r := newRenderer(t)
 	tile := sampleMap().window(0, 0, 5, 1)
@@ -553,7 +552,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %v", err, ErrTooComplex)
 		}
 	}
-	// And the renderer goes on.
+	// The renderer still works.
 	if _, err := r.AppendPNG(nil, &Tile{Scale: 1}); err != nil {
 		t.Error(err)
 	}
@@ -599,7 +598,7 @@ func hex(c uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(c >> 24), G: uint8(c >> 16), B: uint8(c >> 8), A: uint8(c)}
 }
 
-// regionTile is a tile that one feature of a layer covers in part.
+// regionTile is a tile that one feature of a layer partly covers.
 func regionTile(typ, id string, mapColor any) *Tile {
 	var l mvt.Layer
 	l.Reset(typ)
@@ -616,8 +615,8 @@ func regionTile(typ, id string, mapColor any) *Tile {
 	return &Tile{Zoom: 5, Scale: 1, Vector: l.AppendTo(nil)}
 }
 
-// TestColours: a region has the colour of its number; without a sensible one that
-// of its id, whatever its feature's number, and ids spread over all colours.
+// TestColours: a region has the colour of its map_color. Without a valid one it has that of its id,
+// whatever its feature's number. Ids spread over all colours.
 func TestColours(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	r := newRenderer(t)
@@ -659,8 +658,8 @@ func placeTile(zoom int, code string, population int64) *Tile {
 	return tile
 }
 
-// TestPlaces: villages wait for their zoom, great capitals do not, and capitals have a
-// ring. A dot without a name waits longer.
+// TestPlaces: villages appear at their zoom, great capitals at once, and capitals have a ring. A
+// dot without a name appears later.
 func TestPlaces(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -683,7 +682,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestLands: zones over other land are borders only.
+// TestLands: time zones over other land are drawn as borders only.
 func TestLands(t *testing.T) {
 	r := newRenderer(t)
 	tile := regionTile("timezone", "x", 0)
@@ -696,8 +695,8 @@ func TestLands(t *testing.T) {
 	}
 }
 
-// TestFirst: borders of small regions wait for their zoom, unless nothing else is
-// the land.
+// TestFirst: borders of small regions appear at their zoom, or at any zoom if their type is the
+// land.
 func TestFirst(t *testing.T) {
 	r := newRenderer(t)
 	p := &plane{shapes: []shape{{layer: "county_line", id: "a", left: "b", lines: true, rings: [][]mvt.XY{{{X: 2048, Y: -64}, {X: 2048, Y: 4160}}}}}}
@@ -714,8 +713,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestGround: a sea lies where the tile says so, if the style has water, and any
-// type may be the land.
+// TestGround: the sea is drawn if the tile has Sea set and the style has water. Any type may be the
+// land.
 func TestGround(t *testing.T) {
 	plain := somePalette
 	plain.Water = color.NRGBA{}

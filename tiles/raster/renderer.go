@@ -14,10 +14,10 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// ErrTooComplex means that a tile would take too much work to draw.
+// ErrTooComplex is returned for a tile that would take too much work to draw.
 var ErrTooComplex = errors.New("the tile is too complex to be drawn: ask for fewer layers, or for the vector tile")
 
-// ErrScale means that the scale of a tile is neither 1 nor 2.
+// ErrScale is returned for a tile whose scale is neither 1 nor 2.
 var ErrScale = errors.New("the scale of an image must be 1, for 256 pixels, or 2, for 512")
 
 // tileSize is the side of a tile at scale 1, in pixels.
@@ -29,9 +29,9 @@ const budget = 1 << 24
 
 // Tile is the input of an image.
 type Tile struct {
-	// Zoom is that of the tile. Lower zooms have thinner lines and fewer names.
+	// Zoom is the tile's zoom. Lower zooms have thinner lines and fewer names.
 	Zoom int
-	// Row is that of the tile, 0 in the north. It tells how wide a kilometre is.
+	// Row is the tile's row, 0 in the north. It determines how many pixels a kilometre has.
 	Row uint32
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
@@ -50,7 +50,7 @@ type Tile struct {
 	Points [9][]byte
 }
 
-// placesType is the type of the layer whose points Style.Places is for.
+// placesType is the type of the layer to which Style.Places applies.
 const placesType = "places"
 
 // Renderer draws tiles. Any number of goroutines may use one.
@@ -131,7 +131,8 @@ func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
 	return dst, err
 }
 
-// with lends an empty canvas, which forgets the names, for they refer to the caller's bytes.
+// with calls do with an empty canvas. Afterwards it clears the names, because they refer to the
+// caller's bytes.
 func (r *Renderer) with(scale int, do func(*canvas) error) error {
 	if scale != 1 && scale != 2 {
 		return fmt.Errorf("%w, not %d", ErrScale, scale)
@@ -207,8 +208,7 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 		}
 		tile = rest
 	}
-	// The sort is stable: types without an order of their own keep that of the
-	// tile.
+	// The sort is stable: types of equal order stay in the order of the tile.
 	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.Order, b.Order) })
 	return nil
 }
@@ -233,7 +233,7 @@ type canvas struct {
 	layers []layer
 	names  []name
 	upper  []byte       // names in capital letters
-	places [][3]float64 // where places are, and their people
+	places [][3]float64 // positions and populations of places
 	text   layout
 }
 
@@ -251,7 +251,7 @@ func (c *canvas) flood(col color.NRGBA) {
 	}
 }
 
-// spend takes pixels from the tile's budget.
+// spend takes pixels from the tile's budget and returns ErrTooComplex when it is used up.
 func (c *canvas) spend(pixels int) error {
 	if c.budget -= pixels; c.budget < 0 {
 		return ErrTooComplex
@@ -267,7 +267,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// clearedMask makes a mask of the given size transparent.
+// clearedMask resizes a mask and makes it transparent.
 func clearedMask(m *image.Alpha, w, h int) {
 	m.Pix = resize(m.Pix, w*h)
 	clear(m.Pix)

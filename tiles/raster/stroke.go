@@ -26,8 +26,8 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 	return nil
 }
 
-// strength is the width and darkness of a line at a zoom, as a share. At low
-// zooms the borders of small regions would cover a map of the world.
+// strength returns a line's share of its full width and darkness at a zoom. At full strength,
+// borders of small regions would cover a map of the world at low zooms.
 func (l *Line) strength(zoom int) float64 {
 	return min(max(0.5+0.1*float64(zoom-l.From), 0.5), 1)
 }
@@ -84,9 +84,8 @@ func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
 	return nil
 }
 
-// pen strokes segments with round ends. The coverage of a pixel follows from
-// the distance of its middle to the nearest segment, so the order of segments
-// and their joins do not matter.
+// pen strokes segments with round ends. The coverage of a pixel depends on the distance of its
+// middle to the nearest segment, so the order of segments and their joins do not matter.
 type pen struct {
 	c            *canvas
 	inner, outer float64 // half the widths of the line and of its casing, 0 for none
@@ -100,7 +99,7 @@ func (p *pen) lift() {
 	}
 }
 
-// lay draws the stroke over the picture.
+// lay blends the stroke over the picture.
 func (p *pen) lay(line, casing color.NRGBA) {
 	if p.outer > 0 {
 		p.c.blendMask(&p.c.around, 0, 0, rgb{casing.R, casing.G, casing.B}, uint32(casing.A))
@@ -108,14 +107,14 @@ func (p *pen) lay(line, casing color.NRGBA) {
 	p.c.blendMask(&p.c.mask, 0, 0, rgb{line.R, line.G, line.B}, uint32(line.A))
 }
 
-// Dashes follow the pixels along the axis that a segment runs along more, of which a
-// tile has a whole number of periods: so they are the same in every tile.
+// Dashes follow the pixels of a segment's longer axis. A tile has a whole number of periods, so
+// dashes are the same in every tile.
 const (
 	dashPeriod = 8
 	dash       = 5
 )
 
-// dashes strokes the parts of a segment that are dashes.
+// dashes strokes a segment as dashes.
 func (p *pen) dashes(ax, ay, bx, by float64) error {
 	from, to := ax, bx
 	if math.Abs(by-ay) > math.Abs(bx-ax) {

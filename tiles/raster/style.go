@@ -16,36 +16,34 @@ type Style struct {
 	Types map[string]Type
 	// Other is the look of all other types.
 	Other Type
-	// Places is how points with a population are told apart.
+	// Places is the look of points with a population.
 	Places Places
-	// Land is the fill of the type that a tile names as its land.
+	// Land is the fill of the type that is a tile's land.
 	Land Fill
-	// Water lies beneath the land of tiles that say so. It may be transparent.
+	// Water lies beneath the land of tiles with Sea set. It may be transparent.
 	Water color.NRGBA
 }
 
-// Places is how points are shown whose layer has the type places: by their
-// population, and as capitals if their attribute code is PPLC. Zooms are those of
-// tiles of 256 pixels.
+// Places is the look of points in layers of the type places. It depends on their population, and on
+// their attribute code, which is PPLC for capitals. Zooms are those of tiles of 256 pixels.
 type Places struct {
-	// Tiers are the looks, from great capitals to the points that none of the
-	// others is for. Without any, points have the look of their type.
+	// Tiers are the looks, from great capitals down. The last one is for all remaining points.
+	// Without tiers, points have the look of their type.
 	Tiers []Tier
-	// GreatCapital is the population from which a capital is one. It then counts
-	// as Bonus people more, which wins against its neighbours, but not against the
-	// world's great cities.
+	// GreatCapital is the least population of a great capital. Its priority counts Bonus more
+	// people, so that it wins against its neighbours, but not against the world's great cities.
 	GreatCapital, Bonus float64
-	// Least and LeastOfCapital are, by zoom, the population that a point needs.
-	// From the last zoom of a list on, all points are shown.
+	// Least and LeastOfCapital are the least population of a shown point, by zoom. Beyond the end
+	// of a list, all points are shown.
 	Least, LeastOfCapital []float64
-	// Apart is how many pixels the dots of two points keep from each other up to the
-	// zoom ApartTo: the more important one stays, and capitals do in any case.
+	// Apart is the least distance of the dots of two points, in pixels, up to the zoom ApartTo. The
+	// more important one is shown, and capitals always are.
 	Apart   float64
 	ApartTo int
-	// Around leaves out points around a city too, up to the same zoom: those within
-	// KM kilometres of a point that has People at least, and more than Times as many as they.
+	// Around also hides points around a city, up to the same zoom: those within KM kilometres of a
+	// point that has at least People, and more than Times their population.
 	Around struct{ People, Times, KM float64 }
-	// DotsFrom is the first zoom that shows a dot whose name has no room.
+	// DotsFrom is the first zoom that shows a dot without room for its name.
 	DotsFrom int
 }
 
@@ -63,28 +61,27 @@ type Type struct {
 	// Order sorts fills from bottom to top, and lines from top to bottom. Countries
 	// lie beneath states, but their borders come first.
 	Order int
-	// Turn sorts names: those of a lower one come first. 0 stands for Order.
+	// Turn orders names: a lower turn comes first. 0 stands for Order.
 	Turn   int
 	Fill   Fill
 	Border Line // between two regions of the type
-	Coast  Line // where nothing of the type lies beyond
+	Coast  Line // where no region of the type lies beyond
 	Text   Text
-	// Smaller are the looks of the names of smaller regions. A region has the last one at
-	// the two zooms that name it first, and a larger one zoom by zoom, as far as Text.
+	// Smaller are the looks of the names of smaller regions. A region has the last one at the first
+	// two zooms with its name. With each further zoom it has the one before, and in the end Text.
 	Smaller []Text
-	// LateTurn is the turn of the names that the zoom before does not have, unless Turn
-	// is later.
+	// LateTurn is the turn of the names that are new at a zoom, unless Turn is later.
 	LateTurn int
 	Dot      Dot // marks the points of layers that are not labels of regions
-	// Lands says that the type has its fill, coast and names only where it is the
-	// land. Elsewhere only its borders are drawn.
+	// Lands is set if the type has its fill, coast and names only where it is the land. Elsewhere
+	// only its borders are drawn.
 	Lands bool
-	// Parts says that the type has no coast where another type is the tile's land.
-	// Sources that draw the shore differently would otherwise show it twice.
+	// Parts is set if the type has no coast where another type is the tile's land. Sources that
+	// draw the shore differently would otherwise show it twice.
 	Parts bool
 	// First is the first zoom that draws the type's borders, unless the type is the land.
 	First int
-	// Marker says that no name covers the type's dots.
+	// Marker is set if no name may cover the type's dots.
 	Marker bool
 }
 
@@ -121,8 +118,8 @@ type Text struct {
 	Upper bool
 	// From and To are the first and the last zoom with names; a To of 0 is no bound.
 	From, To int
-	// Ranks are bounds by zoom: what has a rank below is named, beyond the list all. A
-	// point that is not named has no dot either.
+	// Ranks are bounds by zoom: a zoom shows the names with a rank below its bound, and all names
+	// beyond the list. A point without a shown name has no dot either.
 	Ranks []float64
 }
 
@@ -227,7 +224,7 @@ func (p palette) choose(v *mvt.View, f mvt.Feature) (rgb, error) {
 	return p[hash(id, f.ID)%uint64(len(p))], err
 }
 
-// hash spreads features by their ids, or else their numbers.
+// hash spreads features over the colours by their ids, or without one by their numbers.
 func hash(id []byte, number uint64) uint64 {
 	h := number
 	if len(id) > 0 {

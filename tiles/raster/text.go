@@ -27,8 +27,8 @@ type glyph struct {
 	advance float32
 }
 
-// lastRune bounds the characters that are looked up in a font. The characters
-// in use in the Latin, Greek and Cyrillic scripts lie below it.
+// lastRune bounds the characters that are looked up in a font. The Latin, Greek and Cyrillic
+// characters in use lie below it.
 const lastRune = 0x2fff
 
 // faces parses the two fonts of names, once.
@@ -75,9 +75,8 @@ var likeness = map[rune]rune{
 // maxRunes bounds the characters of a name that are read.
 const maxRunes = 96
 
-// appendGlyphs appends the characters of a name that the font has. A letter
-// whose mark the font lacks loses the mark. Characters that the font lacks
-// altogether are left out. White space becomes one space.
+// appendGlyphs appends the characters of a name. A letter with a mark that the font lacks loses the
+// mark. Other characters that the font lacks are dropped. White space becomes one space.
 func (f *face) appendGlyphs(dst []glyph, name []byte) []glyph {
 	space := f.glyphs[' ']
 	blank := true // no space at the start, nor after another
@@ -130,9 +129,8 @@ const (
 	descent   = 0.22
 )
 
-// Reach bounds how far a name extends from its point, in pixels of a tile of
-// 256. It is a third of a tile, so all names that affect the names in a tile
-// lie in the eight tiles around it.
+// Reach is the greatest extent of a name from its point, in pixels of a tile of 256. It is a third
+// of a tile, so all names that affect the names in a tile lie in the eight tiles around it.
 const Reach = 85
 
 // layout breaks a name into lines. It is reused for each name.
@@ -148,9 +146,9 @@ type textLine struct {
 	width    float32
 }
 
-// breakLines lays out a name at size pixels at scale 1, with spacing in ems behind
-// each letter. It returns the width and height of the block in ems. A block without
-// lines means that no character of the name can be written.
+// breakLines lays out a name at size pixels at scale 1, with spacing in ems behind each letter. It
+// returns the width and height of the block in ems. If no character of the name can be written, the
+// block has no lines.
 func (t *layout) breakLines(f *face, name []byte, size, spacing float64) (width, height float64) {
 	t.lines = t.lines[:0]
 	t.glyphs = f.appendGlyphs(t.glyphs[:0], name)
@@ -197,7 +195,7 @@ func (t *layout) breakLines(f *face, name []byte, size, spacing float64) (width,
 				finish(brk, brk+1, atBreak)
 				line.width = rest
 			case float64(line.width+g.advance)*size > maxWidth:
-				// There is no room, so the name ends here.
+				// Lines or room have run out, so the name ends here.
 				t.shorten(f, &line, i, float32(maxWidth/size))
 				t.lines = append(t.lines, line)
 				return t.extent()

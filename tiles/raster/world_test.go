@@ -19,8 +19,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// world is a real layer, from which tests make vector tiles as a builder
-// would: polygons, lines between neighbours, labels.
+// world is a real layer. Tests make vector tiles from it as a builder would: polygons, lines
+// between neighbours, labels.
 type world struct {
 	typ     string
 	regions []worldRegion
@@ -92,10 +92,10 @@ func signedArea(ring [][2]float64) (sum float64) {
 	return sum / 2
 }
 
-// buffer is that of our tiles.
+// buffer is the buffer of our tiles.
 const buffer = mvt.Extent / 64
 
-// tile makes the tile at z, x, y from several worlds.
+// makeTile makes the tile at z, x, y from several worlds.
 func makeTile(z, x, y, scale int, worlds ...*world) *Tile {
 	t := &Tile{Zoom: z, Scale: scale}
 	n := 1 << z

@@ -12,22 +12,20 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// regionArea is the area of a region's record on the world grid, in units
-// squared, and a bound on how far the area of its pieces may differ.
+// regionArea is the area of a region's record on the world grid, in units squared, and a bound on
+// its difference from the area of the region's pieces.
 type regionArea struct{ area, bound float64 }
 
 var errGeometry = errors.New("not the coordinates of a Polygon or MultiPolygon")
 
-// geometryArea measures the GeoJSON geometry of a record on the world grid.
-// limit is the most bytes a geometry may have. A geometry close to it may have
-// been made coarser to fit.
+// geometryArea measures the GeoJSON geometry of a record on the world grid. limit is the most bytes
+// a geometry may have. A geometry of nearly that size may have been made coarser to fit.
 //
-// The bound follows from how far a border may be from its gridded self. The
-// record's vertices are rounded to the plate carrée grid, half a unit in x and
-// half a unit times sec φ in y, and to six decimals of a degree, a tenth of
-// that. The tiles' vertices are off by half a unit, by half a unit more for
-// straight edges, and by one for the corners where borders meet. A border moved
-// by δ changes the area by at most its length times δ.
+// The bound follows from the distance between a border and its rounded form. The record's vertices
+// are rounded to the plate carrée grid, half a unit in x and half a unit times sec φ in y, and to
+// six decimals of a degree, a tenth of that. The tiles' vertices are off by half a unit, by half a
+// unit more for straight edges, and by one for the corners where borders meet. A border moved by δ
+// changes the area by at most its length times δ.
 func geometryArea(g []byte, limit int) (regionArea, error) {
 	const before, multi = `"coordinates":`, `"MultiPolygon"`
 	at := bytes.Index(g, []byte(before))

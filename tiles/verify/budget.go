@@ -32,7 +32,7 @@ func (p *checkPart) budget(t quadkey.Tile) {
 	}
 }
 
-// eachCell calls fn for the cells of the row that are not empty, but for those of lines, which the
+// eachCell calls fn for the cells of the row that are not empty, except those of lines, which the
 // budget does not bound.
 func (p *checkPart) eachCell(kinds []cellKind, fn func(*cellstore.Cell)) {
 	for i := range p.cells {
@@ -57,7 +57,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// merged checks what a polygon says about the regions it stands for.
+// merged checks a polygon's attribute with the number of regions that it stands for.
 func (p *checkPart) merged(typ int, t quadkey.Tile, region int32, f mvt.Feature) {
 	ct := p.v.types[typ]
 	n := 0.0

@@ -27,11 +27,10 @@ func cross(a, b, p grid.Point) int64 {
 	return int64(b.X-a.X)*int64(p.Y-a.Y) - int64(b.Y-a.Y)*int64(p.X-a.X)
 }
 
-// areaWithin returns the share of a directed edge in the area of its polygon
-// within the tile, without the buffer: the area between the edge and the tile's
-// western side. It is exact for the edges of a build, which have a vertex at
-// each tile line, and for those of a buffer's frame, which are upright. Other
-// edges are cut at fractions.
+// areaWithin returns the contribution of a directed edge to the area of its polygon within the
+// tile, without the buffer: the area between the edge and the tile's western side. It is exact for
+// the edges of a build, which have a vertex at each tile line, and for those of a buffer's frame,
+// which are upright. Other edges are cut at fractions.
 func areaWithin(a, b grid.Point) float64 {
 	ax, ay, bx, by := float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)
 	clamp := func(v float64) float64 { return min(max(v, 0), mvt.Extent) }
@@ -97,7 +96,7 @@ func (p *checkPart) polygons(typ int, t quadkey.Tile) {
 	}
 }
 
-// meeting says how two edges meet.
+// meeting is the way in which two edges meet.
 type meeting uint8
 
 const (
@@ -139,9 +138,8 @@ func meet(e, f *checkEdge) meeting {
 	return meetNot
 }
 
-// crossings sweeps over the edges from west to east and compares each pair that
-// may touch. Edges of different regions are compared within the tile only:
-// beyond it neighbours' frames coincide.
+// crossings sweeps over the edges from west to east and compares each pair that may touch. It
+// compares edges of different regions within the tile only: beyond it neighbours' frames coincide.
 func (p *checkPart) crossings(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.X, e.b.X) })
@@ -194,11 +192,10 @@ func (c *tileCheck) byStart(start func(*checkEdge) int32) {
 	})
 }
 
-// coverage counts how often the places on both sides of each edge are covered.
-// Its own region must cover the right side once and the left side never. All
-// regions together must cover each side at most once. The check looks from the
-// west at the middle of each edge that is not level. Every face has such an
-// edge.
+// coverage counts how many polygons cover the places on both sides of each edge. The edge's own
+// region must cover the right side once and the left side never. All regions together must cover
+// each side at most once. The check looks from the west at the middle of each edge that is not
+// level. Every face has such an edge.
 func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.Y, e.b.Y) })
@@ -270,8 +267,7 @@ func besideMiddle(e, f *checkEdge) int {
 	return cmp.Compare(d, 0)
 }
 
-// covered finds the regions that cover the side of an edge if there are
-// several.
+// covered reports the regions that cover the side of an edge if there are several.
 func (p *checkPart) covered(typ int, t quadkey.Tile, e *checkEdge) {
 	c := &p.tile
 	if c.covers == nil {

@@ -27,7 +27,7 @@ func (p *checkPart) labelInside(ctx context.Context, typ int, l labelAt) (bool, 
 	if !ok || t != l.tile && !(value[0] == layout.MarkLeaf && t.Contains(l.tile)) {
 		return false, nil
 	}
-	// Undecodable rows have been reported when the row was checked.
+	// Undecodable rows were reported when the row was checked.
 	quiet := &checkPart{v: p.v, types: p.types, found: findings{}}
 	if _, ok := quiet.decode(typ, t, value[1:]); !ok {
 		return false, nil

@@ -9,8 +9,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkSide is a region's use of an edge. It says whether the border runs along
-// the edge, from the lesser end to the greater, or against it.
+// checkSide is a region's use of an edge. along is set if the border runs along the edge, from the
+// lesser end to the greater, and not against it.
 type checkSide struct {
 	key    uint64
 	region int32
@@ -37,9 +37,8 @@ func keyEnds(key uint64) (a, b grid.Point) {
 	return at(key >> 26), at(key & (1<<26 - 1))
 }
 
-// borders compares the edges of the polygons within the tile with its border
-// lines. If they agree, both regions of each border have each of its edges, in
-// opposite directions.
+// borders compares the edges of the polygons within the tile with the border lines of the tile. If
+// they agree, both regions of each border have each of its edges, in opposite directions.
 func (p *checkPart) borders(typ int, t quadkey.Tile, tile []byte) {
 	c := &p.tile
 	if !p.readLines(typ, t, tile) {

@@ -30,19 +30,18 @@ type checkPart struct {
 	cells [][3][]*cellstore.Cell // of the current row, by type and kind
 }
 
-// partType is what a part has seen of a type.
+// partType is what a part has found about a type.
 type partType struct {
 	TypeReport
 	zooms    []uint16  // by region: zooms that show it
 	area     []float64 // by region: at the deepest zoom
 	merged   []bool    // by region: some zoom shows it with others
 	labelled []uint16  // by region: zooms that have its label
-	rank     []int64   // by region, −1 when not seen
+	rank     []int64   // by region, −1 if not seen
 	deepest  []labelAt // labels at the deepest zoom
 	overlaps map[[2]int32]*overlapCount
 
-	// For the leaf rule between parts: first is the first row and last the
-	// last.
+	// These are for the leaf rule between parts: first is the first row and last the last.
 	first, last          quadkey.Tile
 	hasRows, firstIsLeaf bool
 }
@@ -144,7 +143,7 @@ func (p *checkPart) order(typ int, t quadkey.Tile, leaf bool) {
 	pt.last = t
 }
 
-// partSet creates the parts as the scan asks for them.
+// partSet creates parts on demand during the scan.
 type partSet struct {
 	v         *verifier
 	parts     []atomic.Pointer[checkPart]

@@ -83,7 +83,8 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 	return nil
 }
 
-// idOf returns the id that a record has, and finds fault with one that the key is not of.
+// idOf returns the id in a record. If it does not match the key, idOf reports that and returns the
+// key.
 func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 	value, _ := row.Value(layout.FamilyRecord, nil)
 	if id := tiles.RecordID(value); feature.SameID(id, key) {
@@ -177,8 +178,8 @@ func (p *checkPart) region(typ int, r int32) {
 	}
 	labelled := pt.labelled[r]
 	for z := range grid.MaxZoom + 1 {
-		// At a zoom with merged regions, a region has a label if it is shown, and once it
-		// has one at all deeper zooms.
+		// At a zoom with merged regions, a region has a label if it is shown. Once it has a label,
+		// it has one at all deeper zooms.
 		due := z >= below || zooms>>z&1 != 0 || labelled&(1<<z-1) != 0
 		if due && labelled>>z&1 == 0 {
 			find(ProblemLabel, "has no label at zoom %d", z)

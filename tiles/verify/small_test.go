@@ -16,8 +16,7 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Whatever is too small or too narrow for the grid is drawn all the same, or told, and nothing is
-// wrong with what is written.
+// Anything too small or too narrow for the grid is drawn or reported, and the output has no faults.
 func TestVerifySmallRegions(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	const unit = 360.0 / grid.WorldSize

@@ -205,8 +205,8 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 	return rest, true
 }
 
-// regionOf returns the region of a feature by an attribute that has its id, and checks that the
-// feature's number is the region's, or that of its label.
+// regionOf finds the region of a feature by an attribute with the region's id. It checks that the
+// feature's number is that of the region, or of its label.
 func (p *checkPart) regionOf(typ int, t quadkey.Tile, f mvt.Feature, attribute string) (int32, bool) {
 	ct := p.v.types[typ]
 	id := string(p.tile.view.StringTag(f, attribute))
@@ -301,7 +301,7 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 			continue
 		}
 		c.json = append(c.json[:0], f.Value[1:]...)
-		if leaf { // each reader makes its geometry for the tile it answers
+		if leaf { // a reader adds the geometry for the requested tile
 			c.json = append(c.json, "null}"...)
 		}
 		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, p.v.types[typ].ids[region])) {

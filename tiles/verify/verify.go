@@ -106,7 +106,7 @@ type Options struct {
 //     the same, with the same regions on their two sides: every border between
 //     two regions is an edge of both.
 //   - GeoJSON and vector features of a tile have the same regions.
-//   - Polygons that stand for several regions are said to, and are found only at
+//   - Polygons that stand for several regions are marked as such, and occur only at
 //     the zooms that the data set describes as generalised. Tiles of zooms 0
 //     to 12 are within the budget.
 //   - A region shown at some zoom is shown at all deeper ones, has one label at

@@ -27,7 +27,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkWorlds are layers of the kinds of shapes that make tiles go wrong.
+// checkWorlds are layers with shapes that make tiles go wrong.
 func checkWorlds() map[string][]build.Layer {
 	region := func(id string, g orb.Geometry) build.Feature {
 		return build.Feature{ID: id, Name: strings.ToUpper(id), Geometry: g}
@@ -48,7 +48,7 @@ func checkWorlds() map[string][]build.Layer {
 			board = append(board, region(fmt.Sprintf("a%v%v", x, y), orb.Polygon{{a, b, c, a}}), region(fmt.Sprintf("b%v%v", x, y), orb.Polygon{{a, c, d, a}}))
 		}
 	}
-	// Round the south pole, as a source that is cut at ±180° has it.
+	// Around the south pole, as in a source that is cut at ±180°.
 	south := orb.Ring{{180, -90}, {-180, -90}}
 	for lon := -180.0; lon <= 180; lon += 10 {
 		south = append(south, orb.Point{lon, -70.2})
@@ -89,7 +89,7 @@ func describeFindings(r Report) string {
 	return string(b)
 }
 
-// What a build writes has nothing wrong with it.
+// The output of a build has no faults.
 func TestVerify(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -131,8 +131,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Nor has what it makes of real borders: of some of the coarsest ones, and with
-// the full tests of all of the finest.
+// The same holds for real borders: a few of the coarsest ones, and with the full tests all of the
+// finest.
 func TestVerifyNaturalEarth(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -174,8 +174,7 @@ func boundsTable(t *testing.T, store cellstore.Store) cellstore.Table {
 	return table
 }
 
-// Labels of layout 2 have the id of their region as their own, and its number. They are read, and
-// found to be right.
+// Labels of layout 2 have the id and the number of their region as their own. They are valid.
 func TestOlderLabels(t *testing.T) {
 	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "west", Name: "West", Geometry: tilestest.Square(0, 0, 1, 1)}, {ID: "east", Name: "East", Geometry: tilestest.Square(1, 0, 2, 1)},
@@ -235,7 +234,7 @@ func TestOlderLabels(t *testing.T) {
 	}
 }
 
-// edited replaces a value of a row by what fn makes of it; nil deletes it.
+// edited replaces a value of a row by the result of fn; nil deletes it.
 func edited(t *testing.T, store *pebblestore.Store, tile quadkey.Tile, family, qualifier string, fn func([]byte) []byte) {
 	t.Helper()
 	ctx, table := context.Background(), boundsTable(t, store)
@@ -322,7 +321,7 @@ func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []qu
 	return found
 }
 
-// Each kind of damage is found, and called what it is.
+// Each kind of damage is found and correctly named.
 func TestVerifyFindsDamage(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	// borderTile is a deep tile in which west and east meet.
@@ -337,7 +336,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		t.Fatal("no tile of the border")
 		return quadkey.Tile{}
 	}
-	// inner is the index of a vertex well within the tile.
+	// inner returns the index of a vertex well within the tile.
 	inner := func(ring []mvt.XY) int {
 		return slices.IndexFunc(ring, func(p mvt.XY) bool { return min(p.X, p.Y) > 8 && max(p.X, p.Y) < mvt.Extent-8 })
 	}
@@ -504,7 +503,7 @@ func TestPolygonChecks(t *testing.T) {
 			repeated = repeated || ring[i] == ring[(i+1)%n]
 		}
 		if area == 0 || repeated {
-			continue // the validator's part
+			continue // the validator checks that
 		}
 		v := &verifier{opts: Options{Examples: 1}, types: []*checkType{{ids: []string{"a"}}}}
 		p := v.newPart()

@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// askWitnesses compares a reader's answers with those of the sources.
+// askWitnesses compares a reader's answers with the witnesses of the sources.
 func (p *checkPart) askWitnesses(ctx context.Context, r *tiles.Reader, workers int) error {
 	const some = 64 // regions
 	for i := range p.types {

@@ -30,7 +30,7 @@ func witnessesOf(t *testing.T, store *pebblestore.Store, typeByte uint8, id stri
 	return slices.Clone(b)
 }
 
-// setWitnesses replaces them; nil takes them away.
+// setWitnesses replaces the witnesses of a region; nil deletes them.
 func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id string, b []byte) {
 	t.Helper()
 	table, err := store.Table(context.Background(), layout.TableRegions)
@@ -46,9 +46,9 @@ func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id str
 	}
 }
 
-// A build that agrees with itself but not with its source is found out: its
-// witnesses are those of figures whose lobes are lost in it, as they were when
-// windings were added up, or which it fills.
+// Verify detects a build that agrees with itself but not with its source. The witnesses are those
+// of figures that the build draws without their lobes, as adding up windings once did, or with too
+// much area.
 func TestVerifyFindsLostArea(t *testing.T) {
 	box := tilestest.Box(0, 0, 10, 10)
 	for name, faulty := range map[string]tilestest.Figure{
@@ -80,7 +80,7 @@ func TestVerifyFindsLostArea(t *testing.T) {
 	}
 }
 
-// Builds of earlier versions have no witnesses, which is no fault of theirs.
+// Builds of earlier versions have no witnesses, which is not a fault.
 func TestVerifyWithoutWitnesses(t *testing.T) {
 	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "f", Geometry: tilestest.Square(20, 30, 20.1, 30.1)}}})
 	setWitnesses(t, store, 0, "f", nil)
@@ -93,7 +93,7 @@ func TestVerifyWithoutWitnesses(t *testing.T) {
 	}
 }
 
-// A record of lines has a geometry, except in what older programs built.
+// Records of lines have a geometry, except in data sets of older programs.
 func TestLinesWithoutGeometry(t *testing.T) {
 	store, meta, _ := built(t, checkWorlds()["neighbours"]...)
 	at := slices.IndexFunc(meta.Types, func(m tiles.TypeMeta) bool { return m.Lines })

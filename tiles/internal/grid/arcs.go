@@ -85,7 +85,7 @@ type network struct {
 	ends     [][2]int32 // vertices of each line
 	around   []int32    // lines at each vertex, vertex after vertex
 	starts   []int32    // of each vertex in around
-	done     []bool     // lines that an arc has
+	done     []bool     // lines that are in an arc already
 }
 
 func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
@@ -118,8 +118,8 @@ func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
 	return n
 }
 
-// placeAfter returns the index of a point among sorted ones, which is greater
-// than an index and mostly near it.
+// placeAfter returns the index of a point in sorted points. The index is greater than after, and
+// usually near it.
 func placeAfter(points []Point, after int, p Point) int {
 	from, to := after+1, after+1
 	for step := 1; to < len(points) && ComparePoints(points[to], p) < 0; step *= 2 {

@@ -19,11 +19,10 @@ type cut struct {
 	side  int // of the box, where it was cut
 }
 
-// bend leads the cut edges around the vertices inside the box that rounding
-// moved them onto or over. It keeps the chain closed, and its ends on the
-// perimeter.
+// bend leads the cut edges around the vertices inside the box that the edges were rounded onto or
+// over. It keeps the chain closed, and its ends on the perimeter.
 func (c *Clipper) bend() {
-	// Few vertices lie as near to a side as the parts that were cut there.
+	// Few vertices are as near to a side as the pieces that were cut there.
 	var strips [4]Box
 	for i := range strips {
 		strips[i] = Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
@@ -51,7 +50,7 @@ func (c *Clipper) bend() {
 		bent = bent || len(via) > 0
 	}
 	if bent {
-		// It may lead back along edges that end at the same vertices.
+		// The bent edge may run back along edges that end at the same vertices.
 		c.inside = Cancel(c.inside)
 	}
 }
@@ -81,8 +80,8 @@ func (c *Clipper) between(whole, part Edge) (via []Point) {
 	}
 	slices.SortFunc(via, func(p, q Point) int { return cmp.Or(cmp.Compare(along(p), along(q)), ComparePoints(p, q)) })
 	via = slices.Compact(via)
-	// A vertex that has been passed may lie on the wrong side of a later piece if
-	// others lie on the other side of whole. It is then kept for good.
+	// A dropped vertex may lie on the wrong side of the new piece, because of vertices on the other
+	// side of whole. It is then kept for good.
 	kept := make([]bool, len(via))
 	for {
 		path := hull(whole, part, via, kept)
@@ -107,9 +106,8 @@ func (c *Clipper) between(whole, part Edge) (via []Point) {
 	}
 }
 
-// hull returns those of the vertices via, in order along part, that a string
-// from end to end of part touches when it is pulled from whole towards part, and
-// all that are kept.
+// hull pulls a string that is fixed at the ends of part from whole towards part. It returns the
+// vertices of via that the string touches, in order along part, and all kept ones.
 func hull(whole, part Edge, via []Point, kept []bool) []Point {
 	path, held := []Point{part.A}, []bool{true}
 	for i := range len(via) + 1 {
@@ -125,8 +123,8 @@ func hull(whole, part Edge, via []Point, kept []bool) []Point {
 	return path[1 : len(path)-1]
 }
 
-// passes reports whether the edge from one point to another leaves p, a vertex
-// beside whole, on the side of whole where it is.
+// passes reports whether the edge from one point to another has p, a vertex beside whole, on the
+// same side as whole has it.
 func passes(whole Edge, from, to, p Point) bool {
 	turn := side(Edge{from, to}, p)
 	return turn != 0 && (turn > 0) == (side(whole, p) > 0)

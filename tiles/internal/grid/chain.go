@@ -130,8 +130,8 @@ func appendCrossings(dst []Point, u Edge, ts, gs uint) []Point {
 	return dst
 }
 
-// divRound returns d such that base+d is the multiple of 2^gs nearest to
-// base+num/den, halves towards +∞.
+// divRound returns d such that base+d is the multiple of 2^gs nearest to base+num/den. Halves round
+// towards +∞.
 func divRound(num, den int64, gs uint, base int64) int64 {
 	if den < 0 {
 		num, den = -num, -den
@@ -184,8 +184,8 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 	return w
 }
 
-// WindingFromNorth returns the winding number at the reference of corner c of
-// a chain that does not reach infinitely far north.
+// WindingFromNorth returns the winding number at the reference of corner c. The chain must not
+// reach infinitely far north.
 func WindingFromNorth(edges []Edge, c Point) int32 {
 	var w int32
 	for _, e := range edges {
@@ -265,8 +265,8 @@ func Area2(edges []Edge) int64 {
 	return s
 }
 
-// sumVertical adds up edges along one vertical line. The edges may overlap in
-// part; the sums do not.
+// sumVertical adds up edges along one vertical line. The edges may overlap in part; the results do
+// not.
 func sumVertical(edges []Edge) []Edge {
 	if len(edges) == 0 {
 		return nil

@@ -28,13 +28,12 @@ type flux struct {
 // must lie on it. edges must include every edge that meets the box's interior;
 // others do no harm.
 //
-// The edges inside are kept. The perimeter is added with the multiplicity that
-// closes the chain where it enters or leaves. Along the perimeter, clockwise,
-// that multiplicity starts as the winding number just inside the first corner
-// and changes by one wherever the chain passes. Crossings are exact until they
-// are rounded, and rounding keeps their order along a side, so the result is
-// closed for any input. Where the edges meet at vertices only, so do those of the
-// result: edges are bent around vertices that rounding would move them onto.
+// Clip keeps the edges inside. It adds the perimeter with the multiplicity that closes the chain
+// where it enters or leaves. Along the perimeter, clockwise, that multiplicity starts as the
+// winding number just inside the first corner and changes by one wherever the chain passes.
+// Crossings are exact until they are rounded, and rounding keeps their order along a side, so the
+// result is closed for any input. If the edges meet at vertices only, so do those of the result:
+// Clip bends edges around vertices that rounding would move them onto.
 func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 	c.inside = c.inside[:0]
 	c.flux = c.flux[:0]
@@ -228,8 +227,8 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 	return part, true
 }
 
-// ClipEdge returns the part of an edge inside the open box, rounded to the
-// grid, and knows of no others to be bent around. It returns false if that part is empty or has shrunk to a point.
+// ClipEdge returns the part of an edge inside the open box, rounded to the grid but not bent around
+// other edges' vertices. It returns false if that part is empty or has shrunk to a point.
 func ClipEdge(e Edge, b Box, gs uint) (Edge, bool) {
 	part, ok := clipSpan(e, b, gs)
 	return Edge{part.from.p, part.to.p}, ok && part.from.p != part.to.p

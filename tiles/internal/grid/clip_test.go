@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// winding2 is the winding number of a chain at (x2/2, y2/2) by the textbook:
-// a ray to the east, edge by edge. The point must not lie on an edge.
+// winding2 is the winding number of a chain at (x2/2, y2/2), computed by the textbook: a ray to the
+// east, edge by edge. The point must not lie on an edge.
 func winding2(edges []Edge, x2, y2 int64) int {
 	w := 0
 	for _, e := range edges {
@@ -67,7 +67,7 @@ func drawPoint(rt *rapid.T, n int) Point {
 	return Point{int32(rapid.IntRange(-n, n).Draw(rt, "x")), int32(rapid.IntRange(-n, n).Draw(rt, "y"))}
 }
 
-// drawChain draws rings of any shape, crossing themselves as they like.
+// drawChain draws random rings, which may cross themselves.
 func drawChain(rt *rapid.T, n int) []Edge {
 	var edges []Edge
 	for range rapid.IntRange(1, 3).Draw(rt, "rings") {
@@ -90,9 +90,9 @@ func drawBox(rt *rapid.T, n int) Box {
 	}
 }
 
-// TestClipKeepsWinding clips wild chains to boxes: the result is closed, has
-// the chain's winding numbers inside the box, away from edges that rounding
-// may move, and none outside.
+// TestClipKeepsWinding clips wild chains to boxes. The result is closed and winds around nothing
+// outside the box. Inside it has the chain's winding numbers, except near edges that rounding may
+// move.
 func TestClipKeepsWinding(t *testing.T) {
 	for _, n := range []int{4, 30} {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -119,9 +119,9 @@ func TestClipKeepsWinding(t *testing.T) {
 	}
 }
 
-// TestClipKeepsMeetings clips triangles that meet at vertices only, but lie so
-// close to each other that rounding a cut would move an edge onto a vertex or
-// over it. What is left of them meets at vertices only, on the perimeter too.
+// TestClipKeepsMeetings clips triangles that meet at vertices only, but lie so close together that
+// rounding a cut would move an edge onto a vertex or over it. The clipped parts still meet at
+// vertices only, on the perimeter too.
 func TestClipKeepsMeetings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const n = 12
@@ -142,7 +142,7 @@ func TestClipKeepsMeetings(t *testing.T) {
 	})
 }
 
-// TestClipBends has what rounding would move onto one vertex, and over several.
+// TestClipBends clips edges that rounding would move onto a vertex, or over several.
 func TestClipBends(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rings [][]Point
@@ -230,7 +230,7 @@ func TestCarry(t *testing.T) {
 		if got := CarryWinding(edges, from, to, WindingFromNorth(edges, from)); got != want {
 			rt.Fatalf("carried from %v to %v: %d, from the north: %d\n%v", from, to, got, want, edges)
 		}
-		// Only the edges that meet the box between the two matter.
+		// CarryWinding needs only the edges that meet the box between the two points.
 		var some []Edge
 		for _, e := range edges {
 			if Meets(e, Box{from.X, from.Y, to.X + 1, to.Y + 1}) {
@@ -243,8 +243,8 @@ func TestCarry(t *testing.T) {
 	})
 }
 
-// TestPolygonsOfDisjointSquares turns chains into polygons and back: where the
-// chain's winding number is 0 or 1 everywhere, nothing changes.
+// TestPolygonsOfDisjointSquares converts chains to polygons and back. If the chain's winding number
+// is 0 or 1 everywhere, nothing changes.
 func TestPolygonsOfDisjointSquares(t *testing.T) {
 	const n = 5
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,13 +8,12 @@ import (
 // cellBits is the width of an index cell in pixels, as a power of two.
 const cellBits = 9
 
-// cellIndex finds points by the square cells in which they lie. Cells are in
-// columns from west to east, so that asking for lines from west to east finds
-// the answers in the processor's cache.
+// cellIndex finds points by the square cells in which they lie. Cells are in columns from west to
+// east, so lookups for lines from west to east find their results in the processor's cache.
 type cellIndex struct {
 	shift   uint
 	points  []Point // sorted by cell
-	cells   []cell  // that have points, column by column from north to south
+	cells   []cell  // with points, column by column from north to south
 	west    int32   // the first column
 	columns []int32 // where the cells of each column start, and where the last ends
 }
@@ -117,12 +116,11 @@ type cellEntry struct {
 	line int32
 }
 
-// entriesPerLine bounds the cells that a line may take on average, beyond
-// fewEntries in all.
+// entriesPerLine bounds the average number of cells per line, beyond fewEntries in all.
 const entriesPerLine, fewEntries = 8, 1 << 20
 
-// newLineIndex returns the index of lines by cells with sides of 2^shift, or of
-// larger ones if lines are so long that they would take very many.
+// newLineIndex returns an index of lines by cells with sides of 2^shift. If long lines would take
+// too many cells, the cells are larger.
 func newLineIndex(lines []Line, shift uint) *lineIndex {
 	for ; ; shift++ {
 		entries := 0

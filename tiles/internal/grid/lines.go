@@ -11,8 +11,8 @@ import (
 // arrangement of lines. Borders that coincide, between neighbours or between
 // layers, are one line, so every change to it affects all of them.
 
-// Line is a piece of border between two vertices, from the lesser to the
-// greater in (x, y) order. Set says whose borders run along it.
+// Line is a piece of border between two vertices, from the lesser to the greater in (x, y) order.
+// Set is the set of borders along it.
 type Line struct {
 	A, B Point
 	Set  int32 // of shares, by its number in a registry
@@ -20,13 +20,12 @@ type Line struct {
 
 func (l Line) edge() Edge { return Edge{l.A, l.B} }
 
-// Share counts how often a region's border runs along a line, from A to B, less
-// the times it runs the other way.
+// Share is the number of times that a region's border runs along a line from A to B, less the times
+// it runs from B to A.
 type Share struct{ Region, Times int32 }
 
-// Registry numbers the distinct sets of shares, which are few. Any number of
-// goroutines may use it. The numbers depend on timing, so nothing that is
-// written may depend on them.
+// Registry numbers the distinct sets of shares. There are few. Any number of goroutines may use it.
+// The numbers depend on timing, so no output may depend on them.
 type Registry struct {
 	mu   sync.RWMutex
 	sets [][]Share
@@ -47,8 +46,7 @@ func (r *Registry) Shares(who int32) []Share {
 	return r.sets[who]
 }
 
-// All returns the sets by their numbers, as far as they have been given. The
-// caller must not change them.
+// All returns all sets so far, indexed by number. The caller must not change them.
 func (r *Registry) All() [][]Share {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -128,8 +126,7 @@ func (r *Registry) reversed(p int32) int32 {
 
 func compareLines(l, m Line) int { return CompareEdges(l.edge(), m.edge()) }
 
-// Merge sorts lines and joins those that coincide, in place. It drops lines
-// that no region uses any more.
+// Merge sorts lines and joins coinciding ones, in place. It drops lines whose shares cancel.
 func Merge(lines []Line, reg *Registry) []Line {
 	sortBy(lines, func(l *Line) uint64 { return l.A.key() }, compareLines)
 	var set []Share
@@ -178,8 +175,7 @@ func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 	return out
 }
 
-// AppendLines appends the edges of a chain, which is cut at the antimeridian,
-// as lines.
+// AppendLines appends the edges of a chain as lines. The chain must be cut at the antimeridian.
 func AppendLines(dst []Line, edges []Edge, reg *Registry, number int32) []Line {
 	forth, back := reg.Of([]Share{{number, 1}}), reg.Of([]Share{{number, -1}})
 	for _, e := range edges {

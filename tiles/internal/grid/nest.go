@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// nester finds the smallest shell around each hole. Rings do not cross, so when
-// a sweep reaches a ring for the first time, the line north of it tells what
-// lies around it. That takes n log n steps for n edges, and testing each hole
-// against each shell would take n².
+// nester finds the smallest shell around each hole. Rings do not cross, so when a sweep first
+// reaches a ring, the line north of it determines what lies around it. That takes n log n steps for
+// n edges. Testing each hole against each shell would take n².
 type nester struct {
 	sweepLine[int32] // knows the smallest shell around a place, 0 for none
 	rings            []nestRing
@@ -32,8 +31,8 @@ type nestEdge struct {
 	in   bool // the ring lies south of the edge
 }
 
-// nest sorts each hole into the smallest shell around it. A hole without a
-// shell encloses nothing and is dropped.
+// nest assigns each hole to the smallest shell around it. A hole without a shell encloses nothing
+// and is dropped.
 func (s *assembler) nest() []Polygon {
 	s.polys = s.polys[:0]
 	holes := s.holes[:0]
@@ -59,8 +58,8 @@ func (s *assembler) nest() []Polygon {
 			}
 		}
 	}
-	// The start of a walk depends on the order of edges only. Sorting makes the
-	// order of polygons depend on the shape alone.
+	// The start of a walk depends on the order of edges. Sorting makes the order of polygons depend
+	// on the shape alone.
 	slices.SortFunc(s.polys, func(p, q Polygon) int {
 		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
 			return c
@@ -116,7 +115,7 @@ func (n *nester) sweep(rings [][]Point) {
 	}
 }
 
-// vertex takes the sweep to v, where so many edges end.
+// vertex moves the sweep to v, where the given number of edges end.
 func (n *nester) vertex(v Point, ends int, starting []nestEdge) {
 	shell := n.begin(v, ends)
 	slices.SortFunc(starting, n.southward)
@@ -134,10 +133,9 @@ func (n *nester) vertex(v Point, ends int, starting []nestEdge) {
 	n.finish()
 }
 
-// southward orders edges with a common start from north to south. Where two
-// rings run along each other in the same direction, one holds the other. The
-// sweep then leaves the inner ring before the outer, and enters it after the
-// outer.
+// southward orders edges with a common start from north to south. Where two rings run along each
+// other in the same direction, one lies inside the other. The sweep then leaves the inner ring
+// before the outer, and enters it after the outer.
 func (n *nester) southward(f, g nestEdge) int {
 	if c := southward(f.e, g.e); c != 0 {
 		return c

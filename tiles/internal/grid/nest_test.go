@@ -50,8 +50,8 @@ func nestSlowly(rings [][]Point) (polys []Polygon) {
 	return polys
 }
 
-// ringHolds reports whether hole h lies inside ring r. It judges by the first
-// vertex of h that is not on r, or if all are on r, by the middle of an edge.
+// ringHolds reports whether hole h lies inside ring r. It tests the first vertex of h that is not
+// on r. If all are on r, it tests the middle of an edge.
 func ringHolds(r, h []Point) bool {
 	for _, p := range h {
 		switch pointInRing(r, 2*int64(p.X), 2*int64(p.Y)) {
@@ -106,9 +106,8 @@ func bitmapEdges(dst []Edge, width int, set func(x, y int) bool, shear [4]int32)
 	return dst
 }
 
-// The sweep sorts holes into the same shells as the test of each hole against
-// each shell, also where rings touch, and where they run along each other
-// because regions were added up.
+// The sweep gives the same result as the test of each hole against each shell, also where rings
+// touch or run along each other because regions were added up.
 func TestNestEqualsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(3, 14).Draw(t, "width")
@@ -128,8 +127,7 @@ func TestNestEqualsReference(t *testing.T) {
 	})
 }
 
-// nestedSquares returns the border of n squares, each in the one before,
-// alternately shells and holes.
+// nestedSquares returns the border of n nested squares, alternately shells and holes.
 func nestedSquares(n int) (edges []Edge) {
 	for i := range int32(n) {
 		nw, ne, se, sw := Point{i, i}, Point{int32(4*n) - i, i}, Point{int32(4*n) - i, int32(4*n) - i}, Point{i, int32(4*n) - i}
@@ -143,7 +141,7 @@ func nestedSquares(n int) (edges []Edge) {
 	return edges
 }
 
-// Neither nested rings nor many islands with a lake cost more than a sweep.
+// Nested rings and many islands with a lake both cost no more than a sweep.
 func TestNestManyRings(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	n := 200_000

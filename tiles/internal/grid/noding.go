@@ -15,12 +15,12 @@ import (
 // never moves to its other side: parts may collapse, but not turn over, so
 // rounding adds no overlaps or gaps between regions.
 
-// These errors refuse arrangements that would take too much work or memory.
+// These errors reject arrangements that would take too much work or memory.
 var (
 	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
 )
 
-// TooLongError refuses an arrangement with too many vertices.
+// TooLongError rejects an arrangement with too many vertices.
 type TooLongError struct{ Vertices int64 }
 
 func (e *TooLongError) Error() string {
@@ -52,18 +52,16 @@ type Noder struct {
 	// lines are part of the arrangement: borders get vertices where they cross
 	// them. 0 means no tile lines.
 	Tiles uint
-	// Crossings says that lines may cross. Otherwise they must meet at vertices
-	// only.
+	// Crossings is set if lines may cross. Otherwise they must meet at vertices only.
 	Crossings bool
 	// Melt moves lines along the eastern antimeridian to the western one, where
 	// they cancel each other.
 	Melt bool
-	// Most bounds the vertices of the arrangement, before lines cross each
-	// other; 0 means 2²⁶. A line around the world takes a few bytes in a file
-	// but crosses 8,192 tiles.
+	// Most bounds the vertices of the arrangement, not counting crossings of lines; 0 means 2²⁶. A
+	// line around the world takes a few bytes in a file but crosses 8,192 tiles.
 	Most int64
-	// Noded, if set, is called with the number of lines done since the last
-	// call. It may be called from several goroutines.
+	// Noded, if set, is called with the number of lines done since the last call. Several
+	// goroutines may call it.
 	Noded func(lines int)
 	// beyond counts the crossings in excess of four for each line, in all
 	// calls.
@@ -72,8 +70,8 @@ type Noder struct {
 	compared int64
 }
 
-// Node returns the lines snap-rounded, sorted and joined. The input must lie
-// within [0, WorldSize] in x and is not changed.
+// Node returns the lines snap-rounded, sorted and joined. The input must lie within [0, WorldSize]
+// in x; Node does not change it.
 func (n *Noder) Node(lines []Line) ([]Line, error) {
 	hot, err := n.hotPixels(lines)
 	if err != nil {
@@ -111,11 +109,10 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	return out, nil
 }
 
-// partSize is the number of lines of a large arrangement that one processor
-// takes at a time.
+// partSize is the number of lines that one processor takes at a time.
 const partSize = 1 << 14
 
-// eachPart calls fn for parts of lines, in parallel, and joins what it appends.
+// eachPart calls fn for parts of lines, in parallel, and joins the results.
 func eachPart(lines []Line, fn func(out, lines []Line) []Line) []Line {
 	parts := slices.Collect(slices.Chunk(lines, partSize))
 	if len(parts) < 2 {
@@ -128,8 +125,8 @@ func eachPart(lines []Line, fn func(out, lines []Line) []Line) []Line {
 	return slices.Concat(outs...)
 }
 
-// appendLed appends the lines through points in their order, for the share set
-// who in that direction.
+// appendLed appends the lines that connect the points of via in order. who is the share set in that
+// direction.
 func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
 	for i := 1; i < len(via); i++ {
 		p, q := via[i-1], via[i]
@@ -239,9 +236,8 @@ func (n *Noder) passes(l Line, c Point) bool {
 	return ne > 0 || sw > 0 || se > 0
 }
 
-// lineCellBits is the side of the cells in which lines are compared with each
-// other, unless lines are very long. A cell with more than crowded lines is
-// divided.
+// lineCellBits is the base-2 logarithm of the side of the cells in which lines are compared, unless
+// lines are very long. A cell with more than crowded lines is divided.
 const (
 	lineCellBits = 12
 	crowded      = 256
@@ -283,8 +279,8 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 	return hot, err
 }
 
-// divide compares the lines of a crowded cell in its quarters, unless that is
-// no less work: many lines may pass through one place.
+// divide compares the lines of a crowded cell in its quarters, unless that saves no work because
+// many lines pass through one place.
 func (n *Noder) divide(entries []cellEntry, lines []Line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint, bool) error) error {
 	shift--
 	var in [4][]cellEntry
@@ -340,8 +336,8 @@ func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
 	return n.round(at), at, true
 }
 
-// scaled returns d·num/den rounded down, or if nearest is set to the nearest
-// whole number, halves up; 0 ≤ num ≤ den < 2⁶².
+// scaled returns d·num/den, rounded down, or with nearest to the nearest whole number, halves up. 0
+// ≤ num ≤ den < 2⁶².
 func scaled(d int32, num, den int64, nearest bool) int32 {
 	neg := d < 0
 	v := int64(d)

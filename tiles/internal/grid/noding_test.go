@@ -44,9 +44,9 @@ func notAtVertices(lines []Line) string {
 	return ""
 }
 
-// TestNodeRandom snap-rounds random closed chains to random grids: lines meet
-// at vertices only, chains stay closed, and where a place is farther from every
-// border than a pixel's diagonal its winding number stays as it was.
+// TestNodeRandom snap-rounds random closed chains to random grids. Lines meet at vertices only and
+// chains stay closed. A place farther from every border than a pixel's diagonal keeps its winding
+// number.
 func TestNodeRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		grid := uint(rapid.IntRange(0, 3).Draw(rt, "grid"))
@@ -84,8 +84,8 @@ func TestNodeRandom(t *testing.T) {
 	})
 }
 
-// TestSimplifyKeepsTopology thins random arrangements as far as it goes: still
-// lines meet at vertices only, and each region winds as it did.
+// TestSimplifyKeepsTopology thins random arrangements as far as possible. Lines still meet at
+// vertices only, and each region keeps its winding numbers.
 func TestSimplifyKeepsTopology(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		reg := NewRegistry()
@@ -163,8 +163,8 @@ func TestScaled(t *testing.T) {
 	})
 }
 
-// The rings of a region share what they may cross themselves, so that many small
-// tangles are refused like a large one.
+// The rings of a region share one limit of crossings with themselves, so many small tangles are
+// refused like a large one.
 func TestTangledRings(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(77, 78))
@@ -200,8 +200,8 @@ func TestTangledRings(t *testing.T) {
 	}
 }
 
-// TestLensStays: a region between two neighbours, of two arcs, is not thinned
-// away while it is large enough to be seen.
+// TestLensStays: a region of two arcs between two neighbours is not thinned away while it is large
+// enough to see.
 func TestLensStays(t *testing.T) {
 	reg := NewRegistry()
 	step := int32(1) << StepShift(5)

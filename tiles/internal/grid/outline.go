@@ -2,17 +2,16 @@ package grid
 
 import "errors"
 
-// A source draws areas: a place is in a region if the shell of one of its
-// polygons winds around it, in either sense and any number of times, and no
-// hole of the same polygon does. The winding numbers of several rings cannot
-// simply be added up for that, because lobes of opposite senses would cancel
-// each other. So each ring is first brought to wind once around what it
-// encloses, with the inside on the right. Then each polygon is brought to wind
-// once around what is in its shell and not in its holes. The borders of
-// polygons do add up: the region is where their sum is positive.
+// A source draws areas: a place is in a region if the shell of one of its polygons winds around it,
+// in either sense and any number of times, and no hole of the same polygon does. Adding up the
+// winding numbers of several rings does not give that, because lobes of opposite senses would
+// cancel each other. So each ring is first changed to wind once around what it encloses, with the
+// inside on the right. Then each polygon is changed to wind once around what is in its shell and
+// not in its holes. The borders of polygons can be added up: the region is where their sum is
+// positive.
 
-// Outliner does this for the polygons of one region. Valid rings, which are
-// nearly all, cost a sweep and stay as they are.
+// Outliner computes that for the polygons of one region. Nearly all rings are valid: they cost a
+// sweep and stay as they are.
 type Outliner struct {
 	noder    Noder // its registry numbers shells 0 and holes 1
 	Repaired bool  // rings crossed themselves or each other
@@ -92,7 +91,7 @@ func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border
 	return border, !repaired, err
 }
 
-// resolve is Resolve for the edges of shells and holes, which it leaves in lines.
+// resolve is Resolve for the edges of shells and holes. It leaves their lines in o.lines.
 func (o *Outliner) resolve(shells, holes []Edge, inside func(Winding) bool) (border []Edge, repaired bool, err error) {
 	reg := o.noder.Reg
 	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
@@ -101,7 +100,7 @@ func (o *Outliner) resolve(shells, holes []Edge, inside func(Winding) bool) (bor
 	return o.border, repaired, err
 }
 
-// AppendCounted appends lines whose registry numbers shells 0 and holes 1.
+// AppendCounted appends lines whose registry has number 0 for shells and 1 for holes.
 func AppendCounted(dst []CountedLine, lines []Line, reg *Registry) []CountedLine {
 	for _, l := range lines {
 		d := CountedLine{A: l.A, B: l.B}

@@ -98,8 +98,8 @@ func (s *assembler) compact(edges []Edge) {
 	}
 }
 
-// firstFrom returns the index of the first of sorted edges that is not less than
-// e, or their number. It looks first near an index.
+// firstFrom returns the index of the first of the sorted edges that is not less than e, or their
+// number. It searches outward from index near.
 func firstFrom(edges []Edge, near int, e Edge) int {
 	from, to := near, near
 	if CompareEdges(edges[near], e) < 0 {
@@ -111,7 +111,7 @@ func firstFrom(edges []Edge, near int, e Edge) int {
 		for step := 1; from > 0 && CompareEdges(edges[from-1], e) >= 0; step *= 2 {
 			from, to = max(0, from-step), from-1
 		}
-		// The edges before from are less, and that at to is not.
+		// Edges before from are less than e. The edge at to is not.
 	}
 	i, _ := slices.BinarySearchFunc(edges[from:to], e, CompareEdges)
 	return from + i
@@ -177,8 +177,8 @@ func (s *assembler) emit(at int) {
 	s.rings = append(s.rings, s.arena[n:len(s.arena):len(s.arena)])
 }
 
-// turnsSooner reports whether edge f is met before g on a turn that begins at the
-// reverse of e and goes through the interior, which lies on the right.
+// turnsSooner reports whether a turn meets edge f before g. The turn begins at the reverse of e and
+// goes through the interior, which lies on the right.
 func turnsSooner(e, f, g Edge) bool {
 	back := Point{e.A.X - e.B.X, e.A.Y - e.B.Y}
 	return turn(back, f) < turn(back, g) ||

@@ -9,9 +9,9 @@ import (
 // CutAtSeams cuts a chain that is closed in the plane at every copy of the
 // antimeridian, closes the parts along it, and shifts all to [0, WorldSize].
 //
-// The winding number just east of the antimeridian says how often the western
-// part runs south along it, and the eastern part north. Edges of the source
-// along the antimeridian belong to the west.
+// The winding number just east of the antimeridian is the number of times that the western part
+// runs south along it, and the eastern part north. Edges of the source along the antimeridian
+// belong to the west.
 func CutAtSeams(edges []Edge) []Edge {
 	passes := map[int32][]flux{} // by the seam's x
 	out := cutAt(edges, func(p Point, d int32) { passes[p.X] = append(passes[p.X], flux{at: int64(p.Y), p: p, d: d}) })
@@ -34,8 +34,8 @@ func CutAtSeams(edges []Edge) []Edge {
 // CutLines cuts lines at every copy of the antimeridian and shifts the parts to [0, WorldSize].
 func CutLines(edges []Edge) []Edge { return cutAt(edges, func(Point, int32) {}) }
 
-// cutAt cuts edges at the seams, and calls pass for each place where one passes a seam, to the
-// east or with d < 0 to the west.
+// cutAt cuts edges at the seams. It calls pass for each place where an edge passes a seam, with d >
+// 0 to the east and d < 0 to the west.
 func cutAt(edges []Edge, pass func(p Point, d int32)) []Edge {
 	out := make([]Edge, 0, len(edges))
 	for _, e := range edges {
@@ -69,8 +69,8 @@ func appendStrip(dst []Edge, u Edge, d int32) []Edge {
 	return appendTimes(dst, d, u)
 }
 
-// Copies returns the copies of periodic edges that meet a box, as AppendCopies
-// appends them. If they are the edges themselves, it returns these.
+// Copies returns the copies of periodic edges that meet a box, as AppendCopies does. If each copy
+// is the edge itself, it returns edges.
 func Copies(edges []Edge, b Box) []Edge {
 	itself := func(e Edge) bool {
 		return Meets(e, b) && max(e.A.X, e.B.X)-WorldSize < b.X0 && min(e.A.X, e.B.X)+WorldSize > b.X1

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// shared says that a place is on the right of both chains.
+// shared reports whether a place is on the right of both chains.
 func (w Winding) shared() bool { return w.shells > 0 && w.holes > 0 }
 
-// Share reports whether polygons have common ground, more than points and lines. a and b are the edges of
-// their rings. It is exact.
+// Share reports whether polygons have common ground, more than points and lines. a and b are the
+// edges of their rings. The result is exact.
 func (o *Outliner) Share(a, b []Edge) (bool, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return false, nil
@@ -22,14 +22,14 @@ func (o *Outliner) Share(a, b []Edge) (bool, error) {
 		if slices.ContainsFunc(a, func(e Edge) bool { return slices.ContainsFunc(b, func(f Edge) bool { return crosses(e, f) }) }) {
 			return true, nil
 		}
-		// Where none cross, they meet at vertices of one of them.
+		// Where no edges cross, they meet at vertices of one of them.
 		o.shell, o.holes = splitAt(o.shell[:0], a, b), splitAt(o.holes[:0], b, a)
 		border, _, err = o.mend(o.shell, o.holes, Winding.shared)
 	}
 	return len(border) > 0, err
 }
 
-// Apart reports whether boxes have no ground in common.
+// Apart reports whether the interiors of two boxes have nothing in common.
 func (b Box) Apart(c Box) bool { return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1 }
 
 // crosses reports whether two edges cross between their ends.
@@ -69,7 +69,7 @@ func splitAt(dst, edges, others []Edge) []Edge {
 	return dst
 }
 
-// BoxOf returns the box around closed chains, which have an edge.
+// BoxOf returns the box around closed chains with at least one edge.
 func BoxOf(edges []Edge) Box {
 	b := boundsOf(edges[0])
 	for _, e := range edges[1:] { // chains are closed, so every vertex begins an edge
@@ -78,7 +78,8 @@ func BoxOf(edges []Edge) Box {
 	return b
 }
 
-// Enter reports whether lines have a point strictly within polygons. rings are the edges of these.
+// Enter reports whether lines have a point strictly within polygons. rings are the edges of the
+// polygons.
 func (o *Outliner) Enter(lines, rings []Edge) bool {
 	if len(rings) == 0 {
 		return false

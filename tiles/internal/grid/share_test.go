@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ratio is a place in fractions, which nothing here rounds.
+// ratio is a place in exact fractions.
 type ratio struct{ x, y *big.Rat }
 
 func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
@@ -18,7 +18,7 @@ func between(a, b *big.Rat) *big.Rat {
 	return sum.Quo(sum, whole(2))
 }
 
-// cross is the cross product of an edge and the way from its start to a place.
+// cross is the cross product of an edge and the vector from its start to a place.
 func cross(e Edge, p ratio) *big.Rat {
 	dx, dy := whole(int64(e.B.X)-int64(e.A.X)), whole(int64(e.B.Y)-int64(e.A.Y))
 	px, py := new(big.Rat).Sub(p.x, whole(int64(e.A.X))), new(big.Rat).Sub(p.y, whole(int64(e.A.Y)))
@@ -45,7 +45,7 @@ func winds(chain []Edge, p ratio) (n int, on bool) {
 	return n, on
 }
 
-// meet returns where the lines of two edges that are not parallel cross, if both edges have that place.
+// meet returns where two edges that are not parallel cross, and false if they do not.
 func meet(e, f Edge) (ratio, bool) {
 	dx, dy := int64(e.B.X-e.A.X), int64(e.B.Y-e.A.Y)
 	gx, gy := int64(f.B.X-f.A.X), int64(f.B.Y-f.A.Y)
@@ -71,8 +71,8 @@ func sorted(all []*big.Rat) []*big.Rat {
 	return slices.CompactFunc(all, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 }
 
-// shareSlowly looks at a place in every face of the two chains. Between neighbouring x at which edges end or
-// cross, no edges cross, so there a face is between neighbouring edges.
+// shareSlowly tests a place in every face of the two chains. Between consecutive x at which edges
+// end or cross, no edges cross, so a face lies between neighbouring edges.
 func shareSlowly(a, b []Edge) bool {
 	all := slices.Concat(a, b)
 	var xs []*big.Rat
@@ -109,7 +109,7 @@ func shareSlowly(a, b []Edge) bool {
 	return false
 }
 
-// entersSlowly looks at a place of every piece of the edge.
+// entersSlowly tests a place on every piece of the edge.
 func entersSlowly(chain []Edge, e Edge) bool {
 	if e.A == e.B {
 		return false
@@ -154,8 +154,8 @@ func entersSlowly(chain []Edge, e Edge) bool {
 	return false
 }
 
-// polygons draws the edges of a few polygons with corners on a small grid, so that they often touch. The place
-// where edges of a ring cross is rounded, which bends little where they are long.
+// polygons draws the edges of a few polygons with corners on a small grid, so that they often
+// touch. Rounding moves the places where edges of a ring cross, but hardly bends long edges.
 func polygons(t *rapid.T, label string, origin Point) []Edge {
 	coordinate := rapid.Int32Range(0, 6)
 	var chain []Edge
@@ -239,7 +239,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// Lines far from the polygons cost little, and no memory.
+// Lines far from the polygons cost little time and no memory.
 func TestEnterFar(t *testing.T) {
 	o, ring := NewOutliner(), Perimeter(Box{1000, 1000, 1100, 1100})
 	lines := make([]Edge, 1000)

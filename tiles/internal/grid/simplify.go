@@ -5,9 +5,8 @@ package grid
 // any arc or layer lies in that triangle. So no line moves across another or
 // across itself, and simplified borders meet exactly where they met before.
 
-// Fineness is twice the area of the largest triangle that may go, in squared
-// steps of a zoom's grid. A tile has 4096 steps. On a screen a step is 1/8 or
-// 1/16 of a pixel.
+// Fineness is twice the area of the largest triangle that may vanish, in squared steps of a zoom's
+// grid. A tile has 4096 steps. On a screen a step is 1/8 or 1/16 of a pixel.
 const Fineness = 64
 
 // Simplifier thins the arcs of an arrangement in stages.
@@ -15,11 +14,11 @@ type Simplifier struct {
 	*arcs
 	tree    *vertexTree
 	queue   triangles
-	size    []int64 // of the triangle a step was last queued with; −1: gone or fixed
+	size    []int64 // of a step's triangle when it was last queued; −1: gone or fixed
 	blocked []int32 // steps whose triangles were not empty
 
-	// joined counts the arcs that have become one line, by the two vertices
-	// they join, the lesser first.
+	// joined counts the arcs that are reduced to one line, by the two vertices of the line, the
+	// lesser first.
 	joined map[[2]int32]int
 }
 
@@ -50,7 +49,7 @@ func (s *Simplifier) enqueue(step int32) {
 	s.queue.push(triangle{s.size[step], step})
 }
 
-// Thin removes vertices whose triangles have at most limit as twice their area.
+// Thin removes vertices whose triangles have an area of at most limit/2.
 func (s *Simplifier) Thin(limit int64) {
 	for _, step := range s.blocked {
 		if s.size[step] >= 0 {
@@ -79,7 +78,7 @@ func (s *Simplifier) Thin(limit int64) {
 	}
 }
 
-// mayGo reports whether a vertex may be dropped between its neighbours.
+// mayGo reports whether a vertex may be dropped from between its neighbours.
 func (s *Simplifier) mayGo(p, step, n int32) bool {
 	vp, v, vn := s.steps[p], s.steps[step], s.steps[n]
 	// A ring keeps three vertices. The zoom's grid decides whether it is too
@@ -87,8 +86,8 @@ func (s *Simplifier) mayGo(p, step, n int32) bool {
 	if vp == vn || s.is(s.next[n], vp) || s.is(s.prev[p], vn) {
 		return false
 	}
-	// If two arcs between the same vertices both became one straight line, the area
-	// between them would be gone. So only one may.
+	// If two arcs between the same vertices both became one straight line, the area between them
+	// would vanish. So only one may.
 	if s.prev[p] == noStep && s.next[n] == noStep && s.joined[s.pair(p, n)] > 0 {
 		return false
 	}

@@ -14,9 +14,9 @@ const (
 	sortBuckets = 1 << 11
 )
 
-// sortBy sorts like slices.SortFunc. If compare finds p less than q, key(p)
-// must not be greater than key(q). Large slices are distributed by their keys
-// in place, which needs no other memory, and the parts are sorted in parallel.
+// sortBy sorts like slices.SortFunc. If compare finds p less than q, key(p) must not be greater
+// than key(q). Large slices are distributed by their keys in place, which needs no extra memory.
+// Their parts are then sorted in parallel.
 func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
 	if len(s) < sortLarge || slices.IsSortedFunc(s, compare) {
 		slices.SortFunc(s, compare)
@@ -36,7 +36,7 @@ func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
 	for b := range sortBuckets {
 		ends[b+1] += ends[b]
 	}
-	next := ends // the first place of each bucket that may hold a stranger
+	next := ends // the first place of each bucket that may hold an element of another bucket
 	for b := range uint64(sortBuckets) {
 		for i := next[b]; i < ends[b+1]; {
 			to := bucket(&s[i])

@@ -6,11 +6,10 @@ import (
 	"sort"
 )
 
-// A plane sweep runs from west to east and, at one x, from north to south. Its
-// sweep line crosses some of the lines of an arrangement. They are kept from
-// north to south, each with what the caller knows of the place just south of
-// it. An array would cost a move of all its lines at every vertex, and a sweep
-// over a continent crosses tens of thousands. So they are kept in chunks.
+// A plane sweep runs from west to east and, at one x, from north to south. Its sweep line crosses
+// some of the lines of an arrangement. sweepLine holds these from north to south, each with the
+// caller's data about the place just south of it. An array would move all its lines at every
+// vertex, and a sweep over a continent crosses tens of thousands. So the lines are in chunks.
 
 // passing is a line that the sweep line crosses.
 type passing[T any] struct {
@@ -27,10 +26,10 @@ const chunkSize = 128
 // notices the first wrong meeting when it gets there.
 type sweepLine[T any] struct {
 	chunks [][]passing[T] // none is empty
-	spare  [][]passing[T] // chunks to be used again
+	spare  [][]passing[T] // chunks for reuse
 
 	at      place // where the vertex is
-	ending  int   // lines at that place that end there, not yet replaced
+	ending  int   // lines at that place that end there and are not replaced yet
 	crossed bool  // lines meet away from vertices
 }
 
@@ -45,8 +44,8 @@ func (s *sweepLine[T]) reset() {
 	s.chunks, s.crossed = s.chunks[:0], false
 }
 
-// begin finds the place of a vertex at which the given number of lines end. It
-// returns what the line north of the vertex has noted.
+// begin finds the place of a vertex at which the given number of lines end. It returns the caller's
+// data of the line north of the vertex.
 func (s *sweepLine[T]) begin(v Point, ends int) (north T) {
 	s.at = s.find(v)
 	s.ending = 0
@@ -69,11 +68,11 @@ func (s *sweepLine[T]) begin(v Point, ends int) (north T) {
 	return north
 }
 
-// add puts a line in that starts at the vertex.
+// add inserts a line that starts at the vertex.
 func (s *sweepLine[T]) add(e Edge, south T) {
 	p := passing[T]{e, south}
 	if s.ending > 0 {
-		// Usually one line follows another.
+		// Usually a line that starts replaces one that ends.
 		s.ending--
 		*s.line(s.at) = p
 	} else {
@@ -119,7 +118,7 @@ func (s *sweepLine[T]) after(p place) place {
 	return p
 }
 
-// before returns the place north of p, which has no line if p is the first.
+// before returns the place north of p. If p is the first place, no line is there.
 func (s *sweepLine[T]) before(p place) place {
 	if p.index > 0 {
 		return place{p.chunk, p.index - 1}
@@ -130,7 +129,7 @@ func (s *sweepLine[T]) before(p place) place {
 	return place{p.chunk - 1, len(s.chunks[p.chunk-1]) - 1}
 }
 
-// insert puts a line in at the vertex's place.
+// insert inserts a line at the vertex's place.
 func (s *sweepLine[T]) insert(p passing[T]) {
 	switch {
 	case len(s.chunks) == 0:
@@ -179,9 +178,8 @@ func (s *sweepLine[T]) remove(p place) place {
 	return p
 }
 
-// removeStray removes the lines that end at a vertex but are stored elsewhere
-// in the sweep line, because lines have crossed. They would otherwise mislead
-// the sweep to its end.
+// removeStray removes the lines that end at a vertex but are stored elsewhere in the sweep line,
+// because lines have crossed. They would otherwise mislead the rest of the sweep.
 func (s *sweepLine[T]) removeStray(v Point) {
 	for c := len(s.chunks) - 1; c >= 0; c-- {
 		for i := len(s.chunks[c]) - 1; i >= 0; i-- {
@@ -193,8 +191,7 @@ func (s *sweepLine[T]) removeStray(v Point) {
 	s.at, s.ending = s.find(v), 0
 }
 
-// compare notices when the line at the vertex's place meets the one north of
-// it.
+// compare sets crossed if the line at the vertex's place meets the line north of it.
 func (s *sweepLine[T]) compare() {
 	north, l := s.line(s.before(s.at)), s.line(s.at)
 	s.crossed = s.crossed || north != nil && l != nil && collide(north.e, l.e)

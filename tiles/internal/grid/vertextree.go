@@ -20,7 +20,7 @@ type vertexTree struct {
 
 type treeNode struct {
 	b    Box
-	left int32 // vertices left below
+	left int32 // remaining vertices below
 }
 
 const leafSize = 8
@@ -86,7 +86,7 @@ func (t *vertexTree) remove(v int32) {
 		b := t.nodes[i].b
 		t.refresh(i)
 		if t.nodes[i].b == b && t.nodes[i].left > 0 {
-			for i /= 2; i > 0; i /= 2 { // only counts change above
+			for i /= 2; i > 0; i /= 2 { // above, only counts change
 				t.nodes[i].left--
 			}
 			return
@@ -94,8 +94,8 @@ func (t *vertexTree) remove(v int32) {
 	}
 }
 
-// anyIn reports whether any vertex but the three corners lies in the closed
-// triangle a, b, c.
+// anyIn reports whether any vertex other than the three corners lies in the closed triangle a, b,
+// c.
 func (t *vertexTree) anyIn(a, b, c Point, va, vb, vc int32) bool {
 	// Order the corners clockwise on a screen, so the inside is on the right of
 	// each side.

@@ -8,8 +8,8 @@ import (
 // The sweep finds the winding numbers on either side of every line and keeps
 // the lines between inside and outside. It counts shells and holes separately.
 
-// CountedLine is a line of a border with the number of times that shells and
-// holes run along it from A to B, less the times they run the other way.
+// CountedLine is a line of a border with two counts: how often shells and holes run along it from A
+// to B, less the times they run from B to A.
 type CountedLine struct {
 	A, B          Point
 	Shells, holes int32
@@ -30,8 +30,7 @@ func (w Winding) plain() bool {
 	return w.holes >= 0 && w.holes <= w.shells && w.shells <= 1
 }
 
-// errCrossing says that lines meet away from vertices. Snap-rounded lines never
-// cause it.
+// errCrossing is returned when lines meet away from vertices. Snap-rounded lines never cause it.
 var errCrossing = errors.New("borders cross between their vertices: report this with the source")
 
 // Resolve returns the edges between the inside and the outside, with the inside
@@ -71,14 +70,14 @@ func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border
 	return dst, s.repaired, nil
 }
 
-// resolver is a sweep that knows the winding numbers between the lines.
+// resolver is a sweep with the winding numbers between the lines.
 type resolver struct {
 	sweepLine[Winding]
 	inside   func(Winding) bool
 	repaired bool
 }
 
-// vertex takes the sweep to v, where so many lines end.
+// vertex moves the sweep to v, where the given number of lines end.
 func (s *resolver) vertex(v Point, ends int, starting []CountedLine, dst []Edge) []Edge {
 	w := s.begin(v, ends)
 	slices.SortFunc(starting, func(l, m CountedLine) int {

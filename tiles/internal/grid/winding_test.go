@@ -8,8 +8,7 @@ import (
 	"quadrille/internal/tilestest"
 )
 
-// regionOf is the border of polygons as a build makes it of a source's, and
-// whether they had to be repaired.
+// regionOf computes the border of polygons as a build does, and whether they had to be repaired.
 func regionOf(t interface{ Fatal(...any) }, polygons ...[][]Point) (border []Edge, repaired bool) {
 	o := NewOutliner()
 	var chain []Edge
@@ -80,8 +79,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Random polygons whose rings cross themselves and each other, and share vertices
-// and edges, cover what winding numbers say, ring by ring.
+// Random polygons have rings that cross themselves and each other, and share vertices and edges.
+// They cover the ground that the winding numbers of the single rings give.
 func TestResolveRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		// Far enough apart that rounding moves no line over the points between.

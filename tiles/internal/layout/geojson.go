@@ -47,8 +47,8 @@ func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point)
 	return append(dst, ']')
 }
 
-// AppendLines appends lines as a GeoJSON geometry, longitude before latitude: a LineString, or a
-// MultiLineString if there is not just one. position writes a point of a line.
+// AppendLines appends lines as a GeoJSON geometry, longitude before latitude: a LineString for one
+// line, or a MultiLineString. position writes a point of a line.
 func AppendLines[L ~[]P, P any](dst []byte, lines []L, position func([]byte, P) []byte) []byte {
 	end := "}"
 	if len(lines) == 1 {
@@ -108,8 +108,8 @@ func AppendSquare(dst []byte, t quadkey.Tile) []byte {
 	return append(dst, "]]}"...)
 }
 
-// AppendFeatureHead appends a GeoJSON Feature up to and including the key of
-// its geometry. merged is how many regions it stands for, 0 for a region itself.
+// AppendFeatureHead appends a GeoJSON Feature up to and including the key of its geometry. merged
+// is the number of regions that it stands for, 0 for a single region.
 func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 	dst = append(dst, `{"type":"Feature","id":"`...)
 	dst = append(dst, typ...)
@@ -131,9 +131,9 @@ func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 	return append(dst, `},"geometry":`...)
 }
 
-// appendLonLat appends a grid point as a GeoJSON position, longitude first. The
-// number of decimals follows the zoom's step: a position is never finer than
-// 1/8 of it and never needs more than 7 decimals.
+// appendLonLat appends a grid point as a GeoJSON position, longitude first. The zoom's step
+// determines the number of decimals: a position is never finer than 1/8 of it and never needs more
+// than 7 decimals.
 func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
 	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, MercatorLat(float64(p.Y)), decimals)
 }
@@ -148,9 +148,8 @@ func decimalsAt(z int) int {
 
 var pow10 = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
 
-// AppendFixed appends v with at most the given decimals and no trailing zeros.
-// Coordinates are most of the bytes of a build, and strconv's shortest
-// formatting is several times slower.
+// AppendFixed appends v with at most the given decimals and no trailing zeros. A build writes
+// mostly coordinates, and strconv's shortest formatting is several times slower.
 func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	n := int64(math.Round(v * pow10[decimals]))
 	if n < 0 {
@@ -171,7 +170,7 @@ func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	return dst
 }
 
-// ParseFixed reads what AppendFixed writes and returns how many bytes it read.
+// ParseFixed parses the output of AppendFixed and returns the number of bytes it read.
 func ParseFixed(b []byte) (v float64, size int, ok bool) {
 	negative := b[0] == '-'
 	if negative {

@@ -10,7 +10,7 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Numbers are written without zeros at their end, and read as they were written.
+// Numbers have no trailing zeros, and parse back to the same value.
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		v        float64
@@ -39,7 +39,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// The projections undo themselves, and share the world's width and its poles.
+// Each projection has an inverse. All share the world's width and its poles.
 func TestProjections(t *testing.T) {
 	for lat := -85.0; lat <= 85; lat += 2.5 {
 		if got := MercatorLat(MercatorY(lat)); math.Abs(got-lat) > 1e-9 {
@@ -67,7 +67,7 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// Rows of tiles come before those of the polar caps, and say which tile they are of.
+// Rows of tiles come before those of the polar caps, and each key gives its tile.
 func TestRowTile(t *testing.T) {
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1, Y: 1}, {Z: 13, X: 8191, Y: 8191}} {
 		key := tile.Key()
@@ -87,7 +87,7 @@ func TestRowTile(t *testing.T) {
 	}
 }
 
-// Ids of features are exact in JavaScript, never 0, and told apart by type and id.
+// Ids of features are exact in JavaScript, never 0, and differ by type and id.
 func TestFeatureID(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, name := range [][2]string{{"country", "fr"}, {"country", "f"}, {"countr", "yfr"}, {"state", "fr"}, {"", ""}} {
@@ -119,7 +119,7 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// GeoJSON's shells run the other way round than those of the grid, and end where they began.
+// GeoJSON's shells run the opposite way to those of the grid, and repeat the first point.
 func TestGeometry(t *testing.T) {
 	shell := []grid.Point{grid.Pt(0, 0), grid.Pt(grid.WorldSize/2, 0), grid.Pt(grid.WorldSize/2, grid.WorldSize/4)}
 	const one = `[[[-180,90],[0,0],[0,90],[-180,90]]]`

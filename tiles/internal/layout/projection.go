@@ -14,7 +14,7 @@ type Projection struct {
 	// defined on [MinLat, MaxLat].
 	Y              func(lat float64) float64
 	MinLat, MaxLat float64
-	// Curved says that straight lines in degrees are not straight in units.
+	// Curved is set if straight lines in degrees are not straight in units.
 	Curved bool
 }
 

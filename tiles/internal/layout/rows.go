@@ -1,6 +1,5 @@
-// Package layout is how boundaries are written: the tables and their keys, the
-// projections onto the grid, and the encodings of features that the build writes
-// and the reader answers with.
+// Package layout defines how boundaries are stored: the tables and their keys, the projections onto
+// the grid, and the encodings of features that the build writes and the reader serves.
 package layout
 
 import (
@@ -79,7 +78,7 @@ const (
 	MarkPolar = 'P'
 )
 
-// What the names of region types and the ids of regions must match.
+// Patterns of the names of region types and of the ids of regions.
 var (
 	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	IDPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -90,8 +89,8 @@ func Schemas(types []string) []cellstore.Schema {
 	bounds := cellstore.Schema{Table: TableBounds}
 	for _, t := range types {
 		for _, f := range [3]string{t, t + FamilyMVT, t + FamilyLabel} {
-			// Most rows are found by Next, never by an exact key, so they need no filter.
-			// Rows of labels are looked up by their key, and most tiles have none.
+			// Most rows are found by Next, never by an exact key, so they need no filter. Rows of
+			// labels are looked up by their exact key, and most tiles have none.
 			bloom := cellstore.BloomNone
 			if f == t+FamilyLabel {
 				bloom = cellstore.BloomRow
@@ -115,9 +114,9 @@ func RegionKey(typeByte uint8, id string) []byte {
 	return feature.AppendFoldedID(append(make([]byte, 0, 1+len(id)), typeByte), id)
 }
 
-// FeatureID returns the id of a region's vector-tile feature. It has 53 bits,
-// so it is exact in JavaScript. It is hashed from type and id, so it is the
-// same in every tile, zoom and build, however the id is written.
+// FeatureID returns the id of a region's vector-tile feature. It has 53 bits, so it is exact in
+// JavaScript. It is a hash of type and folded id, so it is the same in every tile, zoom and build,
+// for any spelling of the id.
 func FeatureID(typ, id string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s", typ, feature.FoldedID(id))
@@ -127,8 +126,8 @@ func FeatureID(typ, id string) uint64 {
 	return max(v, 1)
 }
 
-// LabelID returns the id of the feature that is a region's label: clients that look features up
-// by their ids alone would else find the label in place of the polygon.
+// LabelID returns the feature id of a region's label. It differs from the polygon's, because
+// clients that look features up by id alone would otherwise find the label in place of the polygon.
 func LabelID(featureID uint64) uint64 { return featureID ^ 1<<52 }
 
 // RowTile returns the tile a row belongs to; a polar row belongs to none.

@@ -11,29 +11,30 @@ const (
 	TagName = "name"
 	TagRank = "rank"
 
-	// TagRegion is the id of the region that a label is of. Labels have no TagID: what asks a
-	// tile for the feature with an id is to find the polygon.
+	// TagRegion is the id of the region of a label. Labels have no TagID, so that a search of a
+	// tile for an id finds the polygon.
 	TagRegion = "region"
 
 	TagLeft  = "left"
 	TagRight = "right"
 
-	// TagColor is the number of a polygon's colour on a map where neighbours
-	// differ, below MapColors.
+	// TagColor is the number of a polygon's colour, below MapColors, on a map where neighbours
+	// differ.
 	TagColor = "map_color"
 
 	// TagMerged is the number of regions that a polygon stands for.
 	TagMerged = "merged"
 )
 
-// MapColors is the number of colours that keeps neighbours apart on any plane map.
+// MapColors is the number of colours that always suffice for neighbours to differ, on any plane
+// map.
 const MapColors = 6
 
-// MergedMark begins the id of a polygon that stands for several regions and for
-// none of them. No region has an id like it.
+// MergedMark begins the id of a polygon that stands for several regions. No region's own id begins
+// with it.
 const MergedMark = '~'
 
-// MergedID returns the id of the polygon that stands for several regions, made of the id of the
+// MergedID returns the id of a polygon that stands for several regions, derived from the id of the
 // largest.
 func MergedID(largest string) string { return string(MergedMark) + largest }
 

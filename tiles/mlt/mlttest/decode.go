@@ -1,6 +1,5 @@
-// Package mlttest reads MapLibre Tiles for tests: slowly, whole, and with nothing in
-// common with package mlt, whose output it understands. Decoders of others are tried by
-// make check-clients.
+// Package mlttest decodes MapLibre Tiles for tests. It is slow, reads whole tiles, and shares no
+// code with package mlt, whose output it reads. make check-clients runs foreign decoders.
 package mlttest
 
 import (
@@ -26,7 +25,7 @@ type Feature struct {
 	Properties map[string]any // string, bool, int64 or float64
 }
 
-// errShort says that a tile ends too early.
+// errShort is returned for a tile that ends too early.
 var errShort = errors.New("the tile ends in the midst of something")
 
 // Decode reads a tile.
@@ -116,7 +115,7 @@ func (r *reader) table() Layer {
 	return l
 }
 
-// stream is a stream that has been read.
+// stream is a decoded stream.
 type stream struct {
 	kind, encoding byte
 	values         uint64
@@ -128,7 +127,7 @@ func (r *reader) stream() stream {
 	head := r.take(2)
 	s := stream{kind: head[0], encoding: head[1], values: r.varint()}
 	size := r.varint()
-	// What is of bits has no counts of runs.
+	// Streams of bits have no counts of runs.
 	if s.encoding&3 != 0 && (s.encoding>>5 == 3 || s.encoding>>2&7 == 3) {
 		s.runs, s.total = r.varint(), r.varint()
 	}
@@ -191,7 +190,7 @@ func (s *stream) bits() (bits []bool) {
 	return bits
 }
 
-// nullable reads values. A stream before them may say that some features have none.
+// nullable reads values. A stream before them may mark features without one.
 func (r *reader) nullable(kind uint64, read func() []any) (all []any) {
 	if kind&1 == 0 {
 		return read()
@@ -334,12 +333,12 @@ func (r *reader) geometry() (features []Feature) {
 	return features
 }
 
-// vertices decodes positions. Each is stored as the difference to the one before.
+// vertices decodes positions. Each is stored as the difference to the previous one.
 func (s stream) vertices() (list [][2]int64) {
 	var at [2]int64
 	d := reader{s.data}
 	for i := range s.values {
-		// Differences are of 32 bits, and go around.
+		// Differences have 32 bits and wrap around.
 		if at[i%2] = int64(int32(at[i%2] + signed(d.varint()))); i%2 == 1 {
 			list = append(list, at)
 		}
