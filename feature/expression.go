@@ -79,7 +79,7 @@ func (e *Expression) prepare() {
 	e.boxed = len(e.root.Boxes()) > 0
 	for _, r := range e.root.required() {
 		c := &r.condition
-		// A name with dots may be a member's, and an index has no members.
+		// A name with dots may be a member's, and an index does not cover members.
 		if r.op != testCondition || c.fold || c.region || c.path != nil {
 			continue
 		}

@@ -373,7 +373,7 @@ func TestNestedMembers(t *testing.T) {
 			t.Errorf("%s: an index knows nothing of members", text)
 		}
 	}
-	// An index has no members, even if some features have a property with the whole name.
+	// An index does not cover members, even if some features have a property with the whole name.
 	zip := must.Get(newExpression(s, []Term{{Name: "at.zip", Values: []string{"nested"}}})).In(t)
 	if nested := []byte(`{"at":{"zip":"nested"}}`); !zip.MatchCompact(nested) || len(zip.Equalities()) > 0 {
 		t.Errorf("equalities of a member: %v", zip.Equalities())

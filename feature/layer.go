@@ -78,7 +78,7 @@ type Info struct {
 // package, or come from the store, the context, or the functions in a query. An answer that ends
 // without an error is complete.
 type Layer interface {
-	// Info describes the present layer.
+	// Info describes the layer as it is now.
 	Info() *Info
 	// Get writes the feature with an id over f, as it was at an instant; the zero time means
 	// now. The caller owns what f refers to.
@@ -184,7 +184,7 @@ type Stop struct {
 type Tracker interface {
 	Layer
 	// Track returns the stops of a feature from one instant to another, both included: the oldest
-	// first, at most most. next is the instant to go on from, zero if all have been returned.
+	// first, up to most of them. next is the instant to go on from, zero if all have been returned.
 	// Zero instants stand for the ends of the recorded history.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }

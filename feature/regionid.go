@@ -1,8 +1,8 @@
 package feature
 
-// Ids of regions are in the spelling of their publishers: E06000001, KEN.1.1_1. Regions do not
-// differ by case or by the separators of parts alone, so they are found in every spelling, and by
-// the slugs of older versions: ken-1-1-1. Rows are stored by the fold.
+// Ids of regions are in the spelling of their publishers: E06000001, KEN.1.1_1. Two regions
+// never differ only in case or in the separators of parts. So they are found in every spelling,
+// and by the slugs of older versions: ken-1-1-1. Rows are stored by the fold.
 
 // text is the type of an id.
 type text interface{ ~string | ~[]byte }

@@ -1,5 +1,5 @@
 // Package places searches named points: the nearest ones, those on a map tile, and the record of
-// one. Its input are the columns of the GeoNames gazetteer, but any source of points with ids
+// one. Its input is the columns of the GeoNames gazetteer, but any source of points with ids
 // will do.
 //
 // # Tables

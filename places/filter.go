@@ -60,7 +60,7 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) 
 	return f, rest, possible
 }
 
-// use adds a term to the filter, if the index has its property and the filter has no other term
+// use adds a term to the filter, if the index covers its property and the filter has no other term
 // of that kind. possible is false if no place fulfils it.
 func (f *filter) use(t *feature.Term) (used, possible bool) {
 	switch {

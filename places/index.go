@@ -63,7 +63,7 @@ func (g *grid) meets(first, last quadkey.Cell) bool {
 type index struct {
 	count   uint64
 	every   int32          // sampleEvery of the tier
-	samples []quadkey.Cell // of every every-th place, including the first
+	samples []quadkey.Cell // cells of places 0, every, 2·every and so on
 	blocks  []block
 	supers  []block // of superBlocks blocks each
 	grid    grid

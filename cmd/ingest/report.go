@@ -30,7 +30,7 @@ type reporter struct {
 	mu     sync.Mutex
 	stage  *stage    // nil: none is at work
 	phases []phase   // the stages that have ended, of the job that Published ends
-	job    time.Time // begin of that
+	job    time.Time // start of that job
 
 	published []dataset.Manifest
 	warnings  []string // about published data sets

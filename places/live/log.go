@@ -21,7 +21,7 @@ type Log interface {
 	Sync(ctx context.Context) error
 	// End returns where the log ends.
 	End(ctx context.Context) (End, error)
-	// Read returns the events with a number after after, up to last, at most most of them.
+	// Read returns up to most events with numbers above after, and not above last.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 

@@ -23,7 +23,7 @@ func TestHistoryIsChanged(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(seed), 41))
 		r := newClockRig(t, Meta{})
 		model := map[string][]clockEntry{}
-		began := r.now() // begin of the history
+		began := r.now() // start of the history
 		history := time.Duration(0)
 		for range steps {
 			id := fmt.Sprint("p", random.IntN(4))

@@ -12,7 +12,7 @@ import (
 const MaxTrack = 100_000
 
 // Track implements feature.Tracker. It returns the stops of a point from one instant to another,
-// both included: the oldest first, at most most of them. next is the instant to go on from, zero
+// both included: the oldest first, up to most of them. next is the instant to go on from, zero
 // if all have been returned. A write that left the position unchanged is a stop too. A point that
 // expired is gone from that instant on, whenever its rows are removed. Zero instants stand for
 // the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery

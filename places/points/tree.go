@@ -339,7 +339,7 @@ func (t *tree) find(tile quadkey.Tile) branch {
 	return t.branch(at, tile.Ancestor(z))
 }
 
-// appendTo appends the stored form of at most most nodes, beginning at from.
+// appendTo appends the stored form of up to most nodes, beginning at from.
 func (t *tree) appendTo(dst []byte, from, most int) []byte {
 	for _, n := range t.nodes[from:min(from+most, len(t.nodes))] {
 		dst = binary.BigEndian.AppendUint32(dst, n.child)

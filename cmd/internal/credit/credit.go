@@ -49,7 +49,7 @@ func Read(attribution string) (asHTML, asText string) {
 	return r.html()
 }
 
-// Line makes foreign text fit for display: one line of at most most bytes, without control
+// Line makes foreign text fit for display: one line of up to most bytes, without control
 // characters.
 func Line(s string, most int) string {
 	s = strings.TrimSpace(printable(s))

@@ -105,7 +105,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if stdin {
 						of.Stdin = strings.NewReader(content)
 					} else {
-						path = testfile.Temp(t, "file", content) // a name that tells nothing
+						path = testfile.Temp(t, "file", content) // the name gives no hint
 					}
 					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
 					if err != nil {
@@ -760,7 +760,7 @@ func TestPointsBadRecords(t *testing.T) {
 			if n := openPoints(t, c, "mine").Meta().Points; n != 1 {
 				t.Errorf("%d points", n)
 			}
-			// Without tolerance any bad record fails the job, and the published generation stays.
+			// More bad records than MaxBad fail the job, and the published generation stays.
 			_, err = Ingest(t.Context(), c, of, []string{path}, job.Options{MaxBad: 0.2})
 			var many *job.TooManyBadError
 			if !errors.As(err, &many) {
