@@ -16,7 +16,7 @@ type mask struct {
 	sparse bool
 	// areas: only places of class A pass.
 	areas bool
-	// count is the number of places that pass. If it is not exact, it is at least that number.
+	// count is the number of places that pass. If exact is false, it is an upper bound.
 	count uint64
 	exact bool
 

@@ -352,9 +352,9 @@ var prunedFamilies = [2]string{famID, famPast}
 // prunedRows is the number of rows that Prune looks at.
 const prunedRows = 2000
 
-// Prune implements live.Historian. It removes versions for which no question can ask any more, from
-// some rows. These are the versions before the newest one at the end of the history, and that one too
-// if it says that the point was gone. Writes that are made meanwhile are newer.
+// Prune implements live.Historian. It removes versions that no query can ask for any more, from
+// some rows. These are the versions before the newest one at the beginning of the history, and
+// that one too if it says that the point was gone. Concurrent writes are newer.
 func (x *Index) Prune(ctx context.Context, before int64) (much bool, err error) {
 	p := &x.pruner
 	family := prunedFamilies[p.family]

@@ -210,7 +210,7 @@ func TestCollapsedRegion(t *testing.T) {
 	}
 }
 
-// Regions without a name under the usual property get it from other common ones.
+// If no region has a name under the usual property, names come from other common ones.
 func TestLikelyNames(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{

@@ -186,7 +186,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 		system.Name = fmt.Sprintf("%s (%s:%d)", source.Excerpt(name), source.Excerpt(organization), code)
 		for _, text := range texts {
 			if epsg && strings.Contains(text, `"EPSG"`) && !strings.Contains(text, strconv.FormatInt(code, 10)) {
-				continue // not the column of this code
+				continue // the text describes another code
 			}
 			if s := crs.WellKnownText(text); system.Kind >= crs.Other && s.Kind != crs.Unknown {
 				system = s
