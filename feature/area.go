@@ -13,7 +13,7 @@ type Area interface {
 	// share a cell. Parts that end before the cell from may be left out. A part is valid
 	// until fn returns.
 	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
-	// String tells the area from others.
+	// String distinguishes the area from others.
 	String() string
 }
 
@@ -23,8 +23,9 @@ type Part struct {
 	// Contains reports whether a position in these cells is in the area. If it is nil, all
 	// positions are.
 	Contains func(quadkey.Position) (bool, error)
-	// Border returns the outline of the area where Contains decides. It is for features that are not
-	// points: an area without it can be asked for points only. It is valid until fn of Cover returns.
+	// Border returns the outline of the area, where Contains decides. It is for features that are
+	// not points: an area without it can be queried for points only. It is valid until fn of
+	// Cover returns.
 	Border func() (*Border, error)
 }
 

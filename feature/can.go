@@ -1,10 +1,10 @@
 package feature
 
-// Can says what a layer can be asked besides what every layer can: its own order, what is in a box,
-// and any filter.
+// Can lists a layer's abilities beyond those of every layer: its own order, the features in a
+// box, and any filter.
 type Can struct {
 	Near       bool // the nearest first
-	Area       bool // what is in any area; what is no point, in one whose parts have a Border or no Contains
+	Area       bool // features in any area; for features other than points, its parts must have a Border or no Contains
 	NearArea   bool // the nearest of an area
 	Importance bool // the most important first
 	Sort       bool // the order of a property

@@ -39,8 +39,8 @@ func (c *Columns) Of(p Properties) []Value {
 	return c.values
 }
 
-// AppendRest appends the properties that have none of the names as a JSON object, and nothing if
-// there are none.
+// AppendRest appends the properties with other names as a JSON object, and nothing if there are
+// none.
 func (c *Columns) AppendRest(dst []byte, p Properties) []byte {
 	from := len(dst)
 	for name, value := range p.All() {

@@ -9,8 +9,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// This file reads compact JSON: what AppendProperties writes. Its functions
-// check no syntax, but no bytes make them panic or loop.
+// This file reads compact JSON, the output of AppendProperties. Its functions check no syntax,
+// but no bytes make them panic or loop.
 
 // memberKey returns the beginning of a member in a compact object, given its name.
 func memberKey(name string) string {

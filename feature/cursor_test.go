@@ -63,7 +63,7 @@ func mustFilter(t *testing.T, name, value string) Filter {
 	return must.Get(ParseFilter(Schema{{Name: name, Kind: Text}}, []Term{{Name: name, Values: []string{value}}})).In(t)
 }
 
-// Whatever text comes, it is refused or the one that was handed out.
+// Any text is refused, or is a cursor that was handed out.
 func FuzzCursor(f *testing.F) {
 	of, other := &Info{Name: "shops", Fingerprint: "a"}, &Info{Name: "streets", Fingerprint: "a"}
 	q := Query{Near: NearTo(1, 2, 3)}

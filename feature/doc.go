@@ -1,26 +1,26 @@
-// Package feature is what all data sets share that have features, which are things with a
-// place and properties: a Layer answers what a Query asks for with Features, and whoever asks
-// knows no more of it.
+// Package feature is the common interface of all data sets with features, which are things with a
+// place and properties. A Layer answers a Query with Features. Callers need not know anything
+// else about the layer.
 //
 // # Layers
 //
-// A Layer has three methods: Info describes it, Get finds a feature by its id, and Features
-// lists those that a Query asks for: in an Area, near a position, in an order, of those that
-// pass a Filter. What only some layers do is an interface of its own, in the manner of io/fs:
-// Counter, Tiler and Tracker; Count and Page work for all. Query.Select is what a layer begins
-// with: it looks after filters, limits and turns for what the layer finds. Package layertest
-// judges whether a layer answers as it should.
+// A Layer has three methods. Info describes it, Get finds a feature by its id, and Features lists
+// the result of a Query: in an Area, near a position, in an order, those that pass a Filter.
+// Further abilities of some layers are interfaces of their own, in the manner of io/fs: Counter,
+// Tiler and Tracker; Count and Page work for all. A layer's implementation begins with
+// Query.Select, which handles filters, limits and turns. Package layertest checks a layer's
+// answers.
 //
-// There are no pages. Each feature has a Mark, which says where it stands in the order of the
-// answer, and a query goes on behind one. Query.Cursor makes the text of it that clients get.
+// There are no pages. Each feature has a Mark, its position in the order of the answer, and a
+// query continues after one. Query.Cursor encodes it as text for clients.
 //
 // # Properties
 //
-// Properties are values, or a JSON object in compact form, which AppendProperties makes:
-// without white space, each text and each number in one spelling, members in their
-// order. Which of the two nobody can tell who asks for Properties. Functions that read the
-// compact form check no syntax. Bytes in any other form give any answer, but no panic and no
-// endless loop. What they return is part of the object, and is valid as long as that.
+// Properties are values, or a JSON object in compact form, which AppendProperties makes: without
+// white space, each text and each number in one spelling, members in their order. Users of
+// Properties cannot tell which. Functions that read the compact form check no syntax. Bytes in
+// any other form give any answer, but no panic and no endless loop. Their results are part of the
+// object, and are valid as long as the object.
 //
 // A Schema lists properties with their kinds. A Learner finds it from values,
 // and Schema.Convert gives values the kinds of it. A filter is an [Expression], a tree of [Test]s in

@@ -20,12 +20,12 @@ var (
 	ErrCursor = errors.New("cursor is not valid")
 	// ErrCursorExpired: a cursor of data that has been replaced.
 	ErrCursorExpired = errors.New("cursor has expired")
-	// ErrDamaged: what is stored cannot be decoded.
+	// ErrDamaged: stored data cannot be decoded.
 	ErrDamaged = cellstore.ErrCorrupt
 )
 
-// Fault is an error of a kind that callers branch on: it matches Kind. Detail says what is wrong
-// and what to do, in words for whoever asked, without a capital letter and a full stop.
+// Fault is an error of a kind that callers branch on: it matches Kind. Detail gives the cause and
+// advice to the caller, without a capital letter and a full stop.
 type Fault struct {
 	Kind   error
 	Detail string
@@ -74,9 +74,9 @@ func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 // TooMuchWork is the error of a search that has looked at as many features as it may. It
 // matches ErrTooMuchWork.
 type TooMuchWork struct {
-	// After is the mark behind which a query of the same kind goes on; nil if none can.
+	// After is the mark after which a query of the same kind continues; nil if none can.
 	After Mark
-	// Examined is the number of features that have been looked at.
+	// Examined is the number of examined features.
 	Examined int
 }
 

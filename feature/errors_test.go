@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The detail of an error is that of the kind that is asked for, wherever it is wrapped.
+// DetailOf returns the detail for the requested kind, wherever it is wrapped.
 func TestDetails(t *testing.T) {
 	err := fmt.Errorf("line 3: %w", badFilter("price: %d values: give one", 2))
 	for _, c := range []struct {

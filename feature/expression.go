@@ -11,11 +11,11 @@ import (
 // CQL2 are read as one. A nil Expression lets every feature pass.
 type Expression struct {
 	root  Test
-	terms []Term // that every feature which passes fulfils
-	all   bool   // of the filter, said by terms
+	terms []Term // conditions of every feature that passes
+	all   bool   // whether terms are the whole filter
 	equal []Equality
-	boxed bool         // it asks about boxes
-	given *quadkey.Box // that every feature meets
+	boxed bool         // whether it has boxes
+	given *quadkey.Box // a box that every feature meets
 	meets Meets
 }
 
@@ -74,12 +74,12 @@ func (e *Expression) Equalities() []Equality {
 	return e.equal
 }
 
-// prepare finds what an index can use.
+// prepare finds the parts that an index can use.
 func (e *Expression) prepare() {
 	e.boxed = len(e.root.Boxes()) > 0
 	for _, r := range e.root.required() {
 		c := &r.condition
-		// A name with dots may be that of a member, of which an index knows nothing.
+		// A name with dots may be a member's, and an index does not cover members.
 		if r.op != testCondition || c.fold || c.region || c.path != nil {
 			continue
 		}
@@ -107,11 +107,11 @@ func (e *Expression) equals(c *condition, values []operand) {
 	e.equal = append(e.equal, one)
 }
 
-// ForIndex returns what an index of features with a schema can use of a filter, nil if that is
-// nothing, and whether it is all of the filter: what concerns properties alone. The terms of a filter
-// that is no Expression may be used only for properties whose values are compared as they
-// are: if some values have not the kind of their property, such a filter may pass them, while a
-// filter of terms does not.
+// ForIndex returns the part of a filter about properties alone, which an index of features with a
+// schema can use, nil if there is none. all reports whether that is the whole filter. The terms
+// of a filter that is no Expression may be used only for properties whose values are compared as
+// stored: if a value does not have its property's kind, such a filter may pass it, while a filter
+// of terms does not.
 func (s Schema) ForIndex(f Filter) (e *Expression, all bool) {
 	if f == nil {
 		return nil, true

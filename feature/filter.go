@@ -16,7 +16,7 @@ import (
 // condition is a term made ready for compact objects.
 type condition struct {
 	key     string   // the memberKey
-	path    []string // those of the members within one another, of a name with dots
+	path    []string // memberKeys of nested members, for a name with dots
 	name    string
 	op      string
 	kind    Kind
@@ -30,7 +30,7 @@ type condition struct {
 // operand is a value to compare with. A condition's are sorted by their
 // compact form.
 type operand struct {
-	is      kinds   // of the values that it is compared with
+	is      kinds   // kinds of values that it is compared with
 	text    []byte  // a string in compact form, true or false
 	plain   string  // the string itself, folded if case does not matter
 	number  decimal // for numbers, and values of any type that could be numbers
@@ -68,7 +68,7 @@ func newExpression(s Schema, terms []Term) (*Expression, error) {
 	return f, nil
 }
 
-// tests are what must hold for a term to hold.
+// tests returns the tests that are equivalent to a term.
 func (s Schema) tests(t Term) (tests []Test, err error) {
 	if len(t.Values) > MaxTermValues {
 		return nil, badFilter("%d values of %.40s: give at most %d", len(t.Values), t.Name, MaxTermValues)
@@ -127,7 +127,7 @@ func conditionOf(name, op string, kind Kind) condition {
 	return c
 }
 
-// find returns what the condition is about, among the members of a compact object.
+// find returns the value that the condition is about, among the members of a compact object.
 func (c *condition) find(members []byte) (value []byte, present bool) {
 	value, present = lookupAmong(members, c.key)
 	if !present && c.path != nil {
@@ -248,8 +248,8 @@ func booleanOperand(v bool) operand {
 	return operand{is: kindBoolean, text: text, plain: string(text), compact: text}
 }
 
-// holds is the one place where a condition is decided: it tells what is so of a value that is
-// present and not null, or of none.
+// holds is the one place where a condition is decided, for a present value that is not null, or
+// for none.
 func (c *condition) holds(value []byte, present bool) Truth {
 	switch c.op {
 	case OpHas:
@@ -273,8 +273,8 @@ func (c *condition) holds(value []byte, present bool) Truth {
 	return c.ordered(value)
 }
 
-// equals tells whether a value equals one of the operands, or begins with it, or is like the
-// pattern. A list does so if an element does, and nothing of it is unknown.
+// equals decides whether a value equals one of the operands, or begins with it, or matches the
+// pattern. A list does if an element does; this is never unknown.
 func (c *condition) equals(value []byte) Truth {
 	if IsList(value) && (c.kind == Texts || c.kind == Any) {
 		for element := range Elements(value) {
@@ -375,8 +375,8 @@ func (o *operand) order(value []byte, fold bool) (order int, ok bool) {
 	return 0, false
 }
 
-// ordered tells whether the value is less or greater than the operand, as the
-// operator wants it.
+// ordered decides whether the value is less or greater than the operand, depending on the
+// operator.
 func (c *condition) ordered(value []byte) Truth {
 	order, ok := c.values[0].order(value, c.fold)
 	if !ok {

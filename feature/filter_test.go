@@ -48,7 +48,7 @@ func TestParseTerm(t *testing.T) {
 			t.Errorf("%s=%s: %+v, %v, want %+v", tc.key, tc.values, got, err, tc.want)
 		}
 	}
-	// A property that is called like an operator changes nothing but what p. reaches.
+	// Properties with the name of an operator affect only names with p.
 	named := Schema{{"-closed", Text}, {"closed", Boolean}, {"has", Text}}
 	for key, want := range map[string]Term{"-closed": {"closed", OpFlagless, nil}, "p.-closed": {"-closed", OpEquals, []string{""}}, "has": {"", OpHas, []string{""}}, "p.has": {"has", OpEquals, []string{""}}} {
 		if got, err := named.ParseTerm(key, ""); err != nil || !reflect.DeepEqual(got, want) {
@@ -240,7 +240,8 @@ func drawTerms(t *rapid.T) []Term {
 	}), 0, 3).Draw(t, "terms")
 }
 
-// checkEqualities wants of what fulfils the filter one of the values of each equality.
+// checkEqualities requires of a feature that passes the filter one of the values of each
+// equality.
 func checkEqualities(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -344,7 +345,7 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// A name with dots is that of a member within objects, where no property has the whole name.
+// A name with dots is that of a member of nested objects, unless a property has the whole name.
 func TestNestedMembers(t *testing.T) {
 	s := Schema{{"at", Any}, {"at.zip", Text}, {"name", Text}}
 	object := []byte(`{"name":"x","at":{"city":"Bern","zip":"nested","geo":{"lat":46.9},"tags":["a","b"],"no":null},"at.zip":"flat"}`)
@@ -372,7 +373,7 @@ func TestNestedMembers(t *testing.T) {
 			t.Errorf("%s: an index knows nothing of members", text)
 		}
 	}
-	// Of a member an index knows nothing, also where some features have a property of the whole name.
+	// An index does not cover members, even if some features have a property with the whole name.
 	zip := must.Get(newExpression(s, []Term{{Name: "at.zip", Values: []string{"nested"}}})).In(t)
 	if nested := []byte(`{"at":{"zip":"nested"}}`); !zip.MatchCompact(nested) || len(zip.Equalities()) > 0 {
 		t.Errorf("equalities of a member: %v", zip.Equalities())
@@ -382,7 +383,8 @@ func TestNestedMembers(t *testing.T) {
 	}
 }
 
-// An index has what concerns properties alone: all of a filter without boxes, and else what must hold.
+// An index gets the conditions about properties alone: the whole of a filter without boxes, and
+// otherwise those that must hold.
 func TestForIndex(t *testing.T) {
 	s := Schema{{"a", Text}, {"n", Number}}
 	a, n := NewTest("a", OpEquals, false, TextLiteral("x")), NewTest("n", OpGreater, false, NumberLiteral("1"))

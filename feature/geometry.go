@@ -20,7 +20,7 @@ type Geometry struct {
 	none  bool
 }
 
-// NoGeometry is the geometry of a feature whose shape is not known, or was not asked for.
+// NoGeometry is the geometry of a feature whose shape is unknown, or was not requested.
 var NoGeometry = Geometry{none: true}
 
 // GeoJSON is a geometry in that form, without white space, longitude before latitude.
@@ -50,7 +50,7 @@ func (f *Feature) Orb() (orb.Geometry, error) {
 	return orb.Point{f.Lon, f.Lat}, nil
 }
 
-// AppendPosition appends a position as GeoJSON does.
+// AppendPosition appends a position in GeoJSON.
 func AppendPosition(dst []byte, p quadkey.Position) []byte {
 	dst = strconv.AppendFloat(append(dst, '['), p.Lon, 'f', -1, 64)
 	return append(strconv.AppendFloat(append(dst, ','), p.Lat, 'f', -1, 64), ']')

@@ -10,7 +10,7 @@ const (
 	Null Kind = iota
 	Text
 	Number
-	Integer // a number without a fraction; columns have it that never have one
+	Integer // a number without a fraction; a column has it only if none of its numbers has one
 	Boolean
 	Time  // text: a time of RFC 3339, or a date
 	Texts // a list of text
@@ -25,7 +25,7 @@ var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", 
 // String returns the name of a kind, "" for Null.
 func (k Kind) String() string { return kindNames[k] }
 
-// kindsToGive is what a declaration may say.
+// kindsToGive lists the kinds of a declaration.
 const kindsToGive = "text, number, boolean, time, texts or any"
 
 func parseKind(name []byte) (k Kind, ok bool) {

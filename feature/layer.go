@@ -17,8 +17,7 @@ type Feature struct {
 	// else 0.
 	ID     string
 	Number uint64
-	// Position is where the feature is. A feature that is not a point has a position that stands
-	// for it.
+	// Position is where the feature is. If it is not a point, the position stands for it.
 	quadkey.Position
 	// Bounds is the box around a feature that is not a point. Its West is greater than its
 	// East if it crosses ±180°. For a point it is the zero Box.
@@ -67,7 +66,7 @@ type Info struct {
 	// Live layers change at any time. Layers with a History can answer as of an instant.
 	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
-	// Can says what the layer can be asked.
+	// Can lists the layer's abilities.
 	Can Can
 	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
 	// Marks of the layer's own order always mean something: it is an order of ids or
@@ -75,9 +74,9 @@ type Info struct {
 	Fingerprint string
 }
 
-// Layer is a data set of features. Any number of goroutines may use it. Errors match
-// those of this package, or come from the store, the context, or the functions in a
-// query. An answer that ends without an error is complete.
+// Layer is a data set of features. It is safe for concurrent use. Errors match those of this
+// package, or come from the store, the context, or the functions in a query. An answer that ends
+// without an error is complete.
 type Layer interface {
 	// Info describes the layer as it is now.
 	Info() *Info
@@ -90,8 +89,7 @@ type Layer interface {
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
 }
 
-// ErrPageFull is the error with which the function of Page ends a page behind the feature it has
-// taken.
+// ErrPageFull is returned by the function of Page to end a page after the current feature.
 var ErrPageFull = errors.New("the page is full")
 
 // Page calls fn with a page of the answer to a query, at most limit features. It returns the
@@ -147,10 +145,10 @@ func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 	return n, nil
 }
 
-// Tiler is a Layer that says what a map shows of it.
+// Tiler is a Layer that can be drawn on a map.
 type Tiler interface {
 	Layer
-	// Tile yields what a map shows in a tile: features, the most important first, and clusters.
+	// Tile yields the content of a map tile: features, the most important first, and clusters.
 	Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*Feature, error]
 }
 
@@ -162,7 +160,7 @@ type Clusterer interface {
 	Cluster(ctx context.Context, id string) (Area, error)
 }
 
-// Encloser is a Layer of areas that tells which of them hold a position.
+// Encloser is a Layer of areas that finds the areas around a position.
 type Encloser interface {
 	Layer
 	// Enclosing yields the features that hold a position, those with the smallest bounds in
@@ -178,16 +176,16 @@ type Encloser interface {
 type Stop struct {
 	quadkey.Position
 	Version int64 // the instant: milliseconds since 1970
-	// Gone says that it was not there any more.
+	// Gone says that it has ceased to exist.
 	Gone bool
 }
 
 // Tracker is a Layer with a history.
 type Tracker interface {
 	Layer
-	// Track returns where a feature was from one instant to another, both included: the
-	// oldest stops first, at most so many. next is the instant to go on from, zero when
-	// all have been returned. Zero instants stand for the ends of what is remembered.
+	// Track returns the stops of a feature from one instant to another, both included: the oldest
+	// first, up to most of them. next is the instant to go on from, zero if all have been returned.
+	// Zero instants stand for the ends of the recorded history.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
@@ -226,7 +224,7 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 	return nil
 }
 
-// errEnded says that no more is wanted.
+// errEnded ends each when the loop has ended.
 var errEnded = errors.New("ended")
 
 // Decoded returns the layer with every property and geometry as values, without bytes of

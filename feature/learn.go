@@ -25,8 +25,8 @@ type Learner struct {
 type column struct {
 	name     string // in compact form
 	declared Kind   // or Null
-	kinds    kinds  // of its values, or of the last values when no more come
-	seen     bool   // for a declared property: a feature had it
+	kinds    kinds  // kinds of its values, or of the last values if all have gone
+	seen     bool   // whether a feature had it; for declared properties
 	counts   [kindCount]int64
 	// For a table: the first value of each kind, and how numbers are written.
 	first [kindCount]sighting
@@ -43,9 +43,9 @@ type sighting struct {
 type forms uint8
 
 const (
-	formCode     forms = 1 << iota // it begins with a zero or a plus, or ends with one that counts, as in a version
+	formCode     forms = 1 << iota // a leading zero or plus, or a significant zero at the end, as in a version
 	formExponent                   // digits, E and digits, as 10E2
-	formReal                       // with a point or a minus, as codes are not
+	formReal                       // with a point or a minus, which codes do not have
 )
 
 // maxTexts is the number of texts that make a column text if nothing else has come before them.
@@ -107,8 +107,8 @@ func (l *Learner) column(name []byte) *column {
 	return &l.columns[i]
 }
 
-// Learn takes in the properties of a feature, which are compact. Null and empty
-// lists say nothing about a type.
+// Learn learns from the properties of a feature, which are compact. Null and empty lists do not
+// affect a type.
 func (l *Learner) Learn(object []byte) {
 	l.expected = 0
 	for name, value := range Members(object) {
@@ -140,7 +140,7 @@ func (l *Learner) Count(object []byte, by int64) {
 	}
 }
 
-// settle makes the kinds of a column those of its present values.
+// settle sets the kinds of a column to those of its present values.
 func (l *Learner) settle(c *column) {
 	var now kinds
 	for i, n := range c.counts {
@@ -233,10 +233,9 @@ func kindOf(value []byte, have kinds) kinds {
 	return kindOther
 }
 
-// LearnText takes in a row of a table, whose values are all text. If all texts of
-// a column are numbers, the column has numbers; the same holds for true and false and
-// for times. A column of codes made of digits has text. Empty texts say nothing about a
-// type.
+// LearnText learns from a row of a table, whose values are all text. If all texts of a column are
+// numbers, its type is number; the same holds for true and false and for times. A column of codes
+// made of digits is text. Empty texts do not affect a type.
 func (l *Learner) LearnText(object []byte) {
 	l.expected = 0
 	for name, value := range Members(object) {
@@ -285,8 +284,8 @@ func formsOf(column string, text []byte, kind kinds) forms {
 // are of one other type.
 type Odd struct {
 	Field           // its Kind is the type of most
-	Count, Of int64 // of the others, and of all values
-	At        int64 // of the first of the others
+	Count, Of int64 // number of the other values, and of all
+	At        int64 // position of the first other value
 	Text      string
 }
 
@@ -344,7 +343,7 @@ func textBoolean(text []byte) (value, ok bool) {
 	return false, bytes.EqualFold(text, []byte("false"))
 }
 
-// Schema returns what was learned, with the declared fields.
+// Schema returns the learned schema, with the declared fields.
 func (l *Learner) Schema() Schema {
 	s := make(Schema, 0, len(l.columns))
 	for i := range l.columns {
@@ -418,7 +417,7 @@ func (l *Learner) Changes() uint64 { return l.changes }
 // Len returns the number of properties, declared ones included.
 func (l *Learner) Len() int { return len(l.columns) }
 
-// Seed takes in what was learned before. It is forgotten where values are counted.
+// Seed adds an earlier result. Where values are counted, the result is forgotten.
 func (l *Learner) Seed(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))

@@ -19,8 +19,7 @@ func truthOf(b bool) Truth {
 	return No
 }
 
-// Literal is a value that a Test compares with. It has one type, and knows nothing of
-// a schema.
+// Literal is a value that a Test compares with. It has one type, independent of any schema.
 type Literal struct{ operand operand }
 
 // TextLiteral is a text.

@@ -170,7 +170,7 @@ func (n *normalizer) array(depth int) error {
 	}
 }
 
-// more reads what follows a member or an element: a comma, or the end.
+// more reads the separator after a member or an element: a comma, or the end.
 func (n *normalizer) more(end byte, want string) (bool, error) {
 	if err := n.checkSize(); err != nil {
 		return false, err
@@ -206,7 +206,7 @@ func (n *normalizer) number() error {
 // text reads a string.
 func (n *normalizer) text() error {
 	from := n.i + 1
-	plain := true // it is the same in compact form
+	plain := true // whether the text is already in compact form
 	for i := from; i < len(n.in); {
 		switch c := n.in[i]; {
 		case c == '"':

@@ -14,8 +14,7 @@ type decimal struct {
 	exp      int
 }
 
-// maxExponent bounds the exponents that are told apart. The range of float64
-// ends long before.
+// maxExponent bounds the distinguished exponents. The range of float64 ends long before.
 const maxExponent = 1 << 28
 
 // parseDecimal takes a number apart that scanNumber accepts.
@@ -107,8 +106,8 @@ func (d decimal) sign() int {
 	return 1
 }
 
-// appendTo writes the number in one form, whatever its spelling was: as plain
-// digits from 1e-7 up to 1e21, else with an exponent.
+// appendTo writes the number in one form for all spellings: as plain digits from 1e-7 up to 1e21,
+// else with an exponent.
 func (d decimal) appendTo(dst []byte) []byte {
 	if len(d.digits) == 0 {
 		return append(dst, '0')

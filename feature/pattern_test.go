@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// TestFold: what differs in case only has one fold, and a fold is its own.
+// TestFold: texts that differ only in case have one fold, and a fold is its own.
 func TestFold(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		fold := foldRune(r)

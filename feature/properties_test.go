@@ -130,7 +130,7 @@ func TestBadProperties(t *testing.T) {
 	}
 }
 
-// decode is the reference: encoding/json, which keeps numbers as they are.
+// decode is the reference: encoding/json, with numbers in their spelling.
 func decode(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -229,7 +229,7 @@ func FuzzAppendProperties(f *testing.F) {
 	})
 }
 
-// What is no compact object gives wrong answers, but nothing worse.
+// Input that is no compact object gives wrong answers, but nothing worse.
 func FuzzBrokenObject(f *testing.F) {
 	f.Add([]byte(`{"a":"x\`), "a")
 	f.Add([]byte(`{"a":[1,{"b":`), "b")
@@ -405,7 +405,7 @@ func BenchmarkProperties(b *testing.B) {
 	}
 }
 
-// mergeExamples are those of the appendix of RFC 7396: an original, a patch, the result.
+// mergeExamples are the examples in the appendix of RFC 7396: an original, a patch, the result.
 var mergeExamples = [][3]string{
 	{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 	{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},

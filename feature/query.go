@@ -14,34 +14,32 @@ import (
 	"quadrille/quadkey"
 )
 
-// Query asks a layer for features. The zero Query asks for all of them in the layer's own
-// order, in which any number can be listed.
+// Query selects features of a layer. The zero Query selects all of them in the layer's own order,
+// in which any number can be listed.
 type Query struct {
-	// In is the area in which they are, nil for anywhere. A feature that is not a point is in a
-	// box if the two have a point in common. It is in any other area if they share ground: if some
-	// of it lies inside, and not just on the border.
+	// In is the area of the features, nil for anywhere. A feature that is not a point is in a box
+	// if the two have a point in common. It is in any other area if they share ground: if some of
+	// it lies inside, and not just on the border.
 	In Area
-	// Near asks for the nearest first. A feature as far away as another comes in the layer's
-	// own order.
+	// Near sorts the nearest first. Features at one distance come in the layer's own order.
 	Near *Near
 	// Filter is the filter that they fulfil; nil lets all pass.
 	Filter Filter
 	// Order is another order than the layer's own, where Near is nil.
 	Order Order
-	// After begins behind a feature of the same query.
+	// After begins after a feature of the same query.
 	After Mark
-	// Limit bounds the features that are wanted. 0 means all, which only the layer's own order
-	// can give.
+	// Limit bounds the number of features. 0 means all, which only the layer's own order allows.
 	Limit int
-	// At asks for the features as they were at an instant; the zero time is now.
+	// At selects the features as they were at an instant; the zero time is now.
 	At time.Time
-	// Detail says how much of a feature is wanted.
+	// Detail sets the needed parts of a feature.
 	Detail Detail
-	// Examine bounds the features that may be looked at before the answer ends with
-	// TooMuchWork. 0 means the layer's own bound.
+	// Examine bounds the examined features; then the answer ends with TooMuchWork. 0 means the
+	// layer's own bound.
 	Examine int
-	// Step, if set, is called after every few features that are looked at, whether they are
-	// in the answer or not, so that others get their turn. Its error ends the answer.
+	// Step, if set, is called after every few examined features, whether they are in the answer
+	// or not, so that other work gets its turn. Its error ends the answer.
 	Step func(context.Context) error
 }
 
@@ -52,7 +50,7 @@ type Near struct {
 	MinM, MaxM float64
 }
 
-// NearTo is a Near for everything at most so many metres from a position in degrees; 0 bounds
+// NearTo returns a Near for everything within maxM metres of a position in degrees; 0 bounds
 // nothing.
 func NearTo(lat, lon, maxM float64) *Near {
 	return &Near{Position: quadkey.Position{Lat: lat, Lon: lon}, MaxM: maxM}
@@ -60,13 +58,13 @@ func NearTo(lat, lon, maxM float64) *Near {
 
 // Order is an order of features. The zero Order is the layer's own.
 type Order struct {
-	// Importance has the most important first, as the layer has it.
+	// Importance sorts the most important first, in the layer's sense.
 	Importance bool
 	// Sort orders by a property, if it names one. Features that lack it come last.
 	Sort
 }
 
-// Detail says how much of a feature is wanted.
+// Detail is the needed part of a feature.
 type Detail uint8
 
 const (
@@ -83,12 +81,12 @@ type Filter interface {
 	// Terms returns conditions that every feature which passes fulfils, for an index to use.
 	// all says that every feature which fulfils them passes.
 	Terms() (terms []Term, all bool)
-	// String tells the filter from others.
+	// String distinguishes the filter from others.
 	String() string
 }
 
-// Mark is the place of a feature in the order of the query that it answers. Only its layer
-// knows what its bytes mean.
+// Mark is the position of a feature in the order of its query. Only its layer can interpret the
+// bytes.
 type Mark []byte
 
 // matches reports whether a feature passes the filter of the query.
@@ -99,13 +97,13 @@ func (q *Query) matches(ctx context.Context, f *Feature) (bool, error) {
 	return q.Filter.Match(ctx, f)
 }
 
-// stepFeatures is the number of features that are looked at between steps.
+// stepFeatures is the number of examined features between steps.
 const stepFeatures = 64
 
 // Select yields the features of a query. scan goes through the features in the order of the
-// answer: it calls consider with each and says whether the feature is in the area. If consider
-// returns an error, scan ends and returns it. Select looks after everything else that a query
-// bounds: the filter, the limit, how many features may be looked at, and turns.
+// answer. It calls consider with each and reports whether the feature is in the area. If consider
+// returns an error, scan ends and returns it. Select handles all other parts of a query: the
+// filter, the limit, the bound on examined features, and turns.
 func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
 	return Answer(func(fn func(*Feature) error) error {
 		var found, looked int
@@ -200,8 +198,8 @@ func (q *Query) data(of *Info) (t tag) {
 	return tagOf([]byte(of.Fingerprint))
 }
 
-// Cursor is the text of a mark, for a further query that goes on behind it and differs in
-// nothing but Limit, Detail, Examine and Step.
+// Cursor returns the text of a mark, for a query that continues after it and differs in nothing
+// but Limit, Detail, Examine and Step.
 func (q *Query) Cursor(of *Info, m Mark) string {
 	data, query := q.data(of), q.tag(of)
 	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// MaxRanked is the number of features that Ranked looks at unless a query says otherwise.
+// MaxRanked is the number of features that Ranked examines unless a query sets another.
 const MaxRanked = 200_000
 
 // Ranking is an order of features that a layer has no index for.
@@ -29,10 +29,10 @@ type Ranking struct {
 // rankSize is the number of bytes before the mark of the layer's own order.
 const rankSize = 8
 
-// Ranked yields the features of a query in an order that the layer has no index for. It looks at all
-// features of the area, each time, and keeps as many as are wanted: that suits layers of some ten
-// thousand features. scan is that of Select, in the layer's own order, for the query that it is given.
-// A query for more work than q.Examine, or MaxRanked, ends with TooMuchWork and yields nothing.
+// Ranked yields the features of a query in an order without an index. It examines all features of
+// the area each time, and keeps as many as are wanted. That suits layers of some ten thousand
+// features. scan is like Select's, in the layer's own order, for the query passed to it. A query
+// for more work than q.Examine, or MaxRanked, ends with TooMuchWork and yields nothing.
 func (q *Query) Ranked(
 	ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error,
 ) iter.Seq2[*Feature, error] {
@@ -78,21 +78,21 @@ func (q *Query) Ranked(
 	})
 }
 
-// ranked is a feature with its place. Its mark is that of the layer's own order.
+// ranked is a feature with its rank. Its mark is that of the layer's own order.
 type ranked struct {
 	rank uint64
 	Feature
 }
 
-// best keeps the first of those that are added.
+// best keeps the first of the added features, about limit of them.
 type best struct {
 	Ranking
 	by     Sort
 	limit  int
 	after  *ranked // nil keeps all
 	kept   []*ranked
-	last   *ranked // what comes behind it is not wanted, nil if it is
-	next   ranked  // that is added
+	last   *ranked // features after it are not wanted; nil if all may be
+	next   ranked  // the feature being added
 	object []byte
 }
 
@@ -118,7 +118,7 @@ func (b *best) add(f *Feature) error {
 	return nil
 }
 
-// cut leaves the first of those that are kept.
+// cut drops all but the first of the kept features.
 func (b *best) cut() {
 	slices.SortFunc(b.kept, b.compare)
 	if len(b.kept) >= b.limit {

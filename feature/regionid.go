@@ -1,13 +1,13 @@
 package feature
 
-// Ids of regions are what their publishers write: E06000001, KEN.1.1_1. Neither case nor what
-// separates their parts tells two regions apart, so that they are found however people type
-// them, and by the ids that older programs made of them: ken-1-1-1. Rows are kept by the fold.
+// Ids of regions are in the spelling of their publishers: E06000001, KEN.1.1_1. Two regions
+// never differ only in case or in the separators of parts. So they are found in every spelling,
+// and by the slugs of older versions: ken-1-1-1. Rows are stored by the fold.
 
-// text is what an id can be.
+// text is the type of an id.
 type text interface{ ~string | ~[]byte }
 
-// lower is an ASCII letter in lower case, and any other byte as it is.
+// lower returns an ASCII letter in lower case, and any other byte unchanged.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'

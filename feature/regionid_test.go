@@ -45,7 +45,7 @@ func TestRegionIDOrder(t *testing.T) {
 	})
 }
 
-// A filter by the id of a region finds it however the id is written. Other texts are found as they are.
+// A filter by a region's id finds every spelling of the id. Other texts must match exactly.
 func TestRegionIDFilters(t *testing.T) {
 	ids := []string{"E06000001", "E06000002", "KEN.1.1_1", "KENYA", "us-ks"}
 	schema := func(kind feature.Kind) feature.Schema { return feature.Schema{{Name: "id", Kind: kind}} }

@@ -58,8 +58,8 @@ func NewSchema(fields []Field) (Schema, error) {
 	return s, nil
 }
 
-// With returns the fields of both schemas. A property that they know of different kinds can be
-// of any.
+// With returns the fields of both schemas. A property with different kinds in them gets the kind
+// Any.
 func (s Schema) With(other Schema) Schema {
 	all := slices.Concat(s, other)
 	slices.SortStableFunc(all, byName)

@@ -110,7 +110,7 @@ func TestOdd(t *testing.T) {
 	if got, _ := s.Lookup("n"); got.Kind != Text {
 		t.Errorf("%+v", s)
 	}
-	// One of ten is many: nothing is told of house numbers, half of which have letters.
+	// One of ten is many: house numbers are not odd, because half of them have letters.
 	l = NewLearner(nil)
 	for i := range 20 {
 		l.LearnText(compact(t, fmt.Sprintf(`{"few":%q,"many":%q}`, []string{"1", "1A"}[i/18], []string{"1", "1A"}[i/17])))

@@ -54,7 +54,7 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 		if string(value) == "true" {
 			return 2, true
 		}
-		return 1, string(value) == "false" // 0 would have no room behind it the other way round
+		return 1, string(value) == "false" // 0 would leave no room after it in reverse order
 	case Time:
 		if !IsText(value) {
 			return 0, false
@@ -69,7 +69,8 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 	return 0, false
 }
 
-// Rank is the place of an object in the order: the least comes first, and what lacks the property last.
+// Rank returns the rank of an object in the order. The lowest comes first, and objects without
+// the property last.
 func (s Sort) Rank(object []byte) uint64 {
 	key, ok := SortKey(object, s.Field)
 	switch {

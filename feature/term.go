@@ -44,7 +44,7 @@ type Term struct {
 	Values []string
 }
 
-// ParseTerm reads a term as a query has it:
+// ParseTerm parses a term in the syntax of a query:
 //
 //	category=cafe,bakery   one of them
 //	category.ne=cafe       any other
@@ -84,12 +84,12 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 	return t, nil
 }
 
-// PropertyPrefix before a property's name reaches the property whatever it is called, even
-// if it has the name of a parameter or ends like an operator: if a property has the whole
-// name behind the prefix, no operator is read from it.
+// PropertyPrefix before a property's name reaches any property, even if it has the name of a
+// parameter or ends like an operator: if a property has the whole name after the prefix, no
+// operator is read from it.
 const PropertyPrefix = "p."
 
-// mixed returns what to do about values of several types, "" if t is a single type.
+// mixed returns advice about values of several types, "" if t is a single type.
 func mixed(t Kind) string {
 	if t != Any {
 		return ""

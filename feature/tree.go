@@ -9,9 +9,10 @@ import (
 	"quadrille/quadkey"
 )
 
-// Test is a condition on one property or on a box, or such tests joined by And, Or and Not. It may
-// be used by many goroutines. A condition means what a Term means: null is absent, a list equals what
-// one of its elements equals, and a name with dots may be that of a member within objects.
+// Test is a condition on one property or on a box, or such tests joined by And, Or and Not. It is
+// safe for concurrent use. A condition means the same as a Term: null is absent, a list equals
+// what one of its elements equals, and a name with dots may be that of a member of nested
+// objects.
 type Test struct {
 	op        testOp
 	kids      []Test
@@ -52,7 +53,7 @@ func NewLikeTest(name string, p Pattern, fold bool) Test {
 // NewBoxTest makes a test whether a feature meets a box. It is never unknown.
 func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
 
-// And is true if all tests are, also if there are none.
+// And is true if all tests are true, also without any test.
 func And(tests ...Test) Test { return join(testAnd, tests) }
 
 // Or is true if a test is.
@@ -61,7 +62,7 @@ func Or(tests ...Test) Test { return join(testOr, tests) }
 // Not is true where a test is false, and unknown where it is.
 func Not(t Test) Test { return Test{op: testNot, kids: []Test{t}} }
 
-// join makes one test of several. It dissolves those of the same operator.
+// join makes one test of several. It flattens nested ones with the same operator.
 func join(op testOp, tests []Test) Test {
 	if len(tests) == 1 {
 		return tests[0]
@@ -91,8 +92,8 @@ func (t Test) In(s Schema) Test {
 	return t
 }
 
-// Of tells what is so of some properties. A condition is Unknown where the property is absent, but for
-// OpLacks, and where its type is another than that of the values. Boxes are not for Of.
+// Of evaluates the test for some properties. A condition is Unknown where the property is absent,
+// except for OpLacks, and where its type differs from that of the values. Boxes are not for Of.
 func (t *Test) Of(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
 
 // each calls fn with a test and all tests within.
@@ -132,10 +133,9 @@ func (t *Test) Boxes() (boxes []quadkey.Box) {
 	return boxes
 }
 
-// Box returns a box that every feature which passes meets, for a search by an index. Of
-// several it is the smallest. It is not their intersection, because a long feature can
-// meet two boxes and pass by what they share. There is none, and ok is false, if boxes
-// stand below OR or NOT only.
+// Box returns a box that every passing feature meets, for a search by an index. Of several boxes
+// it is the smallest. It is not their intersection, because a long feature can meet two boxes and
+// miss their intersection. ok is false if boxes are only below OR or NOT.
 func (t *Test) Box() (b quadkey.Box, ok bool) {
 	for _, r := range t.required() {
 		if r.op == testBox && (!ok || area(r.box) < area(b)) {
@@ -154,22 +154,22 @@ func area(b quadkey.Box) float64 {
 	return width * (b.North - b.South)
 }
 
-// Cost bounds the comparisons that the test makes of a feature, in comparisons of two short texts. A
-// pattern counts each of its characters, as matching it takes time in proportion to the length of the
-// text times that of the pattern, at worst.
+// Cost bounds the comparisons of the test for one feature, in comparisons of two short texts. A
+// pattern counts each of its characters: at worst, matching takes time in proportion to the
+// length of the text times that of the pattern.
 func (t *Test) Cost() (cost int) {
 	t.each(func(t *Test) { cost += 1 + len(t.condition.values) + len(t.condition.pattern) })
 	return cost
 }
 
-// subject is what a filter is asked about.
+// subject is the input of a filter.
 type subject struct {
 	members []byte
 	list    []Property // nil if the properties are members
-	spatial            // zero if no box is asked about
+	spatial            // zero if the filter has no box
 }
 
-// spatial is what a filter with boxes is asked about.
+// spatial is the input of a filter with boxes.
 type spatial struct {
 	*Expression
 	ctx context.Context //nolint:containedctx // it is an argument

@@ -10,8 +10,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Value is the value of a property. The zero Value is null. It keeps what it was made of,
-// and it is valid as long as what it was read from.
+// Value is the value of a property. The zero Value is null. It keeps its source's bytes, and is
+// valid as long as they are.
 type Value struct {
 	kind Kind
 	raw  bool   // text is JSON
@@ -207,7 +207,7 @@ func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
 	return dst
 }
 
-// appendSome is AppendMembers of those that have one of the names.
+// appendSome is AppendMembers for the properties with one of the names.
 func (p Properties) appendSome(dst []byte, names []string) []byte {
 	start := len(dst)
 	for name, v := range p.All() {

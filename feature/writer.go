@@ -11,21 +11,21 @@ import (
 // Writer writes features as JSON. The zero Writer writes objects whose members are the
 // properties. Using it does not change it.
 type Writer struct {
-	// GeoJSON says that they are features of GeoJSON, and not objects of their own.
+	// GeoJSON writes features of GeoJSON in place of plain objects.
 	GeoJSON bool
-	// Nested says that the properties are an object of their own, beside what the layer knows:
-	// users' own names are never mixed with ours. Objects then have id, lat and lon. With
-	// Versions, objects and features of GeoJSON also have version and expires.
+	// Nested writes the properties as an object of their own, beside the layer's members: users'
+	// names are never mixed with ours. Objects then have id, lat and lon. With Versions, objects
+	// and features of GeoJSON also have version and expires.
 	Nested, Versions bool
-	// Numbers says that ids of GeoJSON are written as numbers if the layer has numbers.
+	// Numbers writes ids of GeoJSON as numbers if the layer has numbers.
 	Numbers bool
-	// NoIDs says that features of GeoJSON have no id.
+	// NoIDs omits the id of features of GeoJSON.
 	NoIDs bool
 	// Near has the distance as distance_m, in metres to the decimetre.
 	Near bool
 	// SkipGeometry leaves out geometries, and the positions of objects.
 	SkipGeometry bool
-	// Bounds says that features which are not points have their bounds as bbox.
+	// Bounds adds the bounds of features that are not points, as bbox.
 	Bounds bool
 	// Fields are the properties that are written; nil is all.
 	Fields []string
@@ -46,7 +46,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		switch {
-		case f.Members > 0, f.ID == "", w.NoIDs: // a cluster is nobody
+		case f.Members > 0, f.ID == "", w.NoIDs: // a cluster is no feature
 		case w.Numbers && f.Number != 0:
 			dst = append(strconv.AppendUint(append(dst, `"id":`...), f.Number, 10), ',')
 		default:

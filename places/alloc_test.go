@@ -8,7 +8,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// The race detector makes pools forget, so this says nothing under it.
+// The race detector empties pools, so the test proves nothing under it.
 func TestNearbyAllocatesLittle(t *testing.T) {
 	f := build(t, scatter(2, 5000, clustered))
 	q := NearbyQuery{Lat: 10, Lon: 10}

@@ -17,8 +17,8 @@ const (
 	maxParentsOf      = 1_000
 )
 
-// attributes are what the other sequences of a Source add to one place. The
-// memory is used again for the next.
+// attributes are one place's attributes from the other sequences of a Source. The memory is
+// reused for the next place.
 type attributes struct {
 	admin5  string
 	parents []uint32

@@ -126,7 +126,7 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
-// The codes are those of the record, whatever else of a place looks like one.
+// The codes are those of the record, even if other parts of a place look like codes.
 func TestDivisions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab",:\é`)))
@@ -218,7 +218,7 @@ func TestGazetteer(t *testing.T) {
 	}
 }
 
-// The names of a country are kept where it is a place, and where only the gazetteer has it.
+// The names of a country are kept where it is a place, and also where only the gazetteer has it.
 func TestCountryNames(t *testing.T) {
 	src := fullSource()
 	src.Gazetteer.Countries[0].ID = 3042058
@@ -347,8 +347,7 @@ func TestBoundsOfOnePlace(t *testing.T) {
 	}
 }
 
-// Attributes come to the same places in whatever order they are given,
-// also when it does not fit in memory.
+// Attributes reach the same places in any order of the input, even if they do not fit in memory.
 func TestJoinAgainstMaps(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -472,7 +471,7 @@ func TestPrefix(t *testing.T) {
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)
 	}
-	// The weights and not the codes order what a filter lets pass.
+	// What passes a filter is ordered by weight, not by code.
 	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
 		t.Error(hitIDs(hits), err, meta.Unweighted)
 	}

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// city is a place as real ones are: most without a filter's luck, populated.
+// cities returns n places like real ones: most are populated, and few pass a filter.
 func cities(n int) []Place {
 	list := scatter(42, n, clustered)
 	for i := range list {
@@ -63,8 +63,8 @@ func BenchmarkNearby(b *testing.B) {
 	})
 }
 
-// BenchmarkFilters asks for places among which there are all kinds, and of one country only in
-// the far west.
+// BenchmarkFilters searches places of all kinds with filters, one for a country whose places are
+// all in the far west.
 func BenchmarkFilters(b *testing.B) {
 	list := scatter(42, 100_000, clustered)
 	for i := range list {

@@ -24,9 +24,8 @@ type BuildOptions struct {
 	// Memory is how many bytes the sorting may hold; 0 means 512 MiB, and less
 	// than 16 MiB is taken as 16 MiB. The store's own memory is not counted.
 	Memory int64
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// one call at a time. The first stage, taking the places,
-	// is not reported: the sequence knows better how far it has come.
+	// Progress, if set, is called now and then, and at the end of each stage, one call at a time.
+	// The first stage, reading the places, is not reported: the sequence can report it better.
 	Progress func(stage string, done, total int64)
 	// Prefix, if set, begins the names of the tables, so that places of
 	// another kind have tables of their own: with "airport_" they are
@@ -52,9 +51,9 @@ type Stats struct {
 	Duplicates int64 // places dropped for another one of the same id
 	Spilled    int64 // bytes of temporary files written
 
-	// Counts for the other sequences: what was kept, and what was dropped. An entry
-	// is dropped if its place is not among the places, or has too many entries:
-	// 5,000 names or 256 KiB of them, 1,000 parents.
+	// Counts for the other sequences: kept and dropped entries. An entry is dropped if its place
+	// is not among the places, or has too many entries: 5,000 names or 256 KiB of them, 1,000
+	// parents.
 	Names, NamesDropped     int64
 	Parents, ParentsDropped int64
 	Admin5, Admin5Dropped   int64
@@ -68,8 +67,8 @@ type Meta struct {
 	// Places is the number of places, Tiers the number in each tier.
 	Places int64            `json:"places"`
 	Tiers  map[string]int64 `json:"tiers,omitempty"`
-	// Bounds is west, south, east, north in degrees of what the places span,
-	// without regard to ±180°; absent without places.
+	// Bounds is the extent of the places: west, south, east, north in degrees, without regard to
+	// ±180°. It is absent without places.
 	Bounds []float64 `json:"bounds,omitempty"`
 	// Modified is the newest modification date. It is absent if no place has one.
 	Modified time.Time `json:"modified,omitzero"`
@@ -90,8 +89,8 @@ type Meta struct {
 // are equal. An error of a sequence and an entry that is not valid end the
 // build; a store left by a failed build is of no use.
 //
-// Memory stays within opts.Memory, what the Gazetteer takes and what a Finder
-// will hold: about a byte per place.
+// Memory stays within the sum of opts.Memory, the Gazetteer's size and the future Finder's
+// memory: about a byte per place.
 func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOptions) (Meta, Stats, error) {
 	b := &builder{opts: opts}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -105,11 +104,11 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 
 // builder takes the places through two sorts.
 //
-// The first, by id, brings together the records of one place: rows of it, of
-// which one is kept, alternate names, parents. From there it goes to
-// place_info and to name search, and its row of tile_places to the second sort,
-// by cell and id. That is the order of tile_places and of the pass that makes
-// place_rollup and place_index. All JSON is written once, between the two.
+// The first sort, by id, brings together the records of one place: its rows, of which one is
+// kept, alternate names, parents. The result goes to place_info and to name search. The place's
+// row of tile_places goes to the second sort, by cell and id. That is the order of tile_places
+// and of the pass that makes place_rollup and place_index. All JSON is written once, between the
+// two.
 type builder struct {
 	ctx    context.Context
 	cancel context.CancelFunc

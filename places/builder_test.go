@@ -70,8 +70,7 @@ func columnsOf(t *testing.T, p *Place) *columns {
 	return c
 }
 
-// Any valid place comes back as it was, in valid JSON, with nothing null or
-// empty in it.
+// Any valid place is read back unchanged, as valid JSON with nothing null or empty in it.
 func TestPlaceRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\x1f\"\\\u2028\x7f,ü"))))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -251,8 +250,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The same places give the same cells, in whatever order they come and however
-// little memory there is; and no temporary file stays.
+// Equal places give equal cells, in any order and with any amount of memory, and no temporary
+// file stays.
 func TestBuildIsDeterministic(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	list := scatter(4, 1200, clustered)

@@ -124,7 +124,7 @@ type indexRow struct {
 	value []byte
 }
 
-// openWithIndex opens tables that have nothing but rows of place_index.
+// openWithIndex opens tables that have only rows of place_index.
 func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	t.Helper()
 	store := buildtest.Store(t)
@@ -167,8 +167,7 @@ func TestNamelessRowIsReported(t *testing.T) {
 	}
 }
 
-// Whatever the rows of place_index hold, they are refused, or what is made of
-// them can be searched without a panic.
+// Any rows of place_index are refused, or can be searched without a panic.
 func FuzzIndex(f *testing.F) {
 	group := func(list ...byte) []byte {
 		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 1), 7), list...)

@@ -1,6 +1,6 @@
-// Package places answers questions about named points: which are nearest, which
-// a map tile shows, what is known of one. It is fed with the columns of the
-// GeoNames gazetteer, though any source of points with ids will do.
+// Package places searches named points: the nearest ones, those on a map tile, and the record of
+// one. Its input is the columns of the GeoNames gazetteer, but any source of points with ids
+// will do.
 //
 // # Tables
 //
@@ -15,13 +15,12 @@
 //	qualifier  class.code                "P.PPLC"; a class is the prefix "P.", a kind ".large_airport"
 //	value      lat (4) │ lon (4) │ population (8) │ country (2) │ split (2) │ members
 //
-// lat and lon are int32 of 1e-7 degrees: places are kept, measured and shown at
-// that precision, about a centimetre. country is two letters or two zero bytes.
-// A place with a weight of its own has the highest bit of population set and
-// the weight (8) before the members. members are finished JSON, the members of
-// the place's object without braces; the first split bytes of them are what a
-// GeoJSON feature has as properties, the rest is lat and lon. So a reader
-// compares numbers and copies bytes; it decodes nothing.
+// lat and lon are int32 of 1e-7 degrees: places are stored, measured and shown at that precision,
+// about a centimetre. country is two letters or two zero bytes. A place with a weight of its own
+// has the highest bit of population set and the weight (8) before the members. members are
+// finished JSON, the members of the place's object without braces. Their first split bytes are
+// the properties of a GeoJSON feature, and the rest is lat and lon. So a reader compares numbers
+// and copies bytes; it decodes nothing.
 //
 //	"id":2657896,"name":"Zürich","country":"CH",…,"lat":47.36667,"lon":8.55
 //	├──────────────────── split ────────────────┤
@@ -32,31 +31,27 @@
 // name to display in each language, its qualifier, where alternate names were
 // given.
 //
-// place_rollup holds, for each tile of zoom 0 to 10 that has places, what a map
-// shows of it: row quadkey.Key of the tile, family counts (qualifier a class,
-// value a counter of its places), family geojson (the features shown, finished
-// and comma-separated, the most important first) and family points (the same
-// places in binary, for encoders of vector tiles):
+// place_rollup holds, for each tile of zoom 0 to 10 that has places, its content on a map: row
+// quadkey.Key of the tile, family counts (qualifier a class, value a counter of its places),
+// family geojson (the features shown, finished and comma-separated, the most important first) and
+// family points (the same places in binary, for encoders of vector tiles):
 //
 //	id (4) │ lat (4) │ lon (4) │ population (8) │ length of code (1) │ code
 //	       │ length of name (2) │ name
 //
-// place_index holds what a [Finder] keeps in memory to search without reading
-// in vain. The places of a family, in the order of their cells, are cut into
-// blocks of 128. Of each block it has the largest population and importance; for
-// each feature code and country the blocks that have such places, with and
-// without population; and the cells of the places, of the low tier only every
-// 16th. A query with filters thus reads blocks of which each has a place that
-// has the class or code and country asked for, and the population or another
-// place of the block has it. 13 million places come to about 12 MB.
+// place_index holds the index that a [Finder] keeps in memory to avoid useless reads. The places
+// of a family, in the order of their cells, are cut into blocks of 128. For each block it has the
+// largest population and importance. For each feature code and country it has the blocks with
+// such places, with and without population. It has the cells of the places, in the low tier only
+// of every 16th. So a query with filters reads only blocks that have a place with the class or
+// code and country, and a place with the population, which may be another one. 13 million places
+// take about 12 MB.
 //
-// gazetteer holds what codes mean, as JSON: rows c/ and a country's code, d/
-// and a division's (family admin2 for those of the second level), f/ and a
-// feature's.
+// gazetteer holds the meaning of codes, as JSON: rows c/ and a country's code, d/ and a
+// division's (family admin2 for the second level), f/ and a feature's.
 //
-// Cell timestamps are the places' own modification dates, and in place_rollup,
-// place_index and gazetteer the newest of them: the same places give the same
-// bytes.
+// Cell timestamps are the places' own modification dates, and in place_rollup, place_index and
+// gazetteer the newest of them: equal places give equal bytes.
 //
 // # Importance
 //
@@ -66,11 +61,10 @@
 // too. Administrative areas (class A) rank below
 // everything else: on a map their seat stands for them.
 //
-// A tile shows the most important place of each of its 4×4 parts, and up to zoom
-// 9 beside it that of another quarter of the part where that is a great city; the
-// part's two most important capitals in any case. A place that is shown at one zoom
-// is therefore shown at every deeper one. From zoom 15 on a tile shows all its
-// places, at most 1000.
+// A tile shows the most important place of each of its 4×4 parts. Up to zoom 9 it also shows that
+// of another quarter of the part, if that is a great city. It always shows the part's two most
+// important capitals. A place that is shown at one zoom is therefore shown at every deeper one.
+// From zoom 15 on a tile shows all its places, at most 1000.
 //
 // # Concurrency and memory
 //

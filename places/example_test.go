@@ -19,7 +19,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// withoutErrors is a list as the sequence Build takes.
+// withoutErrors returns a list as the sequence that Build takes.
 func withoutErrors(list []places.Place) iter.Seq2[places.Place, error] {
 	return func(yield func(places.Place, error) bool) {
 		for _, p := range list {
@@ -89,7 +89,7 @@ func Example() {
 	// 2/3/2 [Auckland Suva Wellington]
 }
 
-// publish publishes a place as ingest does.
+// publish publishes a place like ingest.
 func publish(ctx context.Context, dir string) (err error) {
 	c, err := published.Catalog(dir)
 	if err != nil {

@@ -20,7 +20,8 @@ func populated() feature.Filter {
 	return Prepare(f)
 }
 
-// Prepare makes, once, what the index needs of a filter that is used again and again. It returns the same filter, and never nil.
+// Prepare prepares a filter that is used again and again for the index. It returns the same
+// filter, and never nil.
 func Prepare(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)
@@ -28,7 +29,7 @@ func Prepare(of feature.Filter) feature.Filter {
 	return p
 }
 
-// prepared is a filter with what filterOf makes of it.
+// prepared is a filter with the result of filterOf.
 type prepared struct {
 	feature.Filter
 	filter   filter
@@ -36,13 +37,13 @@ type prepared struct {
 	possible bool
 }
 
-// filter is what a place must have. Lists are sorted and without repetition.
+// filter is the condition on a place. Lists are sorted and without repetition.
 type filter struct {
 	classes       classSet // empty: any
 	codes         []string // or kinds
 	countries     near.Countries
 	minPopulation uint64
-	key           string // the result of appendTo, "" until it is asked for
+	key           string // the result of appendTo, "" until it is first needed
 }
 
 // classSet is a set of feature classes: bit 0 is A.
@@ -50,7 +51,7 @@ type classSet uint32
 
 func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')&1 != 0 }
 
-// filterOf returns what the index can use of a filter, as near.UseTerms does.
+// filterOf returns the part of a filter that the index can use, like near.UseTerms.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	if p, ok := of.(*prepared); ok {
 		return p.filter, p.rest, p.possible
@@ -59,14 +60,14 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) 
 	return f, rest, possible
 }
 
-// use takes in a term, if the index knows what it is about and has no other of that kind.
-// possible is false if no place fulfils it.
+// use adds a term to the filter, if the index covers its property and the filter has no other term
+// of that kind. possible is false if no place fulfils it.
 func (f *filter) use(t *feature.Term) (used, possible bool) {
 	switch {
 	case t.Name == "population" && t.Op == feature.OpGreaterOrEqual && len(t.Values) == 1:
 		least, err := strconv.ParseInt(t.Values[0], 10, 64)
 		if err != nil {
-			return false, true // as 1e6, or no number at all
+			return false, true // such as 1e6, or no number at all
 		}
 		// An unknown population is not 0 or more either.
 		f.minPopulation = max(f.minPopulation, uint64(max(least, 1)))

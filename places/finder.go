@@ -19,14 +19,13 @@ import (
 	"quadrille/quadkey"
 )
 
-// Finder reads what Build wrote. Any number of goroutines may use it, for as
-// long as its store is open.
+// Finder reads the output of Build. It is safe for concurrent use, as long as its store is open.
 type Finder struct {
 	tiles, info, rollup, codeTable cellstore.Table
 
 	indexes    *[tiers]*index
 	unfiltered *masks
-	kept       *lru.Cache[string, *masks] // of the filters that were used last
+	kept       *lru.Cache[string, *masks] // of the most recently used filters
 	codes      *codes
 	names      *search.Reader   // nil without name search
 	cells      [][]quadkey.Cell // of indexes
@@ -106,8 +105,8 @@ var (
 	selectPoints  = &cellstore.Selection{Families: []string{famPoints}}
 )
 
-// Place returns the record of a place, a JSON object with what is known of it.
-// First come the members that Hit has too:
+// Place returns the record of a place, a JSON object with all that is stored about it. First come
+// the members that Hit has too:
 //
 //	id, name, country, class, code, population, admin1, admin1_name, timezone,
 //	those of Place.Extra, lat, lon (degrees)
@@ -168,7 +167,7 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 }
 
 // DivisionCodes returns the codes of the second and third-level divisions of a place, "" if it
-// has none. They are those of its Record, in a fraction of the time. An id without a place gives
+// has none. They are the same as in its Record, in a fraction of the time. An unknown id gives
 // ErrNotFound.
 func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	row := f.rows.Get().(*cellstore.Row)
@@ -177,7 +176,7 @@ func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 s
 		return "", "", err
 	}
 	for _, c := range row.Cells[1:] {
-		// Languages may be called like members.
+		// Languages may have the names of members.
 		details, _, _ := bytes.Cut(c.Value, []byte(namesKey))
 		admin2, _ = members.Unquote(members.Text(details, admin2Key))
 		admin3, _ = members.Unquote(members.Text(details, admin3Key))

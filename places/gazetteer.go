@@ -68,8 +68,7 @@ func (b *builder) writeGazetteer(store cellstore.Store, features []Feature) erro
 	return l.Commit()
 }
 
-// codes is what a Finder holds of the gazetteer: all but the second-level
-// divisions.
+// codes is the part of the gazetteer in a Finder's memory: all except the second-level divisions.
 type codes struct {
 	countries []Country // by code
 	divisions map[string]Division
@@ -117,9 +116,8 @@ func noCode(what, code string) error { return fmt.Errorf("%w: %s %.40q", ErrNoCo
 // built with, by code. The list is shared and must not be changed.
 func (f *Finder) Countries() []Country { return f.codes.countries }
 
-// Country returns what is known of a country by its ISO 3166-1 alpha-2 code, in
-// either case. Its lists are shared and must not be changed. One that no place
-// is in may be unknown: ErrNoCode.
+// Country returns the record of a country by its ISO 3166-1 alpha-2 code, in either case. Its
+// lists are shared and must not be changed. A country without places may be unknown: ErrNoCode.
 func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 	code = strings.ToUpper(code)
 	at, found := slices.BinarySearchFunc(f.codes.countries, code, func(c Country, code string) int { return strings.Compare(c.Code, code) })
@@ -209,8 +207,7 @@ func (f *Finder) Division(ctx context.Context, code string) (Division, error) {
 	return d, nil
 }
 
-// Feature says what a feature code with its class, "P.PPLC", means, or
-// ErrNoCode.
+// Feature returns the meaning of a feature code with its class, "P.PPLC", or ErrNoCode.
 func (f *Finder) Feature(_ context.Context, code string) (Feature, error) {
 	entry, ok := f.codes.features[strings.ToUpper(code)]
 	if !ok {

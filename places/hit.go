@@ -24,7 +24,7 @@ type Hit struct {
 	Population int64   `json:"population,omitempty" schema:"min=1"`
 	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
 	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
-	DistanceM  float64 `json:"-"` // metres from the point asked about, if there is one
+	DistanceM  float64 `json:"-"` // metres from the query's position, if it has one
 	// JSON is the members of the place's object, without the braces around
 	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
 	// alone or with members of your own before or after.
@@ -114,7 +114,7 @@ func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
 	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.Distance
 	h.Population = populationOf(h.JSON)
-	// A name is often that of the hit before.
+	// The name is often that of the previous hit.
 	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
 		if h.Name, err = nameOf(h.JSON); err != nil {
 			return err

@@ -12,15 +12,15 @@ const (
 
 var tierNames = [tiers]string{"high", "medium", "low"}
 
-// Populations from which a place is of the high or medium tier whatever it is.
+// Populations from which a place is in the high or medium tier in any case.
 const (
 	highPopulation   = 100_000
 	mediumPopulation = 5_000
 )
 
-// weights says how much a place counts for a map: base + population × percent /
-// 100. Codes that are not listed count as their class does, under "H." and so
-// on. medium lifts a place that few people live in over the low tier.
+// weights is the weight of a place on a map: base + population × percent / 100. Codes that are
+// not listed have the weight of their class, under "H." and so on. medium lifts a place with few
+// people above the low tier.
 var weights = map[string]struct {
 	base, percent uint64
 	medium        bool
@@ -72,9 +72,8 @@ const (
 	notArea = 1 << 63
 )
 
-// importance orders places for display; greater is more important. Among
-// places that are not of class A, those of a higher tier are always greater.
-// A weight that is not 0 is taken as it is.
+// importance orders places for display; greater is more important. Among places that are not of
+// class A, a higher tier is always greater. A weight other than 0 is used unchanged.
 func importance(qualifier []byte, population, weight uint64) uint64 {
 	tier := tierOf(qualifier, population, weight)
 	if weight == 0 {
@@ -87,8 +86,8 @@ func importance(qualifier []byte, population, weight uint64) uint64 {
 	return n | notArea
 }
 
-// Importance is that of a feature of Finder.Tile, greater for what is more important. A weight of
-// its own is not known.
+// Importance returns the importance of a feature of Finder.Tile; greater is more important. It
+// cannot take a weight of the place's own into account.
 func Importance(f *feature.Feature) uint64 {
 	value, _ := f.Properties.Lookup("population")
 	population, _ := value.Integer()

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// blockPlaces is the number of places in a block. The index knows the places of
-	// a tier block by block.
+	// blockPlaces is the number of places in a block. The index covers the places of a tier block
+	// by block.
 	blockPlaces = 128
 
 	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
@@ -58,12 +58,12 @@ func (g *grid) meets(first, last quadkey.Cell) bool {
 	return false
 }
 
-// index is what a Finder knows of one tier without reading. The tier's places,
-// in the order of their cells, are cut into blocks of blockPlaces.
+// index is the part of one tier that a Finder holds in memory. The tier's places, in the order of
+// their cells, are cut into blocks of blockPlaces.
 type index struct {
 	count   uint64
 	every   int32          // sampleEvery of the tier
-	samples []quadkey.Cell // of every so many-th place, the first included
+	samples []quadkey.Cell // cells of places 0, every, 2·every and so on
 	blocks  []block
 	supers  []block // of superBlocks blocks each
 	grid    grid
@@ -90,9 +90,8 @@ type group struct {
 	country       country
 	count         uint32
 	maxPopulation uint64
-	// The blocks that the group has places in are index.lists[:end] from
-	// where those of the group before it end: the first one's number, then
-	// the distance from one to the next, as uvarints.
+	// The blocks with places of the group are index.lists[:end] from the end of the previous
+	// group: the number of the first block, then the distances from block to block, as uvarints.
 	end uint32
 }
 
@@ -102,8 +101,8 @@ const anyCode = math.MaxUint16
 // blockCount returns the number of blocks of so many places.
 func blockCount(places uint64) uint64 { return (places + blockPlaces - 1) / blockPlaces }
 
-// blocksOf returns the blocks, first to last, that may hold the places of a
-// tile in which the samples lo to hi lie; there are none if first > last.
+// blocksOf returns the blocks, first to last, that may hold the places of a tile with the samples
+// lo to hi. There are none if first > last.
 func (x *index) blocksOf(lo, hi int32) (first, last int32) {
 	// Places between the last sample before the tile and the first one in it may be
 	// in the tile too.
@@ -145,8 +144,8 @@ func (x *index) mayHold(m *mask, z uint8, first, last quadkey.Cell, lo, hi int32
 	return (z > gridZoom || x.grid.meets(first, last)) && m.meets(x.blocksOf(lo, hi))
 }
 
-// superBlocks is the number of blocks that are summed up once more: as many as
-// a word of a mask has bits.
+// superBlocks is the number of blocks that are summed up once more: the number of bits in a word
+// of a mask.
 const superBlocks = 64
 
 func (b *block) add(o *block) {
@@ -188,7 +187,7 @@ type indexer struct {
 	byKey map[groupKey]*growing
 	known map[string]uint16 // codes in the order they came
 
-	// The last group is at hand, since many places are like the one before.
+	// The last group is cached, because many places are like the previous one.
 	key  groupKey
 	last *growing
 	text []byte

@@ -207,8 +207,7 @@ func (x *index) readGroup(rest string, value []byte) bool {
 	return true
 }
 
-// fits reports whether the parts belong together, and drops what memory they
-// have to spare.
+// fits reports whether the parts belong together, and releases spare memory.
 func (x *index) fits() bool {
 	if x.count > math.MaxUint32 || !slices.IsSorted(x.samples) ||
 		uint64(len(x.samples)) != (x.count+uint64(x.every)-1)/uint64(x.every) || uint64(len(x.blocks)) != blockCount(x.count) {

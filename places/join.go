@@ -16,7 +16,7 @@ type joiner struct {
 	b    *builder
 	info *bulkload.Load
 
-	id    uint32 // of the records at hand; ids start at 1
+	id    uint32 // of the current place; ids start at 1
 	rows  int64
 	found bool // a row of the place has come
 	place columns
@@ -98,7 +98,8 @@ func (j *joiner) take(key uint64, value []byte) error {
 	return nil
 }
 
-// row takes a row of the place and keeps the one with the latest date, of equal dates the last.
+// row adds a row of the place. It keeps the one with the latest date, and the last of equal
+// dates.
 func (j *joiner) row(record string) error {
 	if !j.found {
 		j.found = true

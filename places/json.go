@@ -50,15 +50,15 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	return jsontext.AppendDegrees(dst, c.lon)
 }
 
-// appendDetails appends the members a place's record has beyond those of its
-// tile_places value, each with a comma before it.
+// appendDetails appends the further members of a place's record, beyond its tile_places value,
+// each with a comma before it.
 func appendDetails(dst []byte, c *columns, names *nameTables, a *attributes) []byte {
 	dst = appendText(dst, "ascii_name", c.asciiName)
 	dst = appendList(dst, "alternate_names", c.alternates)
 	dst = appendList(dst, "cc2", c.cc2)
 	dst = appendText(dst, "country_name", names.country(c.country))
 	dst = appendText(dst, "admin2", c.admin2)
-	if c.admin2 != "" { // without it the name is that of the first level
+	if c.admin2 != "" { // otherwise the name is that of the first level
 		dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
 	}
 	dst = appendText(dst, "admin3", c.admin3)
@@ -95,8 +95,7 @@ func appendText(dst []byte, name, value string) []byte {
 	return jsontext.AppendString(appendName(dst, name), value)
 }
 
-// appendList appends a comma-separated text as a list of its elements that
-// are not empty.
+// appendList appends a comma-separated text as a list of its nonempty elements.
 func appendList(dst []byte, name, value string) []byte {
 	open := byte('[')
 	for value != "" {
@@ -148,7 +147,7 @@ func nameOf(properties []byte) (string, error) {
 	return name, nil
 }
 
-// appendPoint appends a place as place_rollup's points family has it.
+// appendPoint appends a place in the form of place_rollup's points family.
 func appendPoint(dst []byte, p *place, name string) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, p.id)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(p.lat))
@@ -160,7 +159,7 @@ func appendPoint(dst []byte, p *place, name string) []byte {
 	return append(dst, name...)
 }
 
-// point is what appendPoint writes.
+// point is the decoded form of appendPoint's output.
 type point struct {
 	id         uint32
 	lat, lon   int32

@@ -29,7 +29,7 @@ func TestLayer(t *testing.T) {
 	t.Run("none", func(t *testing.T) { layertest.Test(t, build(t, nil), layertest.Options{}) })
 }
 
-// The layer's own order is that of cells and ids, in which each feature is what Hit says.
+// The layer's own order is that of cells and ids. Each feature agrees with Hit.
 func TestOwnOrder(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
@@ -55,7 +55,7 @@ func cellOf(t *testing.T, f *feature.Feature) quadkey.Cell {
 	return must.Get(quadkey.CellOf(f.Lon, f.Lat)).In(t)
 }
 
-// A term compares as a filter does: case counts, and what no place can have finds none.
+// A term compares like a filter: case counts, and a value that no place can have finds none.
 func TestTermsCompareExactly(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	f := build(t, scatter(13, 400, clustered))
@@ -83,8 +83,8 @@ func TestTermsCompareExactly(t *testing.T) {
 	}
 }
 
-// Classes, codes, countries and having people are counted without a read, and a list counts
-// what no index knows.
+// Classes, codes, countries and populated places are counted without a read. Other properties are
+// counted by listing.
 func TestCountOfFilters(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := scatter(13, 400, clustered)
@@ -122,7 +122,7 @@ func TestCountOfFilters(t *testing.T) {
 	}
 }
 
-// ended is a context that has ended, for what must not read.
+// ended returns a context that has ended, for calls that must not read.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -163,7 +163,7 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-// A tile shows as features what is stored of it.
+// The features of a tile are those stored for it.
 func TestTileFeatures(t *testing.T) {
 	list := scatter(14, 600, clustered)
 	f := build(t, list)

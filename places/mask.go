@@ -11,12 +11,12 @@ type mask struct {
 	// none: no place of the tier passes.
 	none    bool
 	words   []uint64
-	summary []uint64 // bit i says whether words[i] has bits
+	summary []uint64 // bit i reports whether words[i] has bits
 	// sparse: a block has few of the places that pass, on average.
 	sparse bool
 	// areas: only places of class A pass.
 	areas bool
-	// count is the number of places that pass. If it is not exact, it is at least that number.
+	// count is the number of places that pass. If exact is false, it is an upper bound.
 	count uint64
 	exact bool
 
@@ -27,7 +27,7 @@ type mask struct {
 	most, least uint64
 }
 
-// masks are those of a filter.
+// masks are the masks of a filter, one for each tier.
 type masks [tiers]mask
 
 // bound lowers the bound of an importance: no place of the blocks first to last
@@ -164,8 +164,7 @@ func (m *mask) finish(x *index, f *filter) {
 	m.sparse = m.count < blocks*(blockPlaces/8)
 }
 
-// cachedMasks is the number of masks of filters that are kept: the same few are asked for
-// again and again.
+// cachedMasks is the number of cached masks: a few filters are used again and again.
 const cachedMasks = 64
 
 func (f *Finder) masks(flt *filter) *masks {

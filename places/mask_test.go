@@ -39,8 +39,8 @@ func TestMaskMeets(t *testing.T) {
 	})
 }
 
-// However a list is cut into tiles, its blocks are those that may hold the
-// places of the tile.
+// However a list is cut into tiles, blocksOf returns the blocks that may hold the places of a
+// tile.
 func TestBlocksOf(t *testing.T) {
 	const places = 1000
 	for _, every := range sampleEvery {
@@ -111,7 +111,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 	}
 }
 
-// What a filter costs each query that has it.
+// The cost of a filter for each query.
 func BenchmarkMasks(b *testing.B) {
 	f := build(b, cities(10_000))
 	flt := known(b, Filter{[]string{"P"}, []string{"PPL", "PPLC", "PPLA"}, []string{"CH", "DE", "FR", "AT", "IT", "LI"}, 1000})

@@ -53,8 +53,7 @@ func (f *nameFeed) run() {
 	}
 }
 
-// Add copies an entry, except its texts. The error may be that of an entry
-// added before.
+// Add copies an entry, except its texts. The error may be that of an earlier entry.
 func (f *nameFeed) Add(e *search.Entry) error {
 	if err := f.failed.Load(); err != nil {
 		return *err

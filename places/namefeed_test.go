@@ -8,7 +8,7 @@ import (
 	"quadrille/places/search"
 )
 
-// fullSink takes so many entries.
+// fullSink accepts a limited number of entries.
 type fullSink struct {
 	recorder
 	most int

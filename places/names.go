@@ -10,8 +10,8 @@ import (
 // ErrNoNames: these tables were built without name search.
 var ErrNoNames = errors.New("the data set has no name search; build it again with names")
 
-// Search finds places by name; see [search.Reader.Search]. Members has what a
-// list shows of a hit.
+// Search finds places by name; see [search.Reader.Search]. Members has the fields of a hit in a
+// list.
 func (f *Finder) Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error) {
 	if f.names == nil {
 		return dst, 0, ErrNoNames
@@ -19,8 +19,8 @@ func (f *Finder) Search(ctx context.Context, q search.Query, dst []search.Hit) (
 	return f.names.Search(ctx, q, dst)
 }
 
-// Complete appends the finished answer to what has been typed of a name, if
-// there is one; see [search.Reader.Complete].
+// Complete appends the stored answer for the typed beginning of a name, if there is one; see
+// [search.Reader.Complete].
 func (f *Finder) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
 	if f.names == nil {
 		return dst, false, ErrNoNames

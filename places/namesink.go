@@ -9,8 +9,7 @@ import (
 	"quadrille/places/search"
 )
 
-// nameSink takes what name search is built from: a search.Builder, or what
-// records it in a test.
+// nameSink receives the entries for name search: a search.Builder, or a recorder in a test.
 type nameSink interface {
 	Add(*search.Entry) error
 	Finish() (search.Meta, error)
@@ -41,7 +40,7 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 	})
 }
 
-// notSearched are the kinds of alternate names nobody looks for.
+// notSearched are the kinds of alternate names that are useless for search.
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
 // fillEntry makes the entry of a place, in the memory of the one before. The

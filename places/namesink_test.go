@@ -98,7 +98,7 @@ func TestNameSink(t *testing.T) {
 		t.Error(got)
 	}
 
-	// Without alternate names of its own a place is found by those of its row.
+	// Without alternate names in the input a place is found by those of its row.
 	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
@@ -116,7 +116,7 @@ func TestNameSink(t *testing.T) {
 	}
 }
 
-// A failure of either half ends both and is what Build reports.
+// A failure of either half ends both, and Build returns it.
 func TestFinishFails(t *testing.T) {
 	old := newNameSink
 	defer func() { newNameSink = old }()

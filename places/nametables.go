@@ -10,20 +10,19 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// nameTables holds the countries and divisions that codes stand for, while a
-// data set is built. They come from the Gazetteer. For codes that it lacks,
-// they are the places of class A that stand for them.
+// nameTables maps codes to countries and divisions while a data set is built. They come from the
+// Gazetteer. For codes that it lacks, they come from places of class A.
 type nameTables struct {
 	countries map[country]*standIn[Country]
 	divisions [2]map[string]*standIn[Division] // first and second level, by code
 	seen      map[country]bool                 // countries of the places
-	codes     map[uint32]string                // of countries and first-level divisions, by the ids of their places
-	others    map[string][]byte                // the names that each has, as alternates reads them
+	codes     map[uint32]string                // country and first-level division codes, by the ids of their places
+	others    map[string][]byte                // their alternate names, in the form that alternates reads
 	key       []byte
 }
 
-// standIn is an entry and, where it comes from a place, what decides between
-// several: they may come in any order. One that was given has rank 0.
+// standIn is an entry with its rank, which decides between several: they may come in any order.
+// An entry of the Gazetteer has rank 0.
 type standIn[T any] struct {
 	entry    T
 	rank     int
@@ -69,8 +68,8 @@ func newNameTables(g *Gazetteer) (*nameTables, error) {
 	return t, nil
 }
 
-// politicalRank says how well a place stands for a country. It is 0 for a place
-// that stands for none, such as a former country.
+// politicalRank rates how well a place represents a country. It is 0 for a place that represents
+// none, such as a former country.
 func politicalRank(code string) int {
 	switch code {
 	case "PCLI":
@@ -134,8 +133,8 @@ func (t *nameTables) note(p *Place) {
 // clone keeps a name from holding the line it was cut from.
 func clone(s string) string { return string([]byte(s)) }
 
-// complete gives names to the countries of places that have none so far, and makes
-// all countries and first-level divisions known by their ids.
+// complete gives names to the countries of places that have none so far, and fills in the ids of
+// all countries and first-level divisions.
 func (t *nameTables) complete() {
 	t.codes, t.others = map[uint32]string{}, map[string][]byte{}
 	for code, s := range t.divisions[0] {
@@ -194,7 +193,7 @@ func appendDivision(dst []byte, code country, admin1, admin2 string) []byte {
 	return dst
 }
 
-// sortedCountries and sortedDivisions return what the tables hold, by code.
+// sortedCountries and sortedDivisions return the contents of the tables, by code.
 func (t *nameTables) sortedCountries() []Country {
 	list := make([]Country, 0, len(t.countries))
 	for _, code := range slices.SortedFunc(maps.Keys(t.countries), country.Compare) {

@@ -60,9 +60,8 @@ func (s *nearby) nearestSample(n *near.Node) float64 {
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
 
-// passed reports whether every place of a tile is nearer than those of the
-// pages before: no two of its places are farther apart than once along its
-// height and once along its widest parallel.
+// passed reports whether every place of a tile is nearer than those of earlier pages: no two of
+// its places are farther apart than its height plus its widest parallel.
 func (s *nearby) passed(t quadkey.Tile) bool {
 	if s.After.Rank == 0 {
 		return false

@@ -52,20 +52,19 @@ type Place struct {
 	DEM            *int  // metres, from a digital elevation model
 	TimeZone       string
 	Modified       time.Time
-	// Kind says what a point is if GeoNames has no class and code for it; both are empty then.
-	// It is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it
-	// by a term "kind". It is not shown; Extra is, and may say it in the words of the source.
-	// Weight says how important the point is.
+	// Kind is the type of a point without GeoNames' class and code, which are both empty then. It
+	// is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters use it in a
+	// term "kind". It is not part of the output; Extra is, and may give it in the words of the
+	// source. Weight is the importance of the point.
 	Kind string
 	// Weight, if not 0, says how important the place is, instead of its
 	// population and feature code: see Importance in the package
 	// documentation. From 100,000 a place is of the high tier, from 5,000 of
 	// the medium one.
 	Weight uint64
-	// Extra is further members of the place's JSON object, finished and each
-	// with a comma before it: `,"iata":"ZRH","icao":"LSZH"`. They follow the
-	// others wherever the place is shown. Names that the others have must not
-	// be repeated. Build copies them.
+	// Extra are further members of the place's JSON object, finished and each with a comma before
+	// it: `,"iata":"ZRH","icao":"LSZH"`. They follow the others in every output. They must not
+	// repeat the others' names. Build copies them.
 	Extra []byte
 }
 
@@ -79,8 +78,8 @@ const (
 	maxExtra      = 4096
 )
 
-// Validate returns an error that matches ErrInvalidPlace and says what is
-// wrong, or nil for a place that Build takes.
+// Validate returns an error that matches ErrInvalidPlace with the fault, or nil for a place that
+// Build accepts.
 func (p *Place) Validate() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: place %d: %s", ErrInvalidPlace, p.ID, fmt.Sprintf(format, args...))

@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The slow and obvious side of the comparisons, and what all tests share.
+// The slow and obvious implementations for comparisons, and common helpers of the tests.
 
 // source is only the places.
 func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }
@@ -33,7 +33,7 @@ func build(t testing.TB, list []Place) *Finder {
 	return must.Get(Open(t.Context(), store, meta)).In(t)
 }
 
-// settled is the place as it is kept: coordinates of 1e-7 degrees.
+// settled returns the place in stored precision: coordinates of 1e-7 degrees.
 func settled(p Place) Place {
 	p.Lat, p.Lon = math.Round(p.Lat*1e7)/1e7, math.Round(p.Lon*1e7)/1e7
 	return p
@@ -76,7 +76,7 @@ func object(t testing.TB, members []byte) map[string]any {
 	return fields
 }
 
-// features parses what tileGeoJSON makes.
+// features parses the output of tileGeoJSON.
 func features(t testing.TB, b []byte) []tileFeature {
 	t.Helper()
 	var list []tileFeature
@@ -101,7 +101,7 @@ var testCodes = [][2]string{{"P", "PPL"}, {"P", "PPL"}, {"P", "PPLA"}, {"P", "PP
 
 var testCountries = []string{"", "CH", "NA", "FJ", "NZ", "US"}
 
-// decorate gives a point what filters and importance look at.
+// decorate gives a point the data for filters and importance.
 func decorate(rng *rand.Rand, id uint32, lon, lat float64) Place {
 	code := testCodes[rng.IntN(len(testCodes))]
 	p := Place{
@@ -180,8 +180,8 @@ type candidate struct {
 	id         uint32
 }
 
-// greatBeside finds the most important of a part that is not in the same quarter
-// as the first, if it is great.
+// greatBeside finds the most important place of a part outside of the first one's quarter, if it
+// is great.
 func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate {
 	for _, c := range part[1:] {
 		if quarters[c.id] != quarters[part[0].id] {
@@ -194,9 +194,9 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 	return nil
 }
 
-// bruteTile says which places a tile shows, by the rule of the documentation:
-// per part the most important, a great one of another quarter and the two most
-// important capitals, or all of them.
+// bruteTile returns the places of a tile, by the rule of the documentation: for each part the
+// most important, a great one of another quarter and the two most important capitals, or all of
+// them.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))

@@ -110,13 +110,12 @@ const (
 
 type country = near.Country
 
-// place is a tile_places row without its cell, over the memory of the row it
-// was taken from.
+// place is a tile_places row without its cell, in the memory of the row.
 type place struct {
 	id         uint32
 	lat, lon   int32 // 1e-7 degrees
 	population uint64
-	weight     uint64 // 0: that of its code and population
+	weight     uint64 // 0: the weight of its code and population
 	country    country
 	qualifier  []byte // class.code
 	properties []byte // JSON members without lat and lon; the first is the id
@@ -169,7 +168,7 @@ func corrupt(table string, key []byte, what string) error {
 	return fmt.Errorf("%w: table of %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
 }
 
-// unitsPerDegree is how finely coordinates are stored.
+// unitsPerDegree is the stored precision of coordinates.
 const unitsPerDegree = 1e7
 
 func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPerDegree)) }

@@ -43,7 +43,7 @@ type AlternateName struct {
 	Historic   bool `json:"historic,omitempty"`
 }
 
-// Parent says that a place lies in another one.
+// Parent is the relation of a place to another one that contains it.
 type Parent struct {
 	Parent, Child uint32
 	Kind          string // "ADM" for an administrative parent; otherwise "" or the source's word
@@ -62,7 +62,7 @@ type Gazetteer struct {
 	Features       []Feature
 }
 
-// Country is what is known of a country.
+// Country is the known data of a country.
 type Country struct {
 	Code          string   `json:"code"` // ISO 3166-1 alpha-2
 	ISO3          string   `json:"iso3,omitempty"`
@@ -93,14 +93,14 @@ type Division struct {
 	ID        uint32 `json:"id,omitempty"` // of its place
 }
 
-// Feature says what a feature code means.
+// Feature is the meaning of a feature code.
 type Feature struct {
 	Code        string `json:"code"` // with its class: "P.PPLC"
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }
 
-// Lengths in bytes that bound what is stored beside places.
+// Bounds of the texts stored beside places, in bytes.
 const (
 	maxLang        = 35
 	maxAlternate   = 4096

@@ -70,11 +70,11 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 	return nil
 }
 
-// picker chooses what a tile below the rollups shows.
+// picker chooses the places of a tile below the rollups.
 type picker struct {
 	picked []pick             // in the end, the most important first
 	byPart [3 * parts]int     // the best of each part, then the best capitals, then the second
-	best   near.Best[near.ID] // the best of all the places; its slots are the elements of picked
+	best   near.Best[near.ID] // the best of all places; its slots are the elements of picked
 }
 
 type pick struct {
@@ -171,8 +171,7 @@ func (p *picker) offer(slot uint32, x *place) {
 	p.picked[at].set(x, x.importance())
 }
 
-// complete reports whether every part has a place that outranks all of the
-// tiers that have not been read.
+// complete reports whether every part has a place that outranks everything in the unread tiers.
 func (p *picker) complete() bool {
 	for _, at := range p.byPart[:parts] {
 		if at < 0 || p.picked[at].importance < notArea {
@@ -185,7 +184,7 @@ func (p *picker) complete() bool {
 // takeAll keeps the maxShown most important places of the tile.
 func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 	if t.Z > quadkey.CellZoom {
-		// The range that is read is that of the whole cell.
+		// The range covers the whole cell, which is larger than the tile.
 		in, err := quadkey.TileAt(toDegrees(x.lon), toDegrees(x.lat), t.Z)
 		if err != nil {
 			return err

@@ -181,7 +181,7 @@ func TestCountsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// More places in one spot than a tile may show: the most important of them.
+// With more places in one spot than a tile may show, it shows the most important ones.
 func TestCrowdedTile(t *testing.T) {
 	list := make([]Place, maxShown+500)
 	byID := map[uint32]Place{}

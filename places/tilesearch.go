@@ -14,7 +14,7 @@ import (
 type keptPlace struct {
 	place
 	memory []byte
-	end    int // of its id among the digits of an answer
+	end    int // end of its id in the digits of an answer
 }
 
 // keep makes k a copy of a place.
@@ -34,11 +34,11 @@ type tileSearch struct {
 	masks    *masks
 	kept     []keptPlace // by slot
 	examined int
-	place    place // the one at hand
+	place    place // the current one
 
-	most  int                        // places that may be looked at
+	most  int                        // bound of examined places
 	step  func() error               // of a query; nil for none
-	admit func(*place) (bool, error) // what the index does not know of a filter; nil lets all pass
+	admit func(*place) (bool, error) // the part of a filter that the index cannot decide; nil lets all pass
 	shown feature.Feature
 	// digits are the ids of an answer.
 	digits []byte
@@ -59,7 +59,7 @@ func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after 
 	s.Reset(want, limit, after)
 }
 
-// end drops what refers to a query.
+// end drops the references to a query.
 func (s *tileSearch) end() { s.step, s.admit = nil, nil }
 
 // admits reports whether a wanted place passes the part of the filter that the index does not
@@ -72,7 +72,7 @@ func (s *tileSearch) admits(p *place) (pass bool) {
 	return pass && s.failed == nil
 }
 
-// stepPlaces is the number of places that are looked at between steps.
+// stepPlaces is the number of places examined between steps.
 const stepPlaces = 256
 
 // mayHold reports whether a tile can have places that the filter lets pass.
@@ -102,7 +102,7 @@ func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadke
 	return s.failed
 }
 
-// lookAt takes one row of a scan, and reports whether to go on.
+// lookAt examines one row of a scan, and reports whether to go on.
 func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 	if err != nil {
 		s.failed = fmt.Errorf("places: %w", err)
@@ -124,7 +124,7 @@ func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 	return s.failed == nil
 }
 
-// take keeps a place that is wanted.
+// take keeps a wanted place.
 func (s *tileSearch) take(rank uint64, p *place) {
 	slot := s.Slot()
 	if slot == len(s.kept) {

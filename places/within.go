@@ -18,10 +18,10 @@ type within struct {
 	box      quadkey.Box
 	tile     *quadkey.Tile // instead of the box, if set
 	consider func(*place)
-	// ofArea says that the places are read by cells instead, which come in order.
+	// ofArea says that places are read by cells, which come in order.
 	ofArea bool
 	cells  []quadkey.Range
-	part   *feature.Part // of its edge, at hand
+	part   *feature.Part // the current part of its edge
 	// weighAtEdge is weighInPart.
 	weighAtEdge func(*place)
 }
@@ -32,9 +32,8 @@ func newWithin() *within {
 	return s
 }
 
-// searchArea runs the search in an area. Along the edge it weighs all places, as long as it
-// has what tells which are inside. It keeps the cells inside, and searches them by their
-// index.
+// searchArea runs the search in an area. Along the edge it weighs all places, while the area's
+// part can decide which are inside. It keeps the cells inside, and searches them by their index.
 func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 	s.ofArea, s.cells = true, s.cells[:0]
 	defer func() { s.ofArea, s.part = false, nil }()
@@ -76,7 +75,7 @@ func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
 	return nil
 }
 
-// weighInPart is weigh of a place of the part at hand.
+// weighInPart is weigh for a place of the current part.
 func (s *within) weighInPart(p *place) {
 	rank := ^p.importance()
 	if !s.filter.passes(p) || !s.Wants(rank, near.ID(p.id)) {

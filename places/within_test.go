@@ -222,8 +222,8 @@ func TestWithinRefuses(t *testing.T) {
 	}
 }
 
-// What Keep lets pass is what looking at every place and asking it does, and a
-// search that may not look at all of them answers some of those in their order.
+// Keep has the same effect as filtering all places. A search with a bound on examined places
+// returns some of the same places in their order.
 func TestWithinKeep(t *testing.T) {
 	list := scatter(31, 3000, clustered)
 	for i := range list {

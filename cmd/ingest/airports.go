@@ -86,8 +86,8 @@ func (c *timezonesCmd) Run(s *session) error {
 	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}, c.options(s)))
 }
 
-// addZones publishes the polygons. The other layers are as a refresh has made them,
-// so that the next one need not make them anew.
+// addZones publishes the polygons. The other layers stay as the last refresh made them, so the
+// next refresh need not rebuild them.
 func addZones(s *session, in job.Input, o job.Options) error {
 	before, err := s.catalog.Current(s.ctx, ask.Boundaries.Name)
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {

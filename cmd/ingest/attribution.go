@@ -6,10 +6,11 @@ import (
 	"quadrille/cmd/internal/credit"
 )
 
-// attribution is what must be shown for using files: text with links, as credit.Of reads it.
+// attribution is the credit that users of a file must show: text with links in the syntax of
+// credit.Of.
 type attribution string
 
-// UnmarshalText refuses what would be shown in another way than it is meant.
+// UnmarshalText refuses text that would not be shown as its author means it.
 func (a *attribution) UnmarshalText(text []byte) error {
 	if err := credit.Check(string(text)); err != nil {
 		return fmt.Errorf("%q has %w", text, err)

@@ -114,19 +114,19 @@ var groups = []kong.Group{
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog
-	depot    *dataset.Depot // of --store; nil without
+	depot    *dataset.Depot // of --store; nil without it
 	reporter *reporter
 	stdout   io.Writer
 	options  job.Options
 	toPush   []string // data sets published by this command
-	pushed   []string // those of them that --store already has
-	changed  []string // data sets of which this command has changed what --data publishes
+	pushed   []string // the data sets of toPush that --store already has
+	changed  []string // data sets whose published generation this command changed in --data
 	json     bool
 	quiet    bool
 
 	cli      *cli
 	settings []configfile.Setting // of the program
-	commands []string             // that may have settings in a file
+	commands []string             // the commands that can have settings in a file
 }
 
 // share is a part of a whole, as a number from 0 to 1 or a percentage.
@@ -165,7 +165,7 @@ type boundariesCmd struct {
 
 	publishing
 
-	keepZones bool // of ingest timezones, unless a layer timezone is named
+	keepZones bool // set by ingest timezones, unless a layer timezone is named
 }
 
 func (boundariesCmd) Help() string {

@@ -21,8 +21,7 @@ import (
 // every refresh from publishing.
 var onlyFlags = []string{"config", "version", "dry-run"}
 
-// BeforeResolve is called by the parser once it knows the command line and the
-// environment.
+// BeforeResolve is the parser's hook after it has read the command line and the environment.
 func (c *cli) BeforeResolve(ctx *kong.Context) error {
 	file, err := configfile.Resolve(ctx, onlyFlags...)
 	c.file = file
@@ -51,8 +50,8 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// configured parses a command as if there were no command line: from the
-// environment and the file at path. The cli it returns is its own.
+// configured parses a command from the environment and the file at path, without a command line.
+// The caller owns the returned cli.
 func configured(path, command string) (*cli, *kong.Context, error) {
 	c := &cli{}
 	parser, err := newParser(c, io.Discard, io.Discard)
@@ -103,7 +102,7 @@ func (c *cli) checked(ctx *kong.Context) error {
 		configfile.CheckValues(configfile.CommandFlags(ctx, c.file, onlyFlags...)))
 }
 
-// target is the command that was parsed, as its fields have been set.
+// target returns the parsed command with its fields set.
 func target(ctx *kong.Context) any { return ctx.Selected().Target.Addr().Interface() }
 
 type configCmd struct {
@@ -173,7 +172,7 @@ func (configCheckCmd) Run(s *session) error {
 	return err
 }
 
-// readable opens a file or folder as ingesting it does first.
+// readable opens a file or folder the way an ingest first does.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

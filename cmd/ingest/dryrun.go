@@ -13,8 +13,8 @@ type publishing struct {
 	MaxChange *share `placeholder:"SHARE" help:"Publish nothing when more than this share is other than what is published, such as 10%: of the records of a kind, or of all rows; of ip of the addresses, by their answers. The exit code is then 3."`
 }
 
-// options are those of a job. Refreshes set the flags for all their commands; a command's own
-// share wins.
+// options returns the options of a job. A refresh sets these flags for all its commands; a
+// command's own share wins.
 func (f publishing) options(s *session) job.Options {
 	o := s.options
 	o.DryRun = o.DryRun || f.DryRun
@@ -24,14 +24,14 @@ func (f publishing) options(s *session) job.Options {
 	return o
 }
 
-// positioned are the flags of the commands that publish what has positions.
+// positioned are the flags of the commands whose records have positions.
 type positioned struct {
 	DropZero bool `help:"Leave out positions of exactly 0, 0, which many programs write for an unknown one. Without it they are taken and told."`
 
 	publishing
 }
 
-// options are those of a job.
+// options returns the options of a job.
 func (p positioned) options(s *session) job.Options {
 	o := p.publishing.options(s)
 	o.DropZero = p.DropZero

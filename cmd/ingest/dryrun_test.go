@@ -49,8 +49,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// A dry run of each command that publishes says what it would change, and leaves the
-// directory of the data as it is, byte for byte.
+// A dry run of each publishing command reports what it would change, and leaves the data
+// directory as it is, byte for byte.
 func TestDryRun(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "new", "data")
 	stations := testfile.Read(t, "../../sample/stations.csv")
@@ -61,7 +61,7 @@ func TestDryRun(t *testing.T) {
 	write := func(name, text string) string { return testfile.Temp(t, name, text) }
 	for _, tc := range []struct {
 		args, then []string // the command, and the same with other files
-		changed    string   // what a dry run of then says
+		changed    string   // the report of a dry run of then
 	}{
 		{[]string{"boundaries", "--layer", "ward=" + write("a.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5)))},
 			[]string{"boundaries", "--layer", "ward=" + write("b.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5)))},
@@ -132,7 +132,7 @@ func TestDryRunRefused(t *testing.T) {
 	}
 }
 
-// A dry run of a refresh records nothing, so that the next one does what it has to do.
+// A dry run of a refresh records nothing, so the next refresh does all its work.
 func TestDryRefresh(t *testing.T) {
 	data, settings := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
 	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n", data, testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"))
@@ -156,7 +156,8 @@ func TestDryRefresh(t *testing.T) {
 	}
 }
 
-// No words stand for an empty cell with --empty=. Nothing in the environment is as nothing said.
+// --empty= leaves no word that stands for an empty cell. An empty variable in the environment
+// counts as not set.
 func TestNoEmptyWords(t *testing.T) {
 	file := testfile.Temp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
 	t.Setenv("QUADRILLE_POINTS_EMPTY", "")

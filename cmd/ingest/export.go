@@ -129,7 +129,8 @@ type exportedFrom struct {
 	about  *dataset.Manifest
 }
 
-// of describes the data sets that layers are read from: with the sources of all of them.
+// of returns one manifest for the data sets that layers are read from. It lists the sources of
+// all of them.
 func (e exported) of(layers []tiles.Selector) *dataset.Manifest {
 	var m dataset.Manifest
 	read := map[string]bool{}
@@ -152,8 +153,8 @@ func (e exported) of(layers []tiles.Selector) *dataset.Manifest {
 	return &m
 }
 
-// openBoundaries opens a generation of a data set of regions; 0 stands for the
-// published one. The caller closes it.
+// openBoundaries opens a generation of a data set of regions. 0 is the published one. The caller
+// closes it.
 func openBoundaries(s *session, name string, generation uint64) (*dataset.Generation, tiles.Meta, error) {
 	gen, err := openGeneration(s, name, generation)
 	if err != nil {
@@ -161,13 +162,13 @@ func openBoundaries(s *session, name string, generation uint64) (*dataset.Genera
 	}
 	var meta tiles.Meta
 	if _, err := gen.Contents(tiles.SchemaVersion, &meta); err != nil {
-		_ = gen.Close() // the error says more
+		_ = gen.Close() // err says more
 		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, name, err)
 	}
 	return gen, meta, nil
 }
 
-// openGeneration opens a generation of a data set; 0 stands for the published one.
+// openGeneration opens a generation of a data set. 0 is the published one.
 func openGeneration(s *session, name string, generation uint64) (*dataset.Generation, error) {
 	if generation == 0 {
 		return s.catalog.OpenCurrent(s.ctx, name)

@@ -21,8 +21,8 @@ import (
 	"quadrille/places/search"
 )
 
-// TestForeignFile: a file that a file manager left in a generation is told, and
-// nothing else is wrong.
+// TestForeignFile: verify reports a file that a file manager left in a generation, and nothing
+// else.
 func TestForeignFile(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {
@@ -73,8 +73,8 @@ func TestDrop(t *testing.T) {
 	ingest("", "points", "shops", csv)
 }
 
-// TestNamesFollow: the names for search are those of what is published, whichever command
-// changed that, and in both directions.
+// TestNamesFollow: the names for search follow the published data sets in both directions,
+// whichever command changes them.
 func TestNamesFollow(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	shops, regions := filepath.Join(dir, "p.csv"), filepath.Join(dir, "r.geojson")
@@ -144,9 +144,9 @@ func TestNamesFollow(t *testing.T) {
 	found()
 }
 
-// TestLoss: a renewal that loses more than a tenth is told in the last line, in JSON and by
-// list; with --max-change it is refused, by itself and in a refresh, and so is one in which
-// the number stays and the rows are others.
+// TestLoss: a renewal that loses more than a tenth of the rows says so in its last line, in JSON
+// and in list. With --max-change it is refused, by itself and in a refresh. The same holds for a
+// renewal that keeps the number of rows but changes the rows.
 func TestLoss(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	wards, config := filepath.Join(dir, "wards.geojson"), filepath.Join(dir, "ingest.yaml")
@@ -213,7 +213,7 @@ func TestLoss(t *testing.T) {
 	ingest(0, publish...)
 }
 
-// TestVerifyWithoutPointer: whoever has everything verified is told of a lost CURRENT.
+// TestVerifyWithoutPointer: verify of everything reports a lost CURRENT.
 func TestVerifyWithoutPointer(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {

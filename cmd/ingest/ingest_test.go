@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A command that is stopped says what is as it was, and how to go on.
+// A stopped command says what is unchanged and how to go on.
 func TestInterrupted(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
@@ -171,7 +171,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Both programs tell one version, whatever they were built from.
+// Both programs print the same version, however they were built.
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || strings.TrimSpace(out.String()) != version.String() {
@@ -186,8 +186,8 @@ func flagsFor(t *testing.T, args []string) []string {
 	return []string{"--data", t.TempDir()}
 }
 
-// Both programs may be given one file of variables: of those tileserver has, only
-// the directory of the data sets and the cluster are ours too.
+// Both programs accept one shared file of variables. Of tileserver's variables, ingest also has
+// the data directory and the cluster.
 func TestVariables(t *testing.T) {
 	// Ours may be shared by commands where they are of one type.
 	types := map[string]string{}
@@ -224,8 +224,8 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
-// TestEveryDatasetHasACommand: it is called like the data set, has settings in a
-// configuration file if it has any, and tells refresh what it reads.
+// TestEveryDatasetHasACommand: the command has the data set's name, settings in a configuration
+// file if it has any, and tells refresh its inputs.
 func TestEveryDatasetHasACommand(t *testing.T) {
 	for _, name := range ask.DatasetNames(ask.Datasets) {
 		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })
@@ -243,7 +243,7 @@ func TestEveryDatasetHasACommand(t *testing.T) {
 	}
 }
 
-// Each flag of a licence is called --license, and taken as --licence too.
+// Every flag of a licence is called --license; --licence works too.
 func TestLicenseFlag(t *testing.T) {
 	var seen []string
 	for _, command := range commandLine(t).Children {
@@ -267,8 +267,8 @@ func TestLicenseFlag(t *testing.T) {
 	}
 }
 
-// The flags of every command stand beneath a heading of their own, and every
-// command beneath one that says what it is for.
+// Every command has its flags beneath a heading of their own, and stands itself beneath a heading
+// that names its purpose.
 func TestHelpIsInOrder(t *testing.T) {
 	app := commandLine(t)
 	for _, f := range app.Flags {
@@ -472,8 +472,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// A stage that reports nothing is told of all the same, and what is reported
-// more often is told every two seconds.
+// A stage that reports nothing still shows progress. A stage that reports often shows it every
+// two seconds.
 func TestSilentStage(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out, stderr bytes.Buffer
@@ -519,7 +519,7 @@ func TestPhaseLine(t *testing.T) {
 	}
 }
 
-// On a terminal stages are bars, and what else is said does not run into them.
+// On a terminal stages are bars, and other messages do not run into them.
 func TestBars(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{}, &out, &stderr)

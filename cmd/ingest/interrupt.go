@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/ingest/internal/world"
 )
 
-// interruptedError says what a command that was stopped by a signal has left
-// behind.
+// interruptedError is the error of a command stopped by a signal. It describes what the command
+// left behind.
 type interruptedError struct {
 	left  string
 	cause error // nil where stopping alone was the reason
@@ -40,7 +40,7 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	if c, ok := target(command).(interface{ left(*session) string }); ok {
 		left = c.left(s)
 	} else if node := command.Selected(); node != nil {
-		if d, ok := ask.FindDataset(node.Name); ok { // the command has the name of what it publishes
+		if d, ok := ask.FindDataset(node.Name); ok { // the command has the name of its data set
 			left = s.unpublished(d.Name)
 		}
 	}
@@ -50,8 +50,7 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	return &interruptedError{left, err}
 }
 
-// unpublished names those of the data sets a command was about to publish that
-// are unchanged.
+// unpublished describes what a command has published, and which of its data sets are unchanged.
 func (s *session) unpublished(names ...string) string {
 	var published, before []string
 	for _, m := range s.reporter.publishedBefore() {
@@ -78,7 +77,7 @@ func (s *session) unpublished(names ...string) string {
 	return text
 }
 
-// unpushed names what is published in --data and not in --store.
+// unpushed lists the data sets that are published in --data and not in --store.
 func (s *session) unpushed() string {
 	names := slices.DeleteFunc(slices.Clone(s.toPush), func(name string) bool { return slices.Contains(s.pushed, name) })
 	if len(names) == 0 {
@@ -106,7 +105,7 @@ func (c *refreshCmd) left(s *session) string {
 		}
 	}
 	if err != nil {
-		names = nil // then it did not begin
+		names = nil // the refresh did not begin
 	}
 	return s.unpublished(names...)
 }

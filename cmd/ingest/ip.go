@@ -56,7 +56,7 @@ var _ encoding.TextUnmarshaler = (*columnsFlag)(nil)
 func (c *columnsFlag) UnmarshalText(text []byte) (err error) {
 	c.text = string(text)
 	list := c.text
-	first, _, _ := strings.Cut(list, ",") // behind it a column may have a value
+	first, _, _ := strings.Cut(list, ",") // later columns may have values
 	if i := strings.LastIndexByte(first, '='); i >= 0 {
 		c.file, list = list[:i], list[i+1:]
 	}
@@ -90,7 +90,7 @@ func (c *ipCmd) Run(s *session) error {
 	return err
 }
 
-// compared tells how a generation of ip differs from the published one.
+// compared reports the difference between a generation of ip and the published one.
 func (r *reporter) compared(c ip.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

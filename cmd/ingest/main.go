@@ -25,9 +25,8 @@ import (
 // minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
 
-// fitMemory lowers --memory, if nobody has set it, to what this process may take, and says
-// so. An eighth is left for what the system counts and nobody here does, such as pages of
-// files.
+// fitMemory lowers --memory to what this process may take, unless it was set, and says so. An
+// eighth is left for memory that only the system counts, such as file pages.
 func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
 	if limit.Unread != nil {
 		said = append(said, fmt.Sprintf("warning: the limit of memory cannot be read in full: if this process may take less, set --memory: %v", limit.Unread))
@@ -71,7 +70,7 @@ func main() {
 	})
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if !ignore() { // stop ends ctx too
-		<-told // what it says comes before the error
+		<-told // its message comes before the error
 	}
 	stop()
 	if err != nil {
@@ -84,8 +83,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode: 0 done, 1 failed, 2 asked wrongly, 3 refused what changed too much,
-// 130 interrupted.
+// exitCode returns 0 done, 1 failed, 2 wrong usage, 3 refused by --max-change, 130 interrupted.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
@@ -95,7 +93,7 @@ func exitCode(err error) int {
 		return 2
 	case errors.Is(err, job.ErrChanged):
 		return 3
-	case errors.Is(err, context.Canceled): // as interruptedError is
+	case errors.Is(err, context.Canceled): // also true for interruptedError
 		return 130
 	}
 	return 1
@@ -162,13 +160,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return &usageError{err}
 	}
 	defer func() { err = errors.Join(err, s.closeDepot()) }()
-	if command.Command() != "config check" { // which fails for these
+	if command.Command() != "config check" { // that command fails for these
 		for _, unknown := range variables.Unknown(os.Environ()) {
 			rep.Note("warning: " + unknown.Error())
 		}
 	}
 	if node := command.Selected(); node != nil && node.Group != nil && node.Group.Key == "publish" {
-		for _, line := range memory { // others take little
+		for _, line := range memory { // other commands take little
 			rep.Note(line)
 		}
 	}

@@ -2,5 +2,5 @@
 
 package main
 
-// peakMemory is 0: this system does not tell it in a common way.
+// peakMemory returns 0, because this system has no common way to read it.
 func peakMemory() int64 { return 0 }

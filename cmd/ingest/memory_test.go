@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/memlimit"
 )
 
-// --memory follows what the process may take, unless somebody has set it.
+// --memory follows the memory that the process may take, unless it is set.
 func TestFitMemory(t *testing.T) {
 	const mib = 1 << 20
 	for name, tc := range map[string]struct {

@@ -16,7 +16,7 @@ func peakMemory() int64 {
 	}
 	peak := int64(u.Maxrss) //nolint:unconvert // it has 32 bits on some systems
 	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
-		peak <<= 10 // the others count in KiB
+		peak <<= 10 // other systems count in KiB
 	}
 	return peak
 }

@@ -24,16 +24,16 @@ func (c *namesCmd) Run(s *session) error {
 	return err
 }
 
-// indexNames publishes the names anew after a command has changed what is published of what
-// they are made from, and drops them where nothing is left that has some. The command has done
-// its work by then, so a failure here is a warning. The error is that of an interruption.
+// indexNames publishes the names anew after a command has changed a data set with names. If no
+// data set with names is left, it drops them. The command itself is done by then, so a failure
+// here is a warning. The error is that of an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.changed, name) }
 	if made(ask.Names.Name) || !slices.ContainsFunc(ask.Names.Uses, made) && !s.searched() {
 		return nil
 	}
 	o := s.options
-	o.MaxChange = nil // that was asked of what the names are made from
+	o.MaxChange = nil // it applies to the data sets, not to their names
 	_, err := names.Ingest(s.ctx, s.catalog, o)
 	if errors.Is(err, names.ErrNoNames) {
 		if _, err = s.catalog.Drop(s.ctx, ask.Names.Name); errors.Is(err, dataset.ErrNoGeneration) {
@@ -49,8 +49,8 @@ func (s *session) indexNames() error {
 	return s.ctx.Err()
 }
 
-// republished notes that a command has put another generation of a data set in its place, or
-// none. The names for search follow; those in --store are made in --data, which has not changed.
+// republished notes that a command has published another generation of a data set, or none. The
+// names for search follow. Those in --store are made from --data, which has not changed.
 func (s *session) republished(name string) {
 	if s.depot == nil {
 		s.changed = append(s.changed, name)
@@ -69,7 +69,7 @@ func (s *session) searched() bool {
 			continue
 		}
 		if yes, err := names.Searched(s.ctx, s.catalog, name); err != nil || yes {
-			return true // the job reports what cannot be read
+			return true // the job reports unreadable collections
 		}
 	}
 	return false

@@ -54,7 +54,7 @@ func (c *pointFiles) reads() []string {
 
 func (c *pointFiles) readsInput() bool { return slices.Contains(c.Files, "-") }
 
-// collection is what the job publishes of the files: a data set, with its points called so.
+// collection returns the job's collection for a data set and the name of its points.
 func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collection, err error) {
 	fields := make([]feature.Field, len(c.Type))
 	for i, f := range c.Type {

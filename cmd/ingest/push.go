@@ -50,7 +50,7 @@ func (c *pushCmd) Run(s *session) error {
 	return s.push(names, dataset.PushOptions{Workers: c.Parallel, NoCheck: !c.Check})
 }
 
-// openDepot opens what --store names.
+// openDepot opens the depot at the address in --store.
 func (s *session) openDepot() error {
 	if s.cli.Store == "" {
 		return nil
@@ -69,7 +69,7 @@ func (s *session) closeDepot() error {
 	return s.depot.Close()
 }
 
-// published remembers what jobs publish, for the work to be done after the command.
+// published records what jobs publish, for the work after the command.
 type published struct {
 	job.Reporter
 	session *session
@@ -82,10 +82,10 @@ func (p *published) Published(m dataset.Manifest) {
 	p.session.changed = append(p.session.changed, m.Dataset)
 }
 
-// pushPublished pushes what a command has published. After world and refresh it
-// also pushes what is published and was never pushed: these commands pass over
-// data sets that have not changed, and an earlier push of one may have failed.
-// It leaves alone a data set that was rolled back in the store.
+// pushPublished pushes what a command has published. After world and refresh it also pushes
+// published data sets that were never pushed: these commands skip data sets that have not
+// changed, and an earlier push of one may have failed. It leaves alone a data set that was rolled
+// back in the store.
 func (s *session) pushPublished(command *kong.Context) error {
 	if s.depot == nil {
 		return nil
@@ -125,11 +125,10 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = g.Close() }() // it was read only
+	defer func() { _ = g.Close() }() // opened for reading only
 	o.Progress = func(p dataset.PushProgress) {
 		stage := fmt.Sprintf("pushing %s: %s", name, p.Stage)
-		// The bytes of the parts that are not loaded yet are not known. The
-		// parts are of about one size.
+		// The sizes of parts not yet loaded are unknown. All parts are of about one size.
 		var total int64
 		if p.Stage == "loading" && p.Done > 0 {
 			total = max(p.Bytes, p.Bytes/int64(p.Done)*int64(p.Parts))
@@ -146,8 +145,8 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	return nil
 }
 
-// pushed reports a push that succeeded. It is silent if there was nothing to
-// push and nobody asked.
+// pushed reports a successful push. It is silent if there was nothing to push and the user did
+// not ask for a push.
 func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

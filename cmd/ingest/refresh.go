@@ -82,11 +82,10 @@ func (c *timezonesCmd) reads() []string {
 
 func (c *worldCmd) reads() []string { return c.IPFile }
 
-// refreshed are the commands that a refresh runs, in its order: those of the data
-// sets, with world after boundaries and places so that the others use what it
-// publishes, and then points.
+// refreshed are the commands that a refresh runs, in order: those of the data sets, with world
+// after boundaries and places so that the others use its results, and then points.
 var refreshed = append(slices.Insert(ask.DatasetNames(slices.DeleteFunc(slices.Clone(ask.Datasets), func(d ask.Dataset) bool {
-	return d.Name == ask.Names.Name // made of the others
+	return d.Name == ask.Names.Name // it is built from the others
 })), 2, "world"), "points")
 
 // step is one command of a refresh.
@@ -115,7 +114,8 @@ func (st *step) publishes() string {
 	return st.dataset()
 }
 
-// own is 1 for layers that are a data set of their own, which come after what they use, and 0 for all else.
+// own returns 1 for layers in a data set of their own, which come after the data sets that they
+// use, and 0 for everything else.
 func (st *step) own() int {
 	if st.name == ask.BoundariesName && st.cli.Boundaries.Set != "" {
 		return 1
@@ -147,7 +147,7 @@ func refreshes(s *session) ([]step, error) {
 		steps = append(steps, step{name, c, ctx})
 		publishes[steps[len(steps)-1].publishes()] = true
 	}
-	// A data set of its own uses what the others publish.
+	// Layers in a data set of their own use what the others publish.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.own(), b.own()) })
 	if publishes["world"] {
 		for _, st := range steps {
@@ -206,9 +206,9 @@ func (c *refreshCmd) Run(s *session) error {
 	return renew.NotRenewed(failed, errs)
 }
 
-// run runs the command, unless what is published was made of the same basis.
+// run runs the command, unless the published generation has the same basis.
 func (st step) run(s *session, force bool) error {
-	if st.name == "world" { // which knows by itself what has changed
+	if st.name == "world" { // it checks by itself what has changed
 		st.cli.World.Force = st.cli.World.Force || force
 		st.cli.World.DryRun = st.cli.World.DryRun || s.options.DryRun
 		return st.ctx.Run(s)
@@ -223,12 +223,12 @@ func (st step) run(s *session, force bool) error {
 	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter, func() error { return st.ctx.Run(s) })
 }
 
-// refreshRecord returns the path of the record of what a refresh made a data set from.
+// refreshRecord returns the path of the record of a data set's basis.
 func refreshRecord(s *session, name string) string {
 	return filepath.Join(s.catalog.Dir(), name, "REFRESHED")
 }
 
-// basis lists what the result depends on.
+// basis lists the inputs of the result.
 func (st step) basis(s *session) (renew.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
 	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file, append(onlyFlags, "max-change")...) {

@@ -19,9 +19,8 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// reporter tells the user what a job does: bars on a terminal, a line now and
-// then elsewhere, JSON lines on request, nothing when quiet. It may be used by
-// any number of goroutines.
+// reporter shows the user a job's progress: bars on a terminal, otherwise a line now and then,
+// JSON lines on request, nothing when quiet. It is safe for concurrent use.
 type reporter struct {
 	out, err io.Writer
 	json     bool
@@ -31,10 +30,10 @@ type reporter struct {
 	mu     sync.Mutex
 	stage  *stage    // nil: none is at work
 	phases []phase   // the stages that have ended, of the job that Published ends
-	job    time.Time // begin of that
+	job    time.Time // start of that job
 
 	published []dataset.Manifest
-	warnings  []string // about what was published
+	warnings  []string // about published data sets
 }
 
 var _ job.Reporter = (*reporter)(nil)
@@ -47,7 +46,7 @@ func newReporter(c *cli, stdout, stderr io.Writer) *reporter {
 	return r
 }
 
-// event writes a JSON line; fields are as for json.Marshal of a struct.
+// event writes v as a line of JSON.
 func (r *reporter) event(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -151,7 +150,7 @@ func (r *reporter) Published(m dataset.Manifest) {
 	}
 }
 
-// warn ends a run with what looks wrong about what it published, where it is seen.
+// warn ends a run with warnings about what it published, where they are noticed.
 func (r *reporter) warn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// What config print prints says the same as a file, of every setting of every command.
+// The output of config print has the same meaning as a configuration file, for every setting of
+// every command.
 func TestPrintedSettings(t *testing.T) {
 	parser, err := newParser(&cli{}, io.Discard, io.Discard)
 	if err != nil {
@@ -69,7 +70,8 @@ func TestPrintedSettings(t *testing.T) {
 	}
 }
 
-// A value with what a shell would have taken off is refused; what people read may be in quotes.
+// A value with quotes that a shell would have removed is refused. Text for people may be in
+// quotes.
 func TestWrappedValues(t *testing.T) {
 	for _, tc := range []struct {
 		variable, value string

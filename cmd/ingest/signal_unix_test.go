@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// The first Ctrl-C ends a command cleanly, with word of what is as it was.
+// The first Ctrl-C ends a command cleanly and reports what is unchanged.
 func TestInterrupt(t *testing.T) {
 	asked := make(chan struct{}, 16)
 	mirror := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Another one ends at once what does not end by itself.
+// A second one ends at once a command that does not end by itself.
 func TestInterruptTwice(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "settings.yaml")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

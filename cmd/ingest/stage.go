@@ -19,11 +19,11 @@ const (
 	tellEvery = 2 * time.Second
 )
 
-// stage is what a job does now.
+// stage is the current stage of a job.
 type stage struct {
 	last    job.Progress
 	began   time.Time
-	printed time.Time                // of the last line or event
+	printed time.Time                // time of the last line or event
 	bar     *progressbar.ProgressBar // nil: no terminal
 }
 
@@ -101,16 +101,14 @@ func (r *reporter) endStage() {
 	r.stage = nil
 }
 
-// clearBar makes room for a line where a bar is drawn. It is called with the
-// lock held.
+// clearBar removes a drawn bar to make room for a line. It is called with the lock held.
 func (r *reporter) clearBar() {
 	if r.stage != nil && r.stage.bar != nil {
 		_ = r.stage.bar.Clear()
 	}
 }
 
-// keepTelling reports, until stop is called, the stages that report no progress
-// themselves.
+// keepTelling reports stages that report no progress themselves, until stop is called.
 func (r *reporter) keepTelling() (stop func()) {
 	if r.quiet {
 		return func() {}
@@ -217,7 +215,7 @@ func progressLine(p job.Progress, took time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// amount is so many of a unit: "3.2 MB", "1,000 places".
+// amount formats a number of units: "3.2 MB", "1,000 places".
 func amount(n int64, unit string) string {
 	if unit == "bytes" {
 		return byteCount(n)

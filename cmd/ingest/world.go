@@ -46,7 +46,7 @@ Downloads that break off go on where they stopped, in the same run and in the ne
 GeoLite2 needs MaxMind's account number and licence key in the environment variables MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY, and its terms accepted.`
 }
 
-// contact checks what is sent to publishers: one plain address.
+// contact checks the contact that is sent to publishers: it must be one plain address.
 func (c *worldCmd) contact() (string, error) {
 	if c.Contact == "" {
 		return "", nil

@@ -77,7 +77,7 @@ func ids(list []feature.Feature) (ids []string) {
 	return ids
 }
 
-// width is that of a box, in degrees.
+// width returns the width of a box, in degrees.
 func width(b quadkey.Box) float64 {
 	if b.East < b.West {
 		return b.East - b.West + 360

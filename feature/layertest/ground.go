@@ -10,10 +10,10 @@ import (
 	"quadrille/quadkey"
 )
 
-// ground is what is known of a feature with a border, whatever its layer does: positions well inside of it,
-// and the cells around it.
+// ground is what is known about a feature with a border independently of its layer: positions
+// well inside of it, and the cells around it.
 type ground struct {
-	inside [][]quadkey.Position // and positions around each
+	inside [][]quadkey.Position // with positions around each
 	around []quadkey.Range
 }
 
@@ -86,7 +86,8 @@ func holds(shape orb.Geometry, p quadkey.Position) bool {
 	return false
 }
 
-// verdict says whether an area surely shares ground with a feature, and whether it surely does not.
+// verdict reports whether an area surely shares ground with a feature, and whether it surely does
+// not.
 type verdict struct{ shares, apart bool }
 
 // verdicts compares an area with all features.
@@ -118,7 +119,8 @@ func (j *judge) verdicts(in feature.Area) map[string]verdict {
 	return all
 }
 
-// compare adds what a part of an area says. held counts the positions of each place that are in the area.
+// compare adds the evidence of a part of an area. held counts the positions of each place that
+// are in the area.
 func (g *ground) compare(p *feature.Part, v *verdict, held []int) error {
 	near := false
 	for _, r := range g.around {

@@ -1,6 +1,6 @@
-// Package layertest checks that a feature.Layer answers as package feature says, whatever
-// the layer is made of. It lists all features first. Then it compares every other answer
-// with the one that it computes from that list.
+// Package layertest checks that a feature.Layer keeps the contract of package feature, for any
+// implementation. It lists all features first. Then it compares every other answer with the one
+// that it computes from that list.
 package layertest
 
 import (
@@ -21,29 +21,29 @@ import (
 	"quadrille/quadkey"
 )
 
-// TB is what Test needs of a testing.TB.
+// TB is the part of testing.TB that Test needs.
 type TB interface {
 	Helper()
 	Context() context.Context
 	Errorf(format string, args ...any)
 }
 
-// Options say how a layer is judged. The zero Options judge all.
+// Options set how a layer is checked. The zero Options check everything.
 type Options struct {
-	// Seed is the seed of what is chosen at random.
+	// Seed is the seed of the random choices.
 	Seed uint64
 	// Rounds is the number of random questions of each kind; 0 means 20.
 	Rounds int
-	// Areas are asked for besides those that Test has itself.
+	// Areas are queried besides Test's own.
 	Areas []feature.Area
 }
 
 // maxLate bounds the features that may come after the context has ended.
 const maxLate = 4096
 
-// Test judges a layer whose features do not change meanwhile. It should have a thousand
-// features or fewer. Test passes over what a layer says it
-// cannot be asked, once that is so.
+// Test checks a layer whose features do not change meanwhile. It should have a thousand features
+// or fewer. Test checks that the layer refuses everything outside its abilities, and then skips
+// it.
 func Test(t TB, l feature.Layer, o Options) {
 	t.Helper()
 	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20),
@@ -121,7 +121,7 @@ func (j *judge) info() {
 	}
 }
 
-// feature judges what is said of one.
+// feature checks a single feature.
 func (j *judge) feature(f *feature.Feature) {
 	switch {
 	case f.ID == "" || f.Number != 0 && strconv.FormatUint(f.Number, 10) != f.ID:
@@ -182,7 +182,7 @@ func (j *judge) twice() {
 	}
 }
 
-// get asks for features by their ids, and for ids that do not exist.
+// get gets features by their ids, and by ids that do not exist.
 func (j *judge) get() {
 	for range min(j.rounds, len(j.all)) {
 		want := &j.all[j.r.IntN(len(j.all))]
@@ -272,8 +272,9 @@ func (j *judge) area() feature.Area {
 	return feature.Box{West: wrapped(f.Lon - size), South: max(f.Lat-size/2, -90), East: wrapped(f.Lon + size*j.r.Float64()), North: min(f.Lat+size/3, 90)}
 }
 
-// stripes is an area that no index has: every other stripe in the eastern half of the world, each as wide as a
-// tile of zoom 8, and all of its north west. Its parts end with the call, as those of regions do.
+// stripes is an area that no index has: every other stripe in the eastern half of the world, each
+// as wide as a tile of zoom 8, and the whole north-western quarter. Like those of regions, its
+// parts are valid only until the call ends.
 type stripes struct{}
 
 const stripe = 360.0 / 256 // degrees
@@ -322,7 +323,7 @@ func stripesIn(half int32) *feature.Border {
 	return b
 }
 
-// near is a ring around a place, which may be that of a feature.
+// near returns a ring around a position, which may be a feature's.
 func (j *judge) near() *feature.Near {
 	n := &feature.Near{Position: quadkey.Position{Lat: j.r.Float64()*180 - 90, Lon: j.r.Float64()*360 - 180}}
 	switch j.r.IntN(6) {
@@ -383,7 +384,7 @@ func (j *judge) filter() feature.Filter {
 	return made
 }
 
-// odd passes features whose ids it likes, of those that pass another filter.
+// odd passes features by their ids, if they pass another filter too.
 type odd struct {
 	salt uint64
 	also feature.Filter
@@ -435,7 +436,7 @@ func (j *judge) query(q feature.Query) {
 	}
 	want, exact := j.expect(&q)
 	switch {
-	case !exact && ranked: // borders are known to the layer alone
+	case !exact && ranked: // only the layer knows the borders
 		if want, err = j.list(feature.Query{In: q.In, Filter: q.Filter}); err != nil {
 			j.Errorf("%s, in the layer's own order: %v", what, err)
 		}
@@ -531,8 +532,8 @@ func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 	return want, q.In == nil || j.about.Points
 }
 
-// distances are those of the features of a layer that are not points, as the layer has them. All that have
-// a geometry must have one, the nearest first.
+// distances returns the layer's distances of features that are not points. Every feature with a
+// geometry must have one, the nearest first.
 func (j *judge) distances(from quadkey.Position) map[string]float64 {
 	list, err := j.list(feature.Query{Near: &feature.Near{Position: from}, Limit: maxRanked})
 	if err != nil {
@@ -557,9 +558,9 @@ func (j *judge) distances(from quadkey.Position) map[string]float64 {
 	return far
 }
 
-// bounded judges features with borders. They must be in the order of all; those wholly in a
-// box must be there, and those beside it must not. In another area, those that have ground well inside must be
-// there, and those that are far from it must not.
+// bounded checks features with borders. They must be in the layer's order. Features wholly in a
+// box must be in the answer, and those beside it must not. In another area, features with ground
+// well inside must be in the answer, and those far from it must not.
 func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	i := 0
 	box, boxed := q.In.(feature.Box)
@@ -644,7 +645,7 @@ func (j *judge) each(what string, got []feature.Feature) {
 	}
 }
 
-// pages asks for the same again, a few at a time, from marks.
+// pages sends the same query again, a few features at a time, from marks.
 func (j *judge) pages(what string, q feature.Query, want []feature.Feature) {
 	for _, size := range []int{1, 7, max(1, len(want)/2)} {
 		var got []feature.Feature

@@ -37,7 +37,7 @@ func shops(n int) *Memory {
 	return m
 }
 
-// findings counts what Test finds.
+// findings counts the findings of Test.
 type findings struct {
 	*testing.T
 	all []string
@@ -93,7 +93,7 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	return seq
 }
 
-// each is an answer of which fn is told every feature with its number, to yield it or not.
+// each returns an answer that calls fn with every feature and its number. fn may yield it or not.
 func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool) func(context.Context, *feature.Query, iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 	return func(_ context.Context, _ *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 		return func(yield func(*feature.Feature, error) bool) {
@@ -112,7 +112,7 @@ func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error)
 	}
 }
 
-// Each fault is found, whatever else is right.
+// Each fault is found, even if everything else is right.
 func TestPlantedFaults(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	broken := errors.New("the disk fails")
@@ -223,7 +223,7 @@ func (s stopped) Fatalf(format string, args ...any) {
 	panic(s)
 }
 
-// Pages and SameWithoutIndex tell of what fails, and of an index that knows better.
+// Pages and SameWithoutIndex report failures, and an index that finds more.
 func TestFaultsOfOneFilter(t *testing.T) {
 	kind := feature.Term{Name: "kind", Values: []string{"kind 1"}}
 	wrong := &faulty{Memory: shops(40), question: func(q *feature.Query) {

@@ -14,13 +14,13 @@ import (
 	"quadrille/quadkey"
 )
 
-// Memory is a layer of points in a slice. It looks through the whole slice for each question.
-// It is slow, and meant for tests: of code that asks layers, and of Test itself. Its own order
-// is that of the slice.
+// Memory is a layer of points in a slice. It scans the whole slice for each query. It is slow,
+// and meant for tests: of code that uses layers, and of Test itself. Its own order is that of the
+// slice.
 type Memory struct {
 	About feature.Info
 	List  []feature.Feature
-	// Sorts says that it can be asked for the order of a property.
+	// Sorts says that it supports the order of a property.
 	Sorts bool
 }
 

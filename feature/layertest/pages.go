@@ -6,7 +6,7 @@ import (
 	"quadrille/feature"
 )
 
-// FatalTB is what the following need of a testing.TB.
+// FatalTB is the part of testing.TB that these functions need.
 type FatalTB interface {
 	TB
 	Fatalf(format string, args ...any)
@@ -37,7 +37,7 @@ func Pages(t FatalTB, l feature.Layer, q feature.Query, limit int) (all []featur
 	}
 }
 
-// Unindexed is a filter of which no index knows anything.
+// Unindexed is a filter that no index can use.
 type Unindexed struct{ feature.Filter }
 
 // Terms implements feature.Filter.

@@ -11,14 +11,14 @@ import (
 // the call ends that is given it.
 type Change struct {
 	ID      string
-	Version int64 // of the feature that is, or from which on it is gone: milliseconds since 1970
+	Version int64 // of the feature Is, or of its removal: milliseconds since 1970
 	// Was and Is are the feature before and after, with when it removes itself. Was is nil if
 	// there was none, Is if it is gone.
 	Was, Is *feature.Feature
 	Expired bool // the feature is gone because its time was over
-	// Seq is the number of the change in the log, which rises, and Before that of the one before.
-	// Seq is 0 for a change that the log leaves to the index: one of a log that is not whole,
-	// where nothing has moved.
+	// Seq is the rising number of the change in the log, and Before that of the previous change.
+	// Seq is 0 for a change that the log leaves to the index: one without a move, in a log that
+	// is not whole.
 	Seq, Before uint64
 	// By is the edition of the areas by which both ends are judged. Judged is set for a feature
 	// that has stayed while areas around it changed: the edition by which it was judged before.
@@ -37,7 +37,7 @@ func (c *Change) moved() bool {
 	return c.Was == nil || c.Is == nil || c.Was.Position != c.Is.Position || c.Was.Bounds != c.Is.Bounds
 }
 
-// WriteKind is what a Write does.
+// WriteKind is the kind of a Write.
 type WriteKind uint8
 
 // The kinds of writes.
@@ -48,7 +48,7 @@ const (
 	expire                  // removes a feature that expired at Expires
 )
 
-// Write asks for a change of one feature.
+// Write is a requested change of one feature.
 type Write struct {
 	Kind WriteKind
 	ID   string
@@ -60,12 +60,12 @@ type Write struct {
 	// of RFC 7396, or null to remove all.
 	Properties []byte
 	Merge      bool
-	// Expires is when the feature removes itself; the zero time means never. A Patch leaves
-	// it unless Expire is set.
+	// Expires is the feature's expiry time; the zero time means never. A Patch leaves it unless
+	// Expire is set.
 	Expires time.Time
 	Expire  bool
-	// IfVersions, unless it is empty, lists versions, one of which the feature must have.
-	// IfPresent says that the feature must exist, IfAbsent that it must not.
+	// IfVersions, unless it is empty, lists the acceptable versions of the feature. IfPresent
+	// requires that the feature exists, IfAbsent that it does not.
 	IfVersions          []int64
 	IfPresent, IfAbsent bool
 }
@@ -73,23 +73,23 @@ type Write struct {
 // Outcome is the result of a Write.
 type Outcome struct {
 	Version int64
-	Created bool  // by a Put
+	Created bool  // whether a Put created the feature
 	Err     error // nil once the write is on the disk
 }
 
-// ready is a write checked as far as that is possible without the collection. Callers do
-// so side by side.
+// ready is a write checked as far as possible without the collection. Callers do this
+// concurrently.
 type ready struct {
 	at         quadkey.Position
 	properties []byte         // of a Put
-	types      feature.Schema // that they have
+	types      feature.Schema // types of properties
 	err        error
 }
 
 // latest is the last instant at which a feature can remove itself: the end of the year 9999.
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Expiry is an instant in milliseconds since 1970 as it is stored: 0 for never.
+// Expiry returns the stored form of an instant, in milliseconds since 1970: 0 for never.
 func Expiry(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

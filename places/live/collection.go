@@ -14,8 +14,8 @@ import (
 // Collection is a collection that takes writes. Questions are answered by its Index. Any number of
 // goroutines may use it.
 type Collection struct {
-	// The state that writes change. Only the goroutine that makes the writes has it; all others
-	// use that of now.
+	// The state that writes change. Only the goroutine that makes the writes uses it; all others
+	// use the fields of now.
 	*stored
 	learned uint64 // the changes of learner that meta has
 	behind  error  // why the index lacks a step of its log, until both are opened again
@@ -30,13 +30,13 @@ type Collection struct {
 
 	requests   chan *request
 	committed  chan committed
-	unanswered []*request    // that wait until the table is opened again
-	failed     chan struct{} // has a value once the table is to be looked at
+	unanswered []*request    // requests that wait until the table is opened again
+	failed     chan struct{} // has a value if the table must be checked
 	quit       chan struct{}
 	ended      chan struct{}
 	once       sync.Once
 
-	seq     atomic.Uint64 // of the last event that is on the disk
+	seq     atomic.Uint64 // of the last event on the disk
 	changed chan struct{} // closed when there are new events
 	waiting sync.Mutex    // guards changed
 
@@ -49,7 +49,7 @@ type request struct {
 	writes   []Write
 	ready    []ready
 	outcomes []Outcome
-	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives them up
+	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives up
 	judged   chan struct{} // closed once the outcomes stay as they are
 	done     chan struct{}
 	alone    func(*step) error // makes a step of its own, which has one outcome
@@ -59,7 +59,7 @@ func newRequest(writes []Write, outcomes []Outcome) *request {
 	return &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
 }
 
-// take reports whether nobody else has taken the request.
+// take takes the request, and reports false if it was already taken.
 func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
 // fail gives an error to all writes, except those that are invalid in themselves or were
@@ -90,7 +90,7 @@ const (
 
 	maxCommit   = 4096 // writes
 	maxWaiting  = 1024 // requests
-	maxUnsynced = 16   // commits that are not on the disk yet
+	maxUnsynced = 16   // commits not yet on the disk
 )
 
 // start opens the features of a table, and takes writes.
@@ -113,7 +113,7 @@ func (s *Store) start(ctx context.Context, table cellstore.Table, m *description
 	return c, nil
 }
 
-// stored is the state of a collection as it is on the disk.
+// stored is the state of a collection on the disk.
 type stored struct {
 	rows    cellstore.Table
 	log     Log
@@ -150,7 +150,7 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 	return s, nil
 }
 
-// catchUp gives the index what it lacks of the log.
+// catchUp applies the changes of the log that the index lacks.
 func (s *stored) catchUp(ctx context.Context, whole bool) error {
 	if _, is := s.index.(Tabled); is {
 		return nil
@@ -227,11 +227,11 @@ func (c *Collection) close() error {
 // seen by every question that begins. An error of the context means that nothing is written. An
 // error that matches ErrClosed means that the outcomes are not known.
 //
-// Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be kept,
-// ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition does
-// not hold, ErrRefused if the disk does not take the write, and ErrTaken if another program has
-// written; others are the store's. A write with an error has changed nothing, unless the error matches
-// cellstore.ErrUnknownOutcome.
+// Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
+// kept, ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition
+// does not hold, ErrRefused if the disk does not accept the write, and ErrTaken if another
+// program has written; others are the store's. A write with an error has changed nothing, unless
+// the error matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {
@@ -241,7 +241,7 @@ func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outco
 	return c.submit(ctx, r)
 }
 
-// submit sends a request to be made, and waits for its outcomes. Its errors are those of Write.
+// submit submits a request and waits for its outcomes. Its errors are those of Write.
 func (c *Collection) submit(ctx context.Context, r *request) error {
 	select {
 	case c.requests <- r:
@@ -266,7 +266,7 @@ func (c *Collection) submit(ctx context.Context, r *request) error {
 			if r.take() {
 				return ctx.Err()
 			}
-			over, judged = nil, r.judged // they are being made
+			over, judged = nil, r.judged // the writes have begun
 		case <-judged:
 			return nil // the table may take long to be opened again
 		}

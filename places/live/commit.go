@@ -16,7 +16,7 @@ type step struct {
 	decision
 	c        *Collection
 	outcomes []*Outcome
-	next     *description // that the step writes
+	next     *description // the description that the step writes
 	// undescribe makes the learner forget the types of next.
 	undescribe func()
 	rows       []cellstore.Mutation
@@ -33,7 +33,7 @@ func (k *step) begin(c *Collection) {
 	k.decision.begin()
 }
 
-// commit makes the writes of requests, in steps of maxCommit. Its error is that of a step.
+// commit makes the writes of requests, in steps of maxCommit writes. Its error is that of a step.
 func (c *Collection) commit(batch []*request) (err error) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := &c.step
@@ -53,7 +53,7 @@ func (c *Collection) commit(batch []*request) (err error) {
 			continue
 		}
 		for i := range r.writes {
-			if c.behind != nil { // it does not tell what the writes find
+			if c.behind != nil { // the index cannot decide writes
 				if r.ready[i].err == nil {
 					r.outcomes[i].Err = refuse(c.behind)
 				}
@@ -88,7 +88,7 @@ func (k *step) finish() error {
 	return err
 }
 
-// apply writes the step to the log and to the index, and tells the collection.
+// apply writes the step to the log and to the index, and updates the collection.
 func (k *step) apply() error {
 	c := k.c
 	k.learn(1)
@@ -103,14 +103,14 @@ func (k *step) apply() error {
 		k.rows = k.changes[i].expiry(k.rows)
 	}
 	own := len(k.rows)
-	var told error // of a step that is there all the same
+	var told error // the error of a step that is in the log all the same
 	end := End{k.seq, k.floor, c.end.Step + 1}
 	write := func(rows []cellstore.Mutation) error {
 		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
 		err := c.log.Append(context.Background(), &s)
 		if err != nil && !errors.Is(err, ErrTaken) {
-			// It may only be missing on the disk. The index must then know the changes, although
-			// the writers get the error.
+			// The step may only be missing on the disk. Then the index must have the changes,
+			// although the writers get the error.
 			if now, failed := c.log.End(context.Background()); failed == nil && now == end {
 				told, err = unknown(err), nil
 			}
@@ -137,12 +137,12 @@ func (k *step) apply() error {
 // make makes changes in the index, and has them written.
 func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation) error) error {
 	if len(changes) > 0 && changes[0].redrawn() {
-		return write(nil) // nothing has changed but what is around
+		return write(nil) // only the areas around the features have changed
 	}
 	if index, is := c.index.(Tabled); is {
 		return index.Together(changes, write)
 	}
-	// The index may be on a disk of its own: what it has, the log must not lose.
+	// The index may be on another disk. It must not have changes that the log could lose.
 	if err := write(nil); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (c *Collection) session(e *Expirer) (broken bool) {
 	return broken
 }
 
-// write commits writes, those that wait together.
+// write commits all waiting writes together.
 func (c *Collection) write(e *Expirer) (broken bool) {
 	expiry := time.NewTimer(time.Second)
 	defer expiry.Stop()
@@ -229,7 +229,7 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 			for {
 				select {
 				case r := <-c.requests:
-					_ = c.commit([]*request{r}) // the writers are told
+					_ = c.commit([]*request{r}) // the writers get the error
 				default:
 					return false
 				}
@@ -265,9 +265,9 @@ type committed struct {
 	behind   bool   // the log alone has the last step
 }
 
-// acknowledge brings commits to the disk, as many at once as there are, and answers their
-// requests. Meanwhile write makes others. Requests that the disk refuses, or that the index has not
-// followed, are answered once the collection shows what is in the log.
+// acknowledge syncs commits, as many at once as there are, and answers their requests. Meanwhile
+// write makes others. Requests that the disk refuses, or whose changes the index lacks, are
+// answered once the collection shows the state of the log.
 func (c *Collection) acknowledge() {
 	var batch []committed
 	for first := range c.committed {
@@ -284,7 +284,7 @@ func (c *Collection) acknowledge() {
 		}
 		err := c.refused(c.log.Sync(context.Background()))
 		if err != nil {
-			err = unknown(err) // they have been applied, whatever the store says of this row
+			err = unknown(err) // they have been applied, whatever the store returned for this row
 		}
 		if last := batch[len(batch)-1]; err == nil && !last.behind && last.seq != c.seq.Load() {
 			c.seq.Store(last.seq)

@@ -7,35 +7,35 @@ import (
 	"quadrille/feature"
 )
 
-// State is what writes are decided by.
+// State is the state by which writes are decided.
 type State interface {
-	// Find writes the feature with an id over f, as the last change left it and whether its time
-	// is over or not. Its Version is 0 if it is not there. Properties are left out. last is the
-	// last version that the id had, 0 if that is not known.
+	// Find writes the feature with an id over f, as the last change left it, even if it has
+	// expired. Its Version is 0 if there is none. Properties are left out. last is the last
+	// version of the id, 0 if that is unknown.
 	Find(id string, f *feature.Feature) (last int64, err error)
 	// Properties appends the properties of a feature that Find found, as a compact object.
 	Properties(dst []byte, f *feature.Feature) ([]byte, error)
 }
 
-// decision is what writes of one step make of a State: changes. It reads nothing else, and
+// decision turns the writes of one step and a State into changes. It reads nothing else, and
 // writes nothing.
 type decision struct {
 	state   State
-	types   feature.Schema // that are declared
+	types   feature.Schema // the declared types
 	redraw  *redraw
 	whole   bool  // every change has a number, also where nothing has moved
 	now     int64 // by the clock, in milliseconds
-	limit   int64 // later times can only be those of a clock that was wrong
+	limit   int64 // later times can only come from a wrong clock
 	settled bool  // the clock is sure
 
-	seq     uint64 // of the last change that has one
+	seq     uint64 // of the last numbered change
 	floor   int64  // the greatest version of a feature that is gone
 	changes []Change
-	bytes   int              // of the properties of changes
-	known   map[string]found // that the step has changed
+	bytes   int              // size of the properties of changes
+	known   map[string]found // features that the step has changed
 
 	used  int
-	slab  []*feature.Feature // memory of features, of which so many are used
+	slab  []*feature.Feature // memory for features, the first of them in use
 	arena []byte             // memory of properties
 }
 
@@ -46,7 +46,7 @@ type found struct {
 	object           []byte // its properties; nil if they have not been read
 }
 
-// begin forgets the changes, and prepares for those of another step.
+// begin discards the changes, and prepares for another step.
 func (d *decision) begin() {
 	clear(d.changes)
 	if clear(d.known); d.known == nil {
@@ -62,12 +62,12 @@ func (d *decision) begin() {
 	}
 }
 
-// trim gives back the memory of steps, between two of them.
+// trim releases the memory of steps, between two of them.
 func (d *decision) trim() {
 	d.slab, d.changes, d.arena, d.known, d.used = nil, nil, nil, nil, 0
 }
 
-// ahead reports whether a time, in milliseconds, can only be that of a clock that was wrong.
+// ahead reports whether a time, in milliseconds, can only come from a wrong clock.
 func (d *decision) ahead(at int64) bool { return at > d.limit }
 
 // feature returns memory for a feature of the step.
@@ -79,7 +79,7 @@ func (d *decision) feature() *feature.Feature {
 	return d.slab[d.used-1]
 }
 
-// find returns a feature as it is after the writes of this step.
+// find returns a feature after the earlier writes of this step.
 func (d *decision) find(id string) (f found, err error) {
 	if f, is := d.known[id]; is {
 		return f, nil
@@ -105,7 +105,7 @@ func (d *decision) fill(f *found) error {
 	return nil
 }
 
-// write decides a write: it adds what the write changes, or says why it changes nothing.
+// write decides a write. It adds the resulting change, or sets the reason why there is none.
 func (d *decision) write(w *Write, given *ready, o *Outcome) {
 	if *o = (Outcome{Err: given.err}); o.Err != nil {
 		return
@@ -120,8 +120,8 @@ func (d *decision) write(w *Write, given *ready, o *Outcome) {
 		return
 	}
 	if was.Version != 0 && !there {
-		// It was gone from the time it expired. The event so comes whichever is first, a write of
-		// the id or the search for expired features.
+		// It expired at that time. So the event is the same, whether a write of the id or the
+		// search for expired features comes first.
 		was = d.change(Change{ID: w.ID, Version: max(was.Expires.UnixMilli(), was.last+1), Expired: true}, was, found{})
 		if w.Kind == expire {
 			o.Version = was.last
@@ -178,7 +178,7 @@ func (d *decision) next(w *Write, given *ready, was *found, version int64) (next
 	}
 	switch {
 	case w.Kind == Put:
-		if !same(d.types, given.types) { // others were declared meanwhile
+		if !same(d.types, given.types) { // other types were declared meanwhile
 			next.object, err = typed(d.types, next.object)
 		}
 	case len(w.Properties) > 0:
@@ -196,7 +196,7 @@ func (d *decision) next(w *Write, given *ready, was *found, version int64) (next
 	return next, err
 }
 
-// same reports whether two schemas are the same one, without looking at all of them.
+// same reports whether two schemas are the same slice, without comparing all fields.
 func same(a, b feature.Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // typed gives properties the types that are declared.
@@ -235,7 +235,7 @@ func (d *decision) number(c *Change) {
 	c.Before = d.seq
 	d.seq = max(d.seq+1, uint64(max(d.now, 0))*1000)
 	c.Seq, c.date = d.seq, int64(d.seq/1000)
-	if d.ahead(c.date) && d.settled { // else the clock may be behind for a moment
+	if d.ahead(c.date) && d.settled { // otherwise the clock may be late for a moment
 		c.date = d.now
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// thing is a feature as the model has it.
+// thing is a feature of the model.
 type thing struct {
 	lat, lon   float64
 	properties map[string]any
@@ -23,10 +23,10 @@ type thing struct {
 	version    int64
 }
 
-// world is a State, and the model of what writes make of it.
+// world is a State, and the model of what writes do to it.
 type world struct {
 	things map[string]thing
-	last   map[string]int64 // versions of ids, also of those that are gone
+	last   map[string]int64 // versions of ids, including those of removed features
 	floor  int64
 	seq    uint64
 }
@@ -46,7 +46,7 @@ func (w *world) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(dst, object...), err
 }
 
-// fate is what the model says of a write.
+// fate is the model's outcome of a write.
 type fate struct {
 	err     error
 	version int64
@@ -60,7 +60,7 @@ func (w *world) gone(id string, version int64) {
 	w.last[id] = version
 }
 
-// tell makes a write at a time, by the rules as users read them, and returns what is told.
+// tell makes a write at a time, by the documented rules, and returns its outcome.
 func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	it, is := w.things[in.ID]
 	lies, there := is, is && (it.expires == 0 || it.expires > now)
@@ -79,7 +79,7 @@ func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	case in.Kind != Put && !there:
 		return fate{err: ErrNotFound}, 0
 	}
-	// Within a step all versions are known, also of what has just gone.
+	// Within a step all versions are known, including those of just removed features.
 	last := w.last[in.ID]
 	if lies && !there {
 		moves++
@@ -124,8 +124,8 @@ func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	return f, moves
 }
 
-// Whatever is written in whatever order, the changes lead from the state before to that of the
-// model, and outcomes are what the model tells.
+// For any writes in any order, the changes lead from the earlier state to that of the model, and
+// the outcomes are the model's.
 func TestDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := int64(1_700_000_000_000)

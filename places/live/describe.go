@@ -15,8 +15,8 @@ import (
 // the layout stay.
 //
 // Types hold for later writes, and no point is changed. others counts, by property, the values
-// that are not of the type declared for it; filters and orders pass over those. A history that
-// begins, or becomes longer, reaches back to what was remembered before, see Meta.Since. When a
+// that are not of the declared type; filters and orders skip those. A history that begins, or
+// becomes longer, reaches back only as far as the previous one did, see Meta.Since. When a
 // history begins, every point is written once, and other writes wait for that. Errors match
 // ErrInvalid or feature.ErrType if the description is not valid, or are those of Write.
 func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
@@ -117,8 +117,8 @@ func (k *step) ready(was, next *description) error {
 // errNoHistory refuses a history where the index keeps none.
 var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
-// forget removes what is left of the past of a collection without a history, so that a
-// later collection does not find it.
+// forget removes the remains of a collection's past if it has no history, so that a later history
+// does not find them.
 func (s *Store) forget(ctx context.Context, table cellstore.Table, m *Meta) error {
 	if s.kind.Past == "" {
 		return nil
@@ -151,8 +151,8 @@ func (s *Store) tidy(ctx context.Context, table cellstore.Table, m *description)
 	}
 }
 
-// prune removes what is no longer remembered, until the collection is closed: a little every
-// second, or without a pause if there is much to remove.
+// prune removes versions that are too old, until the collection is closed: a little every second,
+// or without a pause if there is much to remove.
 func (c *Collection) prune() {
 	c.prunes.Do(func() {
 		c.pruning.Go(func() {
@@ -167,7 +167,7 @@ func (c *Collection) prune() {
 				began := time.Now()
 				next := time.Second
 				if c.pruneSome() {
-					next = min(next, 3*time.Since(began)) // others want the disk too
+					next = min(next, 3*time.Since(began)) // leave disk time to others
 				}
 				pause.Reset(next)
 			}
@@ -175,8 +175,7 @@ func (c *Collection) prune() {
 	})
 }
 
-// grace is how much longer than the history versions are kept, for questions that have
-// begun.
+// grace is how much longer than the history versions are kept, for running queries.
 const grace = time.Minute
 
 // pruneSome removes a little, and reports whether there is much.

@@ -1,20 +1,20 @@
-// Package live keeps collections that take writes. It knows no geometry and no rows of features:
-// those are an [Index]'s, such as that of package points.
+// Package live keeps collections that take writes. It handles neither geometry nor rows of
+// features: those belong to an [Index], such as that of package points.
 //
 // # A change is a value
 //
-// Writes are decided one after the other, by the state of the features alone: each becomes a
-// [Change], one feature before and after. A step of changes is appended to the [Log], which is the
-// truth, and applied to the Index, which is a cache of it. Events are the changes as the log keeps
-// them. After an error the end of the log tells what became of a step.
+// Writes are decided one after the other, by the state of the features alone. Each becomes a
+// [Change], one feature before and after. A step of changes is appended to the [Log], which is
+// the truth, and applied to the Index, which is a cache of it. Events are the changes as the log
+// keeps them. After an error the end of the log shows whether a step was written.
 //
 // An index whose rows are in the table of the log ([Tabled]) is written in the same atomic step. Any
 // other index is brought to the end of a log that is whole ([Kind]) when the collection is opened.
 //
 // # Rows
 //
-// The table of a collection has these rows beside those of a Tabled index: m and mn are the collection's,
-// x is of each step, and e and ms are a TableLog's. Numbers are big-endian.
+// The table of a collection has these rows beside those of a Tabled index. m and mn belong to the
+// collection, x to every step, and e and ms to a TableLog. Numbers are big-endian.
 //
 //	family   row                              value
 //	event    e │ sequence (8)                 a change, see Event
@@ -28,10 +28,10 @@
 //
 // # Time
 //
-// All goes by the clock of the store, a cellstore.Clock. Order does not: events have
-// sequences that rise, versions of one feature rise, whatever the clock is set to. A feature
-// that is new gets no version that lies ahead of the clock by more than its skew. One that
-// was written while the clock was ahead for longer goes on from there. An expiry is dated by
-// the expires of the feature, however late it is removed. Until the clock is settled
-// no history is removed, and no feature that has expired at the start or by a step.
+// All times come from the clock of the store, a cellstore.Clock. Order does not: events have
+// rising sequences, and the versions of one feature rise, whatever the clock shows. A new feature
+// gets no version that lies ahead of the clock by more than its skew. A feature that was written
+// while the clock was further ahead goes on from that version. An expiry has the time in the
+// feature's expires, however late it is removed. Until the clock is settled no history is
+// removed, and no feature that has expired at the start or by a step.
 package live

@@ -34,7 +34,7 @@ type Event struct {
 	// More and WasMore are the rest of the names of these editions.
 	More    string `json:"more,omitempty"`
 	WasMore string `json:"was_more,omitempty"`
-	// Is is the rest of what a log that is whole keeps.
+	// Is is the further content of a whole log.
 	Is *Image `json:"is,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func (e *Event) change() (Change, error) {
 // Redrawn reports whether the feature has stayed while areas around it changed.
 func (e *Event) Redrawn() bool { return e.Was != 0 || e.WasMore != "" }
 
-// announce wakes those who follow events.
+// announce wakes all Followers.
 func (c *Collection) announce() {
 	c.waiting.Lock()
 	close(c.changed)
@@ -87,11 +87,11 @@ func (c *Collection) announce() {
 	c.waiting.Unlock()
 }
 
-// ErrEventsGone is matched if events that were asked for are no longer kept.
+// ErrEventsGone is matched if requested events are no longer kept.
 var ErrEventsGone = errors.New("events are not kept that long")
 
-// EventsGoneError says which events are missing; it matches ErrEventsGone. A Follower
-// that begins after Next passes over what is missing.
+// EventsGoneError names the missing events; it matches ErrEventsGone. A Follower that begins
+// after Next skips them.
 type EventsGoneError struct {
 	Next uint64
 	kept Duration
@@ -108,14 +108,14 @@ func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone
 // there are many followers.
 const followed = 32
 
-// Follower reads the events after a given one, in the order of the writes: after LastEvent
-// only those to come, after 0 all that are kept. If each new Follower begins after the last
-// event of the one before, every event comes exactly once, whatever ends meanwhile. A
-// Follower holds nothing between two calls. It belongs to one goroutine.
+// Follower reads the events after a given one, in the order of the writes: after LastEvent only
+// future ones, after 0 all that are kept. If each new Follower begins after the last event of the
+// previous one, every event comes exactly once, even across restarts. A Follower holds nothing
+// between two calls. It belongs to one goroutine.
 type Follower struct {
 	c       *Collection
 	after   uint64
-	all     bool // events that are not kept are not asked for
+	all     bool // skip events that are no longer kept
 	changed <-chan struct{}
 }
 
@@ -138,9 +138,8 @@ func (f *Follower) Changed() <-chan struct{} { return f.changed }
 // Behind reports whether Next may return events that are there already.
 func (f *Follower) Behind() bool { return f.changed == atOnce }
 
-// Next returns some of the next events, or none if there are none yet. The events belong
-// to the caller. Errors match ErrEventsGone or ErrClosed, or come from the context or the
-// store.
+// Next returns some of the next events, or none if there are none yet. The caller owns the
+// events. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
 //
 // Every event names the one before it, so a missing event is noticed.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
@@ -182,7 +181,8 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
-// still reports whether nothing has moved: a whole log keeps such changes too, and nobody is told.
+// still reports whether nothing has moved: a whole log also keeps such changes, but followers do
+// not get them.
 func (e *Event) still() bool {
 	return e.Is != nil && !e.Redrawn() && e.From != nil && e.To != nil && *e.From == *e.To
 }
@@ -222,8 +222,8 @@ func (c *Collection) eventsGone(next uint64) error {
 	return &EventsGoneError{next, c.Meta().Events}
 }
 
-// LastEvent returns the sequence of the newest event, 0 if there has been none. The error is
-// why the collection cannot be read.
+// LastEvent returns the sequence of the newest event, 0 if there has been none. The error is the
+// reason why the collection cannot be read.
 func (c *Collection) LastEvent(context.Context) (uint64, error) {
 	return c.seq.Load(), c.now.Load().err
 }

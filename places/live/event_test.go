@@ -14,7 +14,7 @@ func rowOfEvent(value []byte) *cellstore.Row {
 	return &cellstore.Row{Key: eventKey(7), Cells: []cellstore.Cell{{Family: famEvent, Value: value}}}
 }
 
-// What is no event of a whole log is told, and panics nowhere.
+// Anything but an event of a whole log is reported, without a panic.
 func TestEventIsDamaged(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"id":"a","version":1,"to":[8,47],"is":{"properties":{}}}`:             true,

@@ -43,7 +43,7 @@ type Expirer struct {
 	unsure int64 // features may have expired by a wrong clock up to this instant
 }
 
-// NewExpirer goes by a clock.
+// NewExpirer returns an Expirer that uses a clock.
 func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
 
 // Expired returns writes that remove features which have expired, at most so many. Features that

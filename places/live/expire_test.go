@@ -11,7 +11,7 @@ import (
 	"quadrille/places/live"
 )
 
-// elsewhere is a log in another table than that of its collection.
+// elsewhere is a log in a table other than its collection's.
 type elsewhere struct {
 	live.Log
 	rows cellstore.Table
@@ -26,7 +26,7 @@ func (l elsewhere) Append(ctx context.Context, s *live.Step) error {
 	return l.Log.Append(ctx, &alone)
 }
 
-// What expires is in the table of the collection, whatever log it has.
+// Expiry rows are in the table of the collection, whatever its log.
 func TestExpiryOfAnotherLog(t *testing.T) {
 	store := buildtest.Store(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))

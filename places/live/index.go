@@ -22,8 +22,8 @@ type Index interface {
 	Close() error
 }
 
-// Tabled is an Index that keeps rows in the table of the log, of which each step writes all. Such an
-// index is never behind its log.
+// Tabled is an Index that keeps its rows in the table of the log. Each step writes them too, so
+// such an index is never behind its log.
 type Tabled interface {
 	Index
 	// Together makes changes as Apply does, and calls write once to write their rows and the log
@@ -37,16 +37,16 @@ type Tabled interface {
 type Historian interface {
 	Tabled
 	feature.Tracker
-	// Remember begins a history, as the first versions of which all features count. It returns
-	// the newest version.
+	// Remember begins a history with all features as its first versions. It returns the newest
+	// version.
 	Remember(ctx context.Context) (newest int64, err error)
-	// Prune removes some of what is from before an instant, in milliseconds, and reports whether
-	// that was much. It may run beside all else.
+	// Prune removes some versions from before an instant, in milliseconds, and reports whether
+	// there was much. It may run concurrently with everything else.
 	Prune(ctx context.Context, before int64) (much bool, err error)
 }
 
-// Sweeper is an Index that has something to forget, such as what answers saw that have ended. Sweep
-// is called by the goroutine that calls Apply, every second.
+// Sweeper is an Index with something to discard, such as snapshots of queries that have ended.
+// The goroutine that calls Apply calls Sweep every second.
 type Sweeper interface {
 	Sweep()
 }
@@ -54,33 +54,33 @@ type Sweeper interface {
 // Ordered is an Index that lists ids, as Collection.Redraw needs.
 type Ordered interface {
 	Index
-	// IDs calls fn with ids in their order, from one on, until fn returns false, and with the features,
-	// nil for one that is gone. They have no properties, and are valid during the call. done says
-	// that there are no more, and is false once most have been told.
+	// IDs calls fn with ids in their order, beginning at from, until fn returns false, and with
+	// the features, nil for a removed one. They have no properties, and are valid during the
+	// call. done reports whether there are no more ids; it is false after most ids.
 	IDs(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error)
 }
 
-// Opening is what an Index is opened with.
+// Opening is the input for opening an Index.
 type Opening struct {
 	Table cellstore.Table
 	Clock *cellstore.Clock
-	Meta  func() *Meta // as it is now
-	End   End          // of the log, all of which a Tabled index has
-	// Learn is called with the properties of each feature that the index has, as an object.
+	Meta  func() *Meta // the present description
+	End   End          // of the log; a Tabled index has all of it
+	// Learn is called with the properties of each feature in the index, as an object.
 	Learn func(object []byte)
 }
 
 // Kind is a kind of live collections: how their features are kept.
 type Kind struct {
-	// Prefix begins the tables of collections, and Version is that of the layout of their rows.
+	// Prefix begins the names of the collections' tables. Version is that of their row layout.
 	Prefix  string
 	Version int
-	// Families are those of the index in the table of a collection. Past is that of the history, if
-	// it is one.
+	// Families are the index's families in the table of a collection. Past is the family of the
+	// history, if there is one.
 	Families func(m *Meta) []cellstore.Family
 	Past     string
-	// Place checks the id and the place of a write, and returns where the feature is kept, in
-	// degrees. It may be called by many goroutines.
+	// Place checks the id and the position of a write, and returns the stored position, in
+	// degrees. It is safe for concurrent use.
 	Place func(w *Write) (lat, lon float64, err error)
 	// Info describes a collection as a layer.
 	Info func(m *Meta) *feature.Info

@@ -17,11 +17,11 @@ type Log interface {
 	// if another step has done so. After any other error End tells whether the step is there. It
 	// need not be on the disk before Sync.
 	Append(ctx context.Context, s *Step) error
-	// Sync brings what has been appended to the disk.
+	// Sync makes all appended steps durable.
 	Sync(ctx context.Context) error
 	// End returns where the log ends.
 	End(ctx context.Context) (End, error)
-	// Read returns the events with a number after one, up to another, at most so many.
+	// Read returns up to most events with numbers above after, and not above last.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 
@@ -32,11 +32,12 @@ type End struct {
 	Step  uint64 // the number of the last step
 }
 
-// Step is what is appended to a log at once.
+// Step is the unit of appending to a log.
 type Step struct {
 	End
 	Changes []Change
-	// Rows are what else the step writes, in the table of the collection. Append may append to them.
+	// Rows are the further rows that the step writes, in the table of the collection. Append may
+	// append to them.
 	Rows []cellstore.Mutation
 }
 
@@ -57,8 +58,8 @@ const (
 	keyHead = 9 // the first byte of a row, and a number
 )
 
-// metaTime is the timestamp of all cells of the family meta. The later put so counts,
-// whatever a clock that was set back tells.
+// metaTime is the timestamp of all cells of the family meta. With equal timestamps the later put
+// wins, even if the clock was set back.
 const metaTime = 1
 
 // endRow holds the End, which stays when events expire. Every step writes this row, so making
@@ -81,7 +82,7 @@ func metaRow(key, value []byte) cellstore.Mutation {
 type TableLog struct {
 	table cellstore.Table
 	whole bool
-	last  End    // as far as this one knows
+	last  End    // the last end that this TableLog has seen
 	value []byte // of last
 	event Event
 	ends  [2][2]float64
@@ -110,7 +111,7 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 	}
 	err := l.table.Apply(ctx, s.Rows...)
 	if l.last = s.End; err != nil {
-		l.last = End{} // it is read again
+		l.last = End{} // so that it is read again
 	}
 	return err
 }
@@ -178,7 +179,7 @@ func (l *TableLog) End(ctx context.Context) (e End, err error) {
 	return e, nil
 }
 
-// append appends the end as it is stored.
+// append appends the stored form of the end.
 func (e *End) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, e.Seq), uint64(e.Floor))
 	return binary.BigEndian.AppendUint64(dst, e.Step)

@@ -19,11 +19,11 @@ import (
 
 // This file keeps live collections in service while the disk is full, or damaged.
 
-// Trouble is what keeps a live collection from being read or written.
+// Trouble is the reason why a live collection cannot be read or written.
 type Trouble struct {
 	Name string
-	// Private is set unless the collection is known to be public: a collection that cannot
-	// be read may be private.
+	// Private is set unless the collection is known to be public: an unreadable collection may be
+	// private.
 	Private bool
 	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
 	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
@@ -35,12 +35,12 @@ type Trouble struct {
 // only has cellstore.ErrShortage.
 type DamagedError struct {
 	Name    string
-	Private bool // the collection is known to be private
+	Private bool // whether the collection is known to be private
 	Cause   error
 }
 
-// unopened are the kinds of a DamagedError that an error tells, each with what to do unless
-// the cause says that. All others are ErrUnreadable.
+// unopened are the kinds of a DamagedError by the error that they match, each with advice unless
+// the cause has its own. All other errors are ErrUnreadable.
 var unopened = [...]struct {
 	cause, kind error
 	todo        string
@@ -51,7 +51,7 @@ var unopened = [...]struct {
 	{cellstore.ErrOlder, cellstore.ErrOlder, ""},
 }
 
-// kind returns what is to be done, and what e matches.
+// kind returns the advice, and the kind that e matches.
 func (e *DamagedError) kind() (todo string, kind error) {
 	for _, u := range unopened {
 		if errors.Is(e.Cause, u.cause) {
@@ -97,7 +97,7 @@ type current struct {
 	index Index
 	log   Log
 	rows  cellstore.Table
-	err   error // why there is none
+	err   error // why there is no state
 	// leaving is set before the store closes the table, and replaced is closed when there is
 	// another state.
 	leaving  atomic.Bool
@@ -115,7 +115,7 @@ func (n *current) close() (err error) {
 	return err
 }
 
-// show makes a state the current one, or that there is none.
+// show makes a state the current one, or err the reason why there is none.
 func (c *Collection) show(s *stored, err error) {
 	now := &current{err: err, replaced: make(chan struct{})}
 	if s != nil {
@@ -187,7 +187,7 @@ func (c *Collection) refused(err error) error {
 	return wrap(err)
 }
 
-// refuse says that nothing is written, and why.
+// refuse returns an error that says that nothing is written, and why.
 func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrRefused, err) }
 
 // disturbed has the table looked at.
@@ -205,8 +205,8 @@ const (
 	damagedPauses = 60
 )
 
-// mend opens the table again: first at once, so that only what is on the disk is shown,
-// and then until the table takes writes. It returns false when the collection is closed.
+// mend reopens the table: first at once, so that only durable data is shown, and then until the
+// table accepts writes. It returns false when the collection is closed.
 func (c *Collection) mend() bool {
 	defer c.answer()
 	c.report(cmp.Or(c.refusing(), c.behind))
@@ -217,7 +217,7 @@ func (c *Collection) mend() bool {
 			return false
 		default:
 		}
-		select { // what has failed up to now
+		select { // discard requests for a check up to now
 		case <-c.failed:
 		default:
 		}
@@ -268,8 +268,8 @@ func (c *Collection) report(err error) {
 	}
 }
 
-// reopen makes the state on the disk that of the collection. The error is the reason why
-// it takes no writes.
+// reopen makes the state on the disk the collection's. The error is the reason why it takes no
+// writes.
 func (c *Collection) reopen() error {
 	select {
 	case c.store.mending <- struct{}{}:
@@ -357,10 +357,10 @@ func (c *Collection) Trouble() error {
 	return nil
 }
 
-// Meta describes the collection as it is now. It is not to be changed.
+// Meta returns the present description. It must not be changed.
 func (c *Collection) Meta() *Meta { return &c.meta.Load().Meta }
 
-// Index returns what questions are answered from now, nil while the collection cannot be read.
+// Index returns the present index, nil while the collection cannot be read.
 func (c *Collection) Index() Index { return c.now.Load().index }
 
 // Now returns the time of the clock by which features are dated and expire.

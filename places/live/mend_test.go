@@ -6,7 +6,7 @@ import (
 	"quadrille/feature"
 )
 
-// A reader that waits for a table pauses before, and goes on with the new state.
+// A reader that waits for a table first pauses its turn, and continues with the new state.
 func TestReadPauses(t *testing.T) {
 	c := &Collection{quit: make(chan struct{})}
 	c.show(&stored{}, nil)

@@ -14,7 +14,7 @@ type Meta struct {
 	SchemaVersion int `json:"schema_version"`
 	// Name is that of the collection, see CheckName.
 	Name string `json:"name"`
-	// Schema are the properties that are known, by name.
+	// Schema are the known properties, by name.
 	Schema feature.Schema `json:"schema"`
 	// Points and Bounds (west, south, east, north in degrees) are set for a published
 	// collection.
@@ -26,14 +26,13 @@ type Meta struct {
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
 	Licence     string `json:"licence,omitempty"`
-	// Events is how long a live collection keeps its moves for those who follow them.
+	// Events is how long a live collection keeps its moves for followers.
 	Events Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
-	// Search says that the names of a published collection are to be found by searches of
-	// all names.
+	// Search includes the names of a published collection in searches of all names.
 	Search bool `json:"search,omitempty"`
-	// History is how long a live collection remembers where features were.
+	// History is how long a live collection keeps the past of features.
 	History Duration `json:"history,omitzero"`
 	// Since is when the memory of a live collection begins, if its history began or
 	// became longer after the collection was made: milliseconds since 1970. See
@@ -75,7 +74,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Remembers returns the earliest instant that can be asked for at a given instant.
+// Remembers returns the earliest instant that queries can ask for at the instant now.
 func (m *Meta) Remembers(now time.Time) time.Time {
 	first := now.Add(-time.Duration(m.History))
 	if since := time.UnixMilli(m.Since); first.Before(since) {
@@ -84,7 +83,7 @@ func (m *Meta) Remembers(now time.Time) time.Time {
 	return first
 }
 
-// Bounds of what a description says.
+// Bounds of a description.
 const (
 	maxTitle = 1000 // bytes of each text
 	// MaxHistory is the longest history, and the longest time that events are kept.
@@ -110,7 +109,7 @@ func checkMeta(m *Meta) error {
 	return err
 }
 
-// description is what the table of a collection says of it.
+// description is the stored description of a collection.
 type description struct {
 	Meta
 	Declared feature.Schema `json:"declared,omitempty"`

@@ -33,8 +33,8 @@ func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d c
 	return err
 }
 
-// Notes returns the notes whose names begin with a prefix, by their names. Errors are as
-// those of SetNote.
+// Notes returns the notes whose names begin with a prefix, by their names. Its errors are those
+// of SetNote.
 func (c *Collection) Notes(ctx context.Context, prefix string) (map[string][]byte, error) {
 	from := append([]byte{rowDescription, rowNote}, prefix...)
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(from)}, Selection: *selectMeta}

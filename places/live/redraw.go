@@ -25,7 +25,7 @@ func (e Edition) String() string {
 	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.More)
 }
 
-// redraw says by which edition each point is judged: those with an id before From by Next, all
+// redraw is the progress of a Redraw: points with an id before From are judged by Next, all
 // others by Now.
 type redraw struct {
 	Now  Edition `json:"now"`
@@ -48,8 +48,8 @@ const (
 	RedrawWait = time.Second
 )
 
-// Editions returns the edition by which the points of the collection are judged, and the one that
-// Redraw leads them to. next is none unless Redraw has begun.
+// Editions returns the edition by which the points of the collection are judged, and the target
+// of a Redraw. next is the zero Edition unless Redraw has begun.
 func (c *Collection) Editions() (now, next Edition) {
 	r := &c.meta.Load().Redraw
 	return r.Now, r.Next
@@ -59,16 +59,16 @@ func (c *Collection) Editions() (now, next Edition) {
 // must not call the collection: writes may wait for it.
 type Differs func(ctx context.Context, lat, lon float64) (bool, error)
 
-// Redraw takes a step from one edition of the areas to another, and reports whether it was the last
-// one. Each step looks at some points and leaves an Event for each that differs, with Was set. The
-// step and its events are one write: a program that ends meanwhile goes on behind them. A move
-// between two steps is judged by the edition that its point was led to. So a point crosses each
+// Redraw takes a step from one edition of the areas to another, and reports whether it was the
+// last one. Each step checks some points and writes an Event for each that differs, with Was set.
+// The step and its events are one write, so a restarted program continues after them. A move
+// between two steps is judged by the edition that its point has reached. So a point crosses each
 // border around it once, whether by a move or by the Event.
 //
-// If differs is nil, all points get the edition in one step and without events, and so do those of a
-// collection that has had none. A step does nothing if points are judged by another edition than from.
-// Until the last step, to must stay the same. Errors are those of differs or of Write; the step has
-// then changed nothing.
+// If differs is nil, all points get the edition in one step and without events, and so do those
+// of a collection without an edition. A step does nothing if points are judged by an edition
+// other than from. Until the last step, to must stay the same. Errors are those of differs or of
+// Write; the step has then changed nothing.
 func (c *Collection) Redraw(ctx context.Context, from, to Edition, differs Differs) (done bool, err error) {
 	known := map[string]judged{}
 	if differs != nil && from != (Edition{}) {
@@ -85,14 +85,14 @@ func (c *Collection) Redraw(ctx context.Context, from, to Edition, differs Diffe
 	return now == to && next == (Edition{}), r.outcomes[0].Err
 }
 
-// judged is whether a feature differs where it was a moment ago.
+// judged is the result of differs for a feature at its position of a moment ago.
 type judged struct {
 	quadkey.Position
 	differs bool
 }
 
-// judge asks about the next features, as they are before the step. When ctx ends, those that it has asked
-// about by then are a step too.
+// judge calls differs for the next features, as they are before the step. When ctx ends, the
+// results up to then also form a step.
 func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]judged, error) {
 	type place struct {
 		id string
@@ -140,8 +140,8 @@ func idsOf(ctx context.Context, in Index, from string, fn func(id string, f *fea
 	return ids.IDs(ctx, from, RedrawStep, fn)
 }
 
-// redrawAreas adds a step of Redraw, with what is known of the features. It leaves next nil if there is
-// nothing to write.
+// redrawAreas adds a step of Redraw, with the known results for features. It leaves next nil if
+// there is nothing to write.
 func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[string]judged, differs Differs) error {
 	next := *k.c.meta.Load()
 	at := &next.Redraw

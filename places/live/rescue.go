@@ -9,8 +9,8 @@ import (
 	"quadrille/feature"
 )
 
-// OpenTable opens the table of a collection that nobody writes meanwhile, after a look at what is not
-// its index. The error matches cellstore.ErrCorrupt if the description is missing.
+// OpenTable opens the table of a collection while nothing writes to it, after a check of the rows
+// outside the index. The error matches cellstore.ErrCorrupt if the description is missing.
 func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string) (cellstore.Table, error) {
 	table, err := store.Table(ctx, k.Table(name))
 	if err != nil {
@@ -28,19 +28,19 @@ func (k *Kind) WidestSchema(name string) cellstore.Schema {
 	return k.Schema(&Meta{Name: name, History: MaxHistory, Events: MaxHistory})
 }
 
-// RowKind is what a row is that a TableLog or a Collection writes.
+// RowKind is the kind of a row with respect to a TableLog or a Collection.
 type RowKind uint8
 
 const (
-	NotLive RowKind = iota // it is the index's
-	Kept                   // it stays as it is
+	NotLive RowKind = iota // belongs to the index
+	Kept                   // stays unchanged
 	Remade                 // Salvage makes it anew
-	Unsound                // it holds nothing that can be read
+	Unsound                // is unreadable
 )
 
-// Salvage is what can be read of a damaged collection besides its index.
+// Salvage is the readable part of a damaged collection besides its index.
 type Salvage struct {
-	// Lost says that the description is. The collection is private then.
+	// Lost says that the description is lost. The collection is private then.
 	Lost bool
 
 	kind *Kind
@@ -55,7 +55,7 @@ func NewSalvage(kind *Kind, name string) *Salvage {
 	return &Salvage{kind: kind, name: name, rest: map[string][]byte{}}
 }
 
-// KindOfRow tells what a row is.
+// KindOfRow returns the kind of a row.
 func KindOfRow(row *cellstore.Row) RowKind {
 	switch row.Key[0] {
 	case rowDescription, rowEnd:
@@ -69,7 +69,7 @@ func KindOfRow(row *cellstore.Row) RowKind {
 	return NotLive
 }
 
-// Add takes a row that is not the index's. It refuses another layout, which is not damage.
+// Add adds a row outside the index. It refuses another layout, which is not damage.
 func (s *Salvage) Add(row *cellstore.Row) error {
 	value := row.Cells[0].Value
 	var e Event
@@ -81,7 +81,7 @@ func (s *Salvage) Add(row *cellstore.Row) error {
 			s.end.Seq = max(s.end.Seq, e.Seq)
 		}
 	case len(row.Key) == 1:
-		if json.Unmarshal(value, m) == nil && m.Name == s.name { // or it is damaged
+		if json.Unmarshal(value, m) == nil && m.Name == s.name { // otherwise it is damaged
 			if err := s.kind.checkLayout(&m.Meta); err != nil {
 				return err
 			}
@@ -98,7 +98,7 @@ func (s *Salvage) Add(row *cellstore.Row) error {
 	return nil
 }
 
-// Raise tells of a version that a feature had.
+// Raise reports a version of a feature.
 func (s *Salvage) Raise(version int64) { s.end.Floor = max(s.end.Floor, version) }
 
 // Learner begins with the types of the description, after all rows.
@@ -114,7 +114,8 @@ func (s *Salvage) Learner() (*feature.Learner, error) {
 	return learner, nil
 }
 
-// Finish writes all that is not the index's, once that is whole. The collection then exists.
+// Finish writes everything outside the index. The index must be complete. The collection then
+// exists.
 func (s *Salvage) Finish(ctx context.Context, store cellstore.Store, table cellstore.Table, learner *feature.Learner) error {
 	s.meta.Schema = learner.Schema()
 	if err := store.AlterTable(ctx, s.kind.Schema(&s.meta.Meta)); err != nil {

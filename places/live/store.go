@@ -20,37 +20,37 @@ import (
 var (
 	// ErrNotFound is matched when no feature has the id.
 	ErrNotFound = feature.NotFound("no such point")
-	// ErrInvalid is matched when a feature or a description cannot be kept as it is.
+	// ErrInvalid is matched if a feature or a description cannot be stored.
 	ErrInvalid = errors.New("point is not valid")
 	// ErrExists is matched when a collection, or a feature that must be new, is there.
 	ErrExists = errors.New("it exists already")
-	// ErrTooMany is matched when there are as many collections as SetMaxCollections says.
+	// ErrTooMany is matched if SetMaxCollections allows no further collection.
 	ErrTooMany = errors.New("there are as many collections as there may be")
 	// ErrNoCollection is matched when no collection has the name.
 	ErrNoCollection = errors.New("no such collection")
-	// ErrChanged is matched if a feature has not the version that was asked for.
+	// ErrChanged is matched if a feature does not have a requested version.
 	ErrChanged = errors.New("the point has changed")
 	// ErrClosed is matched once a collection is closed or dropped.
 	ErrClosed = errors.New("collection is closed")
-	// ErrDamaged is matched when what is stored of a collection is corrupt; see DamagedError.
+	// ErrDamaged is matched if the stored data of a collection is corrupt; see DamagedError.
 	ErrDamaged = errors.New("collection is damaged")
 	// ErrUnreadable is matched while a collection cannot be read for another reason, such as
 	// the disk: it is tried again until it can.
 	ErrUnreadable = errors.New("collection cannot be read for the moment")
-	// ErrUnfinished is matched when the program ended before it had made a collection. Create
-	// takes what is there, which holds no rows.
+	// ErrUnfinished is matched if the program ended before it had made a collection. Create takes
+	// over such a table, which has no rows.
 	ErrUnfinished = errors.New("collection has not been made to the end")
 	// ErrRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
 	// if the disk is full.
 	ErrRefused = errors.New("the disk refuses writes")
 )
 
-// Store has live collections of a kind. Any number of goroutines may use it, but only
-// one process may have it open.
+// Store has live collections of a kind. It is safe for concurrent use, but only one process may
+// have it open.
 type Store struct {
 	kind      *Kind
 	cells     cellstore.Store
-	recoverer cellstore.Recoverer // nil where the store is none
+	recoverer cellstore.Recoverer // nil if the store is none
 	clock     *cellstore.Clock
 	notify    func(Trouble)
 	turn      func() Turn
@@ -62,27 +62,27 @@ type Store struct {
 	mu          sync.RWMutex        // never held while the disk is waited for
 	quit        chan struct{}       // closed with it
 	closed      bool                // no work begins any more
-	dropping    map[string]struct{} // names that are not free until the collection has ended
+	dropping    map[string]struct{} // names reserved until the collection has ended
 	collections map[string]*Collection
-	damaged     map[string]Trouble // that could not be opened
+	damaged     map[string]Trouble // collections that could not be opened
 	most        int                // collections; 0 for any number
 }
 
-// Options say how live collections are opened. Open uses the zero value.
+// Options set how live collections are opened. Open uses the zero value.
 type Options struct {
 	// Notify is called with every collection that gets into trouble, into a different
 	// trouble, or out of it. It must not wait, nor call the Store. It may be nil.
 	Notify func(Trouble)
-	// Turn returns what commits take processors by. If it is nil, they work at once.
+	// Turn returns the Turn by which commits share processors. If it is nil, they work at once.
 	Turn func() Turn
 
 	// Pause is the time between two attempts to take writes again: a second unless it is set.
 	Pause time.Duration
 }
 
-// Turn shares processors with others. Step may wait for a processor, and is called before
-// each step of the work. Pause is called before waiting for anything else. A Turn belongs
-// to one goroutine.
+// Turn shares processors with other work. Step may wait for a processor, and is called before
+// each step of the work. Pause is called before waiting for anything else. A Turn belongs to one
+// goroutine.
 type Turn interface {
 	Step()
 	Pause()
@@ -130,8 +130,7 @@ func (o Options) Open(ctx context.Context, store cellstore.Store, kind *Kind) (*
 	return s, nil
 }
 
-// Names lists the live collections that a store has tables of, whatever state they are
-// in.
+// Names lists the live collections with tables in a store, in whatever state.
 func (k *Kind) Names(ctx context.Context, store cellstore.Store) (names []string, err error) {
 	tables, err := store.Tables(ctx)
 	if err != nil {
@@ -290,11 +289,11 @@ func (s *Store) Create(ctx context.Context, meta Meta) (*Collection, error) {
 			return c, s.add(c)
 		}
 	}
-	// Another collection of the name can be made. If the table stays, it is looked at then.
+	// Another collection with the name can be made. If the table stays, it is checked then.
 	return nil, errors.Join(err, wrap(s.cells.DropTable(context.WithoutCancel(ctx), s.kind.Table(m.Name))))
 }
 
-// vacant begins work on a name, or returns an error if a collection has it.
+// vacant reserves a name, or returns an error if a collection has it.
 func (s *Store) vacant(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +316,8 @@ func (s *Store) vacant(name string) error {
 	return nil
 }
 
-// unreadable returns why a collection cannot be read that nobody may replace or drop.
+// unreadable returns the reason why a collection cannot be read and must not be replaced or
+// dropped.
 func (s *Store) unreadable(name string) error {
 	if t, is := s.damaged[name]; is {
 		return t.Err
@@ -345,7 +345,7 @@ func (s *Store) table(ctx context.Context, m *description) (cellstore.Table, err
 		}
 		err = s.take(ctx, m.Name, false)
 		switch {
-		case err == nil: // the caller that made it was told otherwise
+		case err == nil: // the caller that made it got an error
 			return nil, exists(m.Name)
 		case !errors.Is(err, ErrUnfinished):
 			return nil, err
@@ -374,7 +374,7 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 		}
 	}
 	s.mu.Lock()
-	closes := err == nil && s.collections[name] == c // Close has not
+	closes := err == nil && s.collections[name] == c // otherwise Close has done it
 	if closes {
 		delete(s.collections, name)
 	}

@@ -32,11 +32,11 @@ type Options struct {
 	// Progress, if set, is called now and then.
 	Progress  func(stage string, done, total int64)
 	Timestamp int64               // of all cells, in milliseconds
-	Drawn     map[string][]string // as in Meta
-	Divisions map[string]string   // as in Meta
+	Drawn     map[string][]string // see Meta
+	Divisions map[string]string   // see Meta
 }
 
-// Meta describes what Build wrote. It is stored in the manifest of the generation.
+// Meta describes the result of Build. It is stored in the manifest of the generation.
 type Meta struct {
 	SchemaVersion int            `json:"schema_version"`
 	Features      map[Kind]int64 `json:"features"`

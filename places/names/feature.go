@@ -16,7 +16,7 @@ const SchemaVersion = 2
 // ErrFeature is matched when a feature cannot be stored.
 var ErrFeature = errors.New("feature is not valid")
 
-// Kind is what a feature is.
+// Kind is the kind of a feature.
 type Kind string
 
 // The kinds.
@@ -25,7 +25,7 @@ const (
 	Airport Kind = "airport"
 	Zone    Kind = "timezone"
 	Station Kind = "station" // of the weather
-	Point   Kind = "point"   // of a collection that users brought
+	Point   Kind = "point"   // of a user's collection
 )
 
 var kinds = []Kind{Region, Airport, Zone, Station, Point}
@@ -34,7 +34,7 @@ var kinds = []Kind{Region, Airport, Zone, Station, Point}
 // layer draws. Its ID is the gazetteer's code, "DE.02".
 const Division = "admin1"
 
-// Feature is what a name stands for.
+// Feature is a named thing in the index.
 type Feature struct {
 	Kind Kind `json:"kind"`
 	// Type is the layer of a region or time zone, the type of an airport, the collection of
@@ -56,19 +56,17 @@ type Feature struct {
 	// leave out parts that lie far from its main part. A region that no layer draws has
 	// none: the rows of places alone tell which places are in it.
 	Bounds [4]float64 `json:"bbox,omitzero"`
-	// Population is what a source says, 0 if none does.
+	// Population is the population according to a source, 0 if unknown.
 	Population uint64 `json:"inhabitants,omitempty"`
-	// People counts the people of the places in a region, as far as they are known. It tells
-	// how much the region counts in searches, not how many live there. Its name in the tables
-	// is an older one, under which it was shown as the population, so that no older table is
-	// taken for a fact.
+	// People is the known population of the places in a region. It ranks the region in searches,
+	// and is not its population. Its JSON name is older: the value was once shown as the
+	// population. No older table may be taken for a fact, so Population has a new one.
 	People uint64 `json:"population,omitempty"`
 	// Parents are the regions around it, of each coarser layer, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
 	Level int `json:"level,omitempty"`
-	// Names are further names by which it is found. Those of a region in languages
-	// are what Reader.NameIn returns.
+	// Names are further names for search. Reader.NameIn returns a region's names by language.
 	Names []search.Name `json:"-"`
 }
 
@@ -100,9 +98,8 @@ const (
 	zonePeople    = 100
 	stationPeople = 20
 	pointPeople   = 200
-	// statePeople is the factor by which the people of a region of the first level count more
-	// here than in package search, if the region is drawn: Delaware is the state and not a
-	// town in Ohio.
+	// statePeople is the factor for the people of a drawn first-level region, compared with
+	// package search: Delaware is the state and not a town in Ohio.
 	statePeople = 4
 )
 
@@ -117,10 +114,10 @@ func Class(kind Kind) string {
 	return "S"
 }
 
-// Weight returns the number of people for which a feature counts beside others.
+// Weight returns the number of people for which a feature ranks.
 func (f *Feature) Weight() uint64 { return cmp.Or(f.People, f.Population) }
 
-// entry is how package search ranks a feature.
+// entry returns the feature as an entry of package search.
 func (f *Feature) entry(id uint32) search.Entry {
 	e := search.Entry{
 		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Weight(),
@@ -128,7 +125,7 @@ func (f *Feature) entry(id uint32) search.Entry {
 	}
 	for i := range e.Names {
 		n := &e.Names[i]
-		// The shorter names of an airport are those of its town.
+		// An airport's shorter names are those of its town.
 		n.Main = n.Main || n.Lang == "" && f.Kind != Airport || lang.IsLocal(n.Lang, f.Country)
 	}
 	e.Class = Class(f.Kind)[0]

@@ -8,16 +8,17 @@ import (
 	"quadrille/places/search"
 )
 
-// Join returns a reader of several indexes as if they were one. What a country is drawn with, and the
-// codes of divisions, are those of the first. There is at least one.
+// Join returns a reader of several indexes as if they were one. Drawn and Divisions are those of
+// the first. At least one index is required.
 func Join(readers ...*Reader) *Reader {
 	r := *readers[0]
 	r.more = append(slices.Clone(r.more), readers[1:]...)
 	return &r
 }
 
-// searchAll merges what the indexes find. Scores do not depend on the index. As in one index, wrong letters are
-// forgiven only where no index has the name without them. Each gets its share of what is left of the budget.
+// searchAll merges the results of the indexes. Scores do not depend on the index. As in one
+// index, typing errors are forgiven only if no index has the exact name. Each gets its share of
+// the rest of the budget.
 func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	page := q
 	q.Limit, q.Offset = cmp.Or(q.Limit, search.DefaultLimit)+q.Offset, 0

@@ -10,7 +10,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Indexes that are joined find what one index of all features does, in the same order and on every page.
+// Joined indexes find the same as one index of all features, in the same order and on every page.
 func TestJoin(t *testing.T) {
 	open := func(features ...names.Feature) *names.Reader {
 		store := buildtest.Store(t)

@@ -58,10 +58,10 @@ func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 	return nil
 }
 
-// notLanguages are what a Lang may say instead of a language.
+// notLanguages are values of Lang that are not languages.
 var notLanguages = []string{search.Code, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
 
-// isLanguage reports whether a code is in lower case and can be that of a language.
+// isLanguage reports whether a code is in lower case and has the form of a language.
 func isLanguage(code string) bool {
 	for i := range len(code) {
 		if c := code[i]; (c < 'a' || c > 'z') && (i == 0 || c != '-' && c != '_' && (c < '0' || c > '9')) {

@@ -35,8 +35,8 @@ func keptID(typ, id string) string {
 	return feature.FoldedID(id)
 }
 
-// numberMark begins the keys of rows that lead from a number to a feature: no build has
-// so many features that an id does.
+// numberMark begins the row keys that map a number to a feature. No build has so many features
+// that an id begins with this byte.
 const numberMark = 0xff
 
 func numberKey(number uint64) []byte {

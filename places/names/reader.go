@@ -23,8 +23,8 @@ type Reader struct {
 	more     []*Reader         // see Join
 }
 
-// Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
-// another layout are refused with cellstore.ErrLayout.
+// Open returns a Reader of the tables in a store. Meta is the result of Build. Tables of another
+// layout are refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if err := cellstore.CheckLayout("names", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest names"); err != nil {
 		return nil, err
@@ -77,10 +77,9 @@ type Hit struct {
 	Score int32 // the rank, greater first, as of search.Hit
 }
 
-// Search returns the features that match, best first: see search.Reader.Search, whose
-// errors it returns. Classes are those of Class. Hits are appended
-// to dst[:0]. A Budget also pays for a seek of each hit; once it is spent, further hits
-// are left out.
+// Search returns the matching features, best first: see search.Reader.Search, whose errors it
+// returns. Classes are those of Class. Hits are appended to dst[:0]. A Budget also pays for a
+// seek of each hit; once it is spent, further hits are left out.
 func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	if len(r.more) > 0 {
 		return r.searchAll(ctx, q, dst)

@@ -38,7 +38,7 @@ func randomSort(r *rand.Rand) feature.Sort {
 	return feature.Sort{Field: feature.Field{Name: "price", Kind: feature.Number}, Down: r.IntN(2) == 0}
 }
 
-// ground is an area, and what is in it.
+// ground is an area with a test for its positions.
 type ground struct {
 	area feature.Area
 	in   func(lat, lon float64) bool
@@ -83,8 +83,8 @@ func wrapped(lon float64) float64 {
 // patchZooms is by how many zooms the patches of a patchwork are deeper than it.
 const patchZooms = 3
 
-// patchwork is an Area of many parts: of the 64 patches of a tile some are out, some in
-// and some in by stripes, as the tiles of a region are.
+// patchwork is an Area of many parts. Of the 64 patches of a tile some are out, some in and some
+// in by stripes, like the tiles of a region.
 type patchwork struct {
 	patches [1 << (2 * patchZooms)]quadkey.Tile // in the order of their cells
 	kinds   [1 << (2 * patchZooms)]uint8
@@ -145,7 +145,7 @@ func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*feature
 	return nil
 }
 
-// Answers give way to others also while they look at points that a filter does not let pass.
+// Answers yield their turn even while they examine points that do not pass a filter.
 func TestStep(t *testing.T) {
 	_, c := openLive(t)
 	const n = 2000

@@ -80,7 +80,7 @@ func benchmarkReads(b *testing.B, n int) {
 	b.Run("nearby", nearby(nil))
 	b.Run("nearby/zoo", nearby((&filter{terms: []feature.Term{{Name: "category", Values: []string{"zoo"}}}}).parse(b, c.Meta().Schema)))
 	b.Run("within", func(b *testing.B) {
-		// How far the hundredth nearest is tells how wide a box of some 100 points is.
+		// The distance of the hundredth nearest gives the width of a box with some 100 points.
 		areas := make(map[[2]float64]feature.Box, len(at))
 		for _, p := range at {
 			near, _ := must.Two(c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 100}, nil)).In(b)

@@ -18,33 +18,32 @@ import (
 	"quadrille/quadkey"
 )
 
-// BuildOptions say how a collection is built.
+// BuildOptions set how a collection is built.
 type BuildOptions struct {
 	Name string // of the collection
-	// Schema has the declared types of properties; the types of others are found from
-	// the points.
+	// Schema has the declared types of properties. The types of others are inferred from the
+	// points.
 	Schema feature.Schema
 	// Text says that all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in all points become such. [feature.Learner.Odd] reports those that do
-	// not because of a few.
+	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that
+	// stay text because of a few values.
 	Text bool
 	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
 	// fit.
 	Memory  int64
 	TempDir string
-	// Timestamp is the version of all points: when their source was changed, in
+	// Timestamp is the version of all points: the time of their source's last change, in
 	// milliseconds since 1970.
 	Timestamp int64
-	// Last says that of points with the same id the last one counts, and not the first.
+	// Last makes the last of several points with the same id count, and not the first.
 	Last bool
 	// Duplicate is called with a point that is left out because another one has the
 	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
 	Duplicate func(id string, line int64) error
-	// Learned, if set, is called with what was found about the properties, when all
-	// points have been read.
+	// Learned, if set, is called with the inferred properties, after all points have been read.
 	Learned func(*feature.Learner)
-	// Progress, if set, is called with how many ids or points have been written, and how many
-	// there are.
+	// Progress, if set, is called with the number of ids or points written so far, and their
+	// total.
 	Progress func(stage string, done, total int64)
 }
 
@@ -117,8 +116,8 @@ type builder struct {
 	record                 record
 }
 
-// sortKey is the key of the row of a point and its number, so that points with the same
-// id and position can be told apart.
+// sortKey returns the key of a point's row with the point's number, which distinguishes points
+// with the same id and position.
 func (b *builder) sortKey(p position, id string, number uint64) []byte {
 	b.key = appendPointKey(b.key[:0], p.key, id)
 	return binary.BigEndian.AppendUint64(append(b.key, 0), number)
@@ -250,7 +249,7 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 	})
 }
 
-// sorted yields the keys of a sorter, each valid until the next is asked for.
+// sorted yields the keys of a sorter, each valid until the next.
 func sorted(s *extsort.ByteSorter) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		enough := errors.New("no more is wanted")
@@ -272,7 +271,7 @@ func (b *builder) bound(p position) {
 	o[0], o[1], o[2], o[3] = math.Min(o[0], lon), math.Min(o[1], lat), math.Max(o[2], lon), math.Max(o[3], lat)
 }
 
-// writeTree writes the tree, after what it knows of values.
+// writeTree writes the tree, and before it the summary of values.
 func (b *builder) writeTree(l *bulkload.Load) error {
 	summary, err := json.Marshal(b.summary)
 	if err != nil {

@@ -86,7 +86,7 @@ func (r *clockRig) pass(d time.Duration) {
 	r.steady += d.Milliseconds()
 }
 
-// upkeep does at once what is done every second or hour.
+// upkeep runs at once the work that normally runs every second or hour.
 func (r *clockRig) upkeep() {
 	r.Helper()
 	for range 2 {
@@ -107,7 +107,7 @@ func (r *clockRig) put(id string, lat float64) int64 {
 	return must.Get(r.write(Write{Kind: Put, ID: id, Lat: lat})).In(r)
 }
 
-// events returns the latitudes that moves are told to have gone to, in order.
+// events returns the latitudes of the moves' destinations, in order.
 func (r *clockRig) events(n int) (lats []float64) {
 	r.Helper()
 	enough := errors.New("enough")
@@ -239,8 +239,8 @@ func TestClockWasAhead(t *testing.T) {
 	}
 }
 
-// Whenever what has expired is removed, the track says that it went when it expired: before
-// that, after a restart, and when another point takes the id first.
+// Whenever an expired point is removed, its track ends at its expiry time: before the removal,
+// after a restart, and when another point takes the id first.
 func TestTrackOfExpiry(t *testing.T) {
 	for name, then := range map[string]func(r *clockRig) []feature.Stop{
 		"not removed yet": func(*clockRig) []feature.Stop { return nil },
@@ -296,9 +296,9 @@ type clockEntry struct {
 	lat              float64
 }
 
-// Whatever the clock is set to, between runs too, the versions of a point rise, none is
-// further ahead than the clock may be but right behind one of its own, and questions as of an
-// instant answer by the versions.
+// For any changes of the clock, between runs too, the versions of a point rise. None is further
+// ahead than the skew, unless it directly follows an earlier one. Queries as of an instant answer
+// by the versions.
 func TestClockIsSetAtRandom(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	runs, steps := 30, 80

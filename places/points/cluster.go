@@ -45,8 +45,8 @@ func parseClusterID(id string) (z uint8, square quadkey.PointKey, err error) {
 	return z, square, nil
 }
 
-// Cluster implements feature.Clusterer. What is in a cluster is told by that which makes the
-// clusters of a tile. The error matches ErrNoCluster if tiles show none of the id now.
+// Cluster implements feature.Clusterer. It uses the same grouping as tiles. The error matches
+// ErrNoCluster if no tile now shows a cluster with the id.
 func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, error) {
 	z, square, err := parseClusterID(id)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, erro
 	return m, nil
 }
 
-// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, nil
-// if there is none. shown has been called.
+// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, nil if
+// there is none. shown must have been called.
 func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 	head := int32(0)
 	for at := int32(1); at < int32(len(g.cells)); at++ {
@@ -110,7 +110,7 @@ func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature
 	var part feature.Part
 	contains := func(at quadkey.Position) (bool, error) { return m.holds(at), nil }
 	for i := 0; i < len(m.keys); i++ {
-		// Whole cells are in it as they are. Ranges within one cell are one part.
+		// A range of whole cells needs no Contains. Ranges within one cell become one part.
 		if part.Contains = nil; !m.keys[i].ofCells() {
 			part.Contains = contains
 		}

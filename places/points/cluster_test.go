@@ -14,11 +14,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// plain hides what kind of area one is.
+// plain hides the type of an area.
 type plain struct{ feature.Area }
 
-// TestClusterMembers asks for the members of all clusters of a zoom: each point is in one
-// cluster or shown alone, and there are as many as the cluster says.
+// TestClusterMembers queries the members of all clusters of a zoom: each point is in one cluster
+// or shown alone, and each cluster has its declared number.
 func TestClusterMembers(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 8))
 	whole, split := 0, 0 // parts of clusters
@@ -29,7 +29,7 @@ func TestClusterMembers(t *testing.T) {
 	}()
 	for _, n := range []int{1, 40, 300, 1500} {
 		list := scattered(r, n)
-		if n == 1500 { // and more in a cell than may be looked at for a page
+		if n == 1500 { // and more in a cell than a page may examine
 			for i := range list[:n/2] {
 				list[i].Lat, list[i].Lon = 47.37+r.Float64()*0.002, 8.54+r.Float64()*0.002
 			}

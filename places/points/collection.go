@@ -16,7 +16,7 @@ import (
 // Collection answers questions about the points of one collection.
 type Collection struct {
 	table  cellstore.Table
-	tree   *tree  // nil where others write too
+	tree   *tree  // nil if other programs write too
 	views  *views // nil where nothing is written
 	clock  *cellstore.Clock
 	finds  sync.Pool // of *search
@@ -32,8 +32,8 @@ func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Cl
 	return c
 }
 
-// Open returns the published collection in a store. Meta is what Build returned. Errors
-// match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store.
+// Open returns the published collection in a store. Meta is the result of Build. Errors match
+// cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store.
 func Open(ctx context.Context, store cellstore.Store, meta live.Meta) (*Collection, error) {
 	if err := checkPublished(&meta); err != nil {
 		return nil, err
@@ -62,19 +62,19 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Collection, err
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Meta describes the collection as it is now. It is not to be changed.
+// Meta returns the present description. It must not be changed.
 func (c *Collection) Meta() *live.Meta {
 	m, _ := c.tables()
 	return m
 }
 
-// reading is what an answer is made from.
+// reading is the state from which an answer is made.
 type reading struct {
 	cellstore.Reader
 	view *view
 }
 
-// begin returns the state from which answers as of an instant are made. The caller calls end.
+// begin returns the state for answers as of an instant. The caller calls end.
 func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	if err := c.checkAt(at); err != nil {
 		return reading{}, err
@@ -114,7 +114,7 @@ var (
 	selectPast  = &cellstore.Selection{Families: []string{famPast}}
 )
 
-// Get implements feature.Layer: as of an instant as far back as the history of the collection
+// Get implements feature.Layer, as of an instant as far back as the history of the collection
 // reaches. Errors match ErrNotFound or come from the store.
 func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
 	if CheckID(id) != nil {
@@ -143,7 +143,7 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 // Now returns the time of the clock by which points are dated and expire.
 func (c *Collection) Now() time.Time { return c.clock.Time() }
 
-// now returns the instant for which answers as of at are true, in milliseconds.
+// now returns the instant, in milliseconds, for which answers as of at are true.
 func (c *Collection) now(at time.Time) int64 {
 	if at.IsZero() {
 		return c.clock.Now()
@@ -186,13 +186,13 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 	return true, err
 }
 
-// misplaced is the error of a point whose id says where it is not.
+// misplaced returns the error for a point that is not at the position in the row of its id.
 func misplaced(id string) error {
 	return fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
 }
 
-// rowOf returns the beginning of the rows that tell where points are as of an instant.
-// Rows of the past have all versions; the others have only points that are there.
+// rowOf returns the first byte of the rows with points as of an instant. Rows of the past have
+// all versions; the others have only existing points.
 func rowOf(at time.Time) byte {
 	if at.IsZero() {
 		return rowPoint
@@ -210,7 +210,7 @@ func wrap(err error) error {
 // treeChunk is the number of nodes in a row of the tree.
 const treeChunk = 32 << 10
 
-// readTree reads the tree of a published collection, and what it knows of values.
+// readTree reads the tree of a published collection, and its summary of values.
 func readTree(ctx context.Context, table cellstore.Table) (*tree, *summary, error) {
 	t, s := &tree{}, newSummary()
 	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{famTree}}}

@@ -54,7 +54,7 @@ func TestDamagedAtRandom(t *testing.T) {
 				delete(model, id)
 			}
 		}
-		if meta.Name == "cars" { // so that some of it is in sorted files
+		if meta.Name == "cars" { // so that a part is in sorted files
 			must.Do(t, store.Compact(t.Context(), "points_cars"))
 		}
 	}
@@ -99,8 +99,8 @@ func damagedFiles(a, b damagetest.Image) (n int) {
 	return n
 }
 
-// readLive opens a store and returns the points of its collections, nil for those that are
-// damaged. One that is not there at all is an error.
+// readLive opens a store and returns the points of its collections, nil for damaged ones. A
+// missing collection is an error.
 func readLive(t *testing.T, disk vfs.FS, what string, names []string) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}

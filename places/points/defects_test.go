@@ -97,7 +97,7 @@ func TestClustersAreOfOneMoment(t *testing.T) {
 		shown += max(s.Count, 1)
 		if !moved {
 			moved = true
-			put(0) // those that are shown go where others still are
+			put(0) // the shown points move to the position of the others
 		}
 		return nil
 	})

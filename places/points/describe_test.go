@@ -25,7 +25,7 @@ import (
 type typesModel struct {
 	points   map[string]map[string]any
 	declared map[string]feature.Kind
-	last     map[string]feature.Kind // of names that have had values
+	last     map[string]feature.Kind // of names that once had values
 }
 
 func valueOf(text string) (v any) {
@@ -35,7 +35,7 @@ func valueOf(text string) (v any) {
 	return v
 }
 
-// typed is what becomes of a value where a type is declared; gone says that it is left out.
+// typed returns the converted value for a declared type. gone says that it is left out.
 func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)
@@ -129,8 +129,8 @@ func (m *typesModel) typeOf(name string) feature.Kind {
 
 var typeValues = []string{`1`, `2.5`, `"n/a"`, `"7"`, `true`, `"2026-01-01"`, `["a"]`, `[]`, `null`, `{"a":1}`}
 
-// Types are those of the values there are, or declared, and what a filter means does not
-// depend on what else is written.
+// Types are those of the present values, or declared, and the meaning of a filter does not depend
+// on other writes.
 func TestTypesModel(t *testing.T) {
 	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)
@@ -239,7 +239,7 @@ func TestTypesModel(t *testing.T) {
 			m.learn()
 			schema := c.Meta().Schema
 			for _, f := range schema {
-				// Of names without values an opened collection knows what was written last.
+				// For names without values, a reopened collection has the last written type.
 				if want := m.typeOf(f.Name); f.Kind != want {
 					rt.Fatalf("%s has the type %s, want %s: %v", f.Name, f.Kind, want, m.points)
 				}
@@ -262,7 +262,7 @@ func TestTypesModel(t *testing.T) {
 	}
 }
 
-// checkFilters compares counts by filters with those of a look at all points.
+// checkFilters compares counts by filters with those of a scan of all points.
 func (m *typesModel) checkFilters(rt *rapid.T, c *points.LiveCollection) {
 	truth := func(v any) bool { s, isText := v.(string); return v != nil && v != false && !(isText && s == "") }
 	text := func(name, want string) func(map[string]any) bool {

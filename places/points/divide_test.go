@@ -29,9 +29,8 @@ func (p *pausing) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cell
 	return p.Reader.Scan(ctx, scan)
 }
 
-// A leaf that is divided in the middle of a question hides nothing that the question's
-// state of the collection has, though its points have other values by now or have left,
-// and the tree may hold them no more.
+// Dividing a leaf during a query hides no point of the query's state, even if its points have
+// changed their values or left since, and the tree may have dropped them.
 func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{
@@ -63,8 +62,8 @@ func TestDivideWhileSearched(t *testing.T) {
 				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
 					c, _ := liveAt(t, Meta{})
 					c.index().views.behind = behind
-					// Four leaves. The second one has other values, so that what is within is read in
-					// two runs.
+					// Four leaves. The second one has other values, so that a search reads two
+					// runs.
 					var writes []Write
 					kinds := [4]string{"zoo", "cafe", "zoo", "zoo"}
 					for corner, at := range [][2]float64{{45, -90}, {45, 90}, {-45, -90}, {-45, 90}} {
@@ -86,7 +85,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							others = append(others, changed(writes[i].ID, i))
 						}
 						mustWrite(t, c, others...)
-						for round := range 3 { // each divides what the one before made
+						for round := range 3 { // each divides the leaves of the previous round
 							for i := range writes {
 								w := writes[i]
 								w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)

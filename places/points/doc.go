@@ -1,9 +1,9 @@
-// Package points keeps collections of points that have properties, such as shops,
-// chargers or vehicles, and answers what is near, within a box or inside an area.
+// Package points keeps collections of points with properties, such as shops, chargers or
+// vehicles. It finds those near a position, within a box or inside an area.
 //
 // A collection is either published, built once by [Build] and never changed, or live: an [Index]
-// of package live, of the kind [Live], which takes writes. Both have the same rows and answer the
-// same questions, by a [Collection].
+// of package live, of the kind [Live], which takes writes. Both have the same rows, and a
+// [Collection] answers the same queries on both.
 //
 // # Rows
 //
@@ -22,11 +22,11 @@
 // that precision. expires is in milliseconds since 1970, 0 for never. properties are
 // a compact JSON object, see [feature.AppendProperties].
 //
-// Timestamps of cells are versions: milliseconds since 1970, of one point always
-// rising. A point that moves gets a new row and its old one is deleted, together with
-// the change of its id row, in one atomic step. With history, rows of the family past
-// keep all versions: an empty value says from when on the point is not there any more,
-// so that a read as of a time finds every point in exactly one row.
+// Timestamps of cells are versions: milliseconds since 1970, always rising for one point. A point
+// that moves gets a new row and its old one is deleted, together with the change of its id row,
+// in one atomic step. With history, rows of the family past keep all versions: an empty value
+// marks the instant from which the point is gone, so that a read as of an instant finds every
+// point in exactly one row.
 //
 // # The tree
 //

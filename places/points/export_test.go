@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The names of package live, as tests of points have them.
+// The names of package live for tests of points.
 type (
 	Meta            = live.Meta
 	Duration        = live.Duration
@@ -59,7 +59,7 @@ var (
 	expiresOf       = live.Expiry
 )
 
-// liveMeta is a description as it is stored.
+// liveMeta is a stored description.
 type liveMeta struct{ Meta }
 
 func (m *liveMeta) tableSchema() cellstore.Schema { return Live.Schema(&m.Meta) }
@@ -69,7 +69,7 @@ func (m *liveMeta) mutation() cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, 1, b)}}
 }
 
-// expirer and its removals do what a collection does every second.
+// expirer and its removals do the work that a collection does every second.
 type expirer struct {
 	c *LiveCollection
 	x *live.Expirer
@@ -91,7 +91,7 @@ func (e *expirer) expired() *removals {
 	return &removals{gone, make([]Outcome, len(gone))}
 }
 
-// prune takes a step of what a collection with a history does every second.
+// prune takes a step of the work that a collection with a history does every second.
 func prune(c *LiveCollection) (bool, error) {
 	if !c.index().clock.Settled() {
 		return false, nil
@@ -156,10 +156,10 @@ type collection = live.Collection
 // LiveCollection is a live collection of points.
 type LiveCollection struct{ *collection }
 
-// index is the one of now.
+// index returns the present index.
 func (c *LiveCollection) index() *Index { return c.Index().(*Index) }
 
-// Collection is what questions are answered from now.
+// Collection returns the present collection.
 func (c *LiveCollection) Collection() *Collection { return c.index().Collection }
 
 // SetBehind makes views too old for the tree once more points than that have left.
@@ -187,7 +187,7 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// What follows asks a Layer as tests of points have always asked: with pages, cursors and hits.
+// The following queries a Layer with the old types of these tests: pages, cursors and hits.
 
 // Hit is a point that a question found.
 type Hit struct {
@@ -199,13 +199,13 @@ type Hit struct {
 	Properties []byte
 }
 
-// Shown is what a map shows of a tile: a point, or a cluster of Count points.
+// Shown is an item of a map tile: a point, or a cluster of Count points.
 type Shown struct {
 	Hit
 	Count int64
 }
 
-// NearbyQuery asks for a page of the nearest points.
+// NearbyQuery selects a page of the nearest points.
 type NearbyQuery struct {
 	Lat, Lon            float64
 	MinRadiusM, RadiusM float64
@@ -215,7 +215,7 @@ type NearbyQuery struct {
 	At                  time.Time
 }
 
-// WithinQuery asks for a page of the points in an area.
+// WithinQuery selects a page of the points in an area.
 type WithinQuery struct {
 	Area   feature.Area
 	Limit  int

@@ -18,8 +18,8 @@ import (
 
 var updateRows = flag.Bool("update-rows", false, "record the rows of live collections")
 
-// The rows of live collections stay as they are: directories of the last release are opened, and
-// its program opens those of this one. A change of them is a change of SchemaVersion.
+// The rows of live collections stay the same: directories of the last release can be opened, and
+// its program can open those of this one. A change of the rows needs a new SchemaVersion.
 func TestRowsStay(t *testing.T) {
 	const golden = "testdata/live.rows"
 	got := strings.Join([]string{
@@ -104,7 +104,7 @@ func rowsAfter(t *testing.T, meta Meta) string {
 		r.pass(time.Duration(random.IntN(30_000)) * time.Millisecond)
 	}
 	r.pass(time.Hour)
-	var again []Write // of which some have expired
+	var again []Write // some of these points have expired
 	for i := range 12 {
 		again = append(again, Write{Kind: Put, ID: fmt.Sprint("p", i), Lat: 1, Expires: time.UnixMilli(r.now() + int64(i)*1_000_000)})
 	}

@@ -7,26 +7,27 @@ import (
 	"quadrille/quadkey"
 )
 
-// Distances are in pixels, of which a tile has 512.
+// Distances are in pixels. A tile is 512 pixels wide.
 const (
 	tilePixels = 512
 	// apart is the least distance between cells that head clusters, and the side of squares.
 	apart = 40
-	// shift is how far at most a cluster is shown from its head, towards the mean of its points.
+	// shift bounds the distance of a shown cluster from its head, towards the mean of its points.
 	shift = 4
-	// margin is how far beyond a tile cells count: those of a cluster are apart from its head at
-	// most, which wait for squares of up to three colours, and these for the cells around.
+	// margin is how far beyond a tile cells count. Cells of a cluster are at most apart from its
+	// head. Heads depend on squares of up to three earlier colours, and those on the cells around
+	// them.
 	margin = 6*apart + shift
-	// cellZooms says how many zooms deeper than the tile shown the cells are: 16 pixels wide.
+	// cellZooms is the difference of zoom between a tile and its cells, which are 16 pixels wide.
 	cellZooms = 5
-	// side is the number of squares along what is read for a tile, with one beyond at each end.
+	// side is the number of squares along the area read for a tile, with one more at each end.
 	side = (tilePixels+2*margin)/apart + 4
 )
 
-// grouping makes clusters for a tile as any other tile makes them. Cells with more points than
-// all around head clusters, and so do others that are apart from all heads. Which of
-// these come first would depend on cells however far away, so the map is divided into squares of
-// four colours: those of one colour do not touch, and come before those of the next.
+// grouping makes the clusters of a tile, consistently with all other tiles. Cells with more
+// points than all around become heads of clusters, and so do others that are far enough from all
+// heads. Their order would depend on cells however far away, so the map is divided into squares
+// of four colours: those of one colour do not touch, and come before those of the next.
 type grouping struct {
 	tile   quadkey.Tile
 	x, y   float64 // of the corner of the tile on the map
@@ -40,11 +41,11 @@ type grouping struct {
 	text   []byte
 }
 
-// cell is a small tile whose points are never told apart.
+// cell is a small tile whose points are always shown together.
 type cell struct {
 	first, last quadkey.PointKey
 	sums
-	all   sums // of the cluster that it heads
+	all   sums // of the cluster if it is a head
 	x, y  float64
 	next  int32 // in the square, with fewer points; 0 for none
 	head  int32 // 0 where it is not known yet
@@ -58,12 +59,12 @@ func (s *sums) add(o sums) { s.count, s.lat, s.lon = s.count+o.count, s.lat+o.la
 
 func (s *sums) mean() (lat, lon int64) { return s.lat / s.count, s.lon / s.count }
 
-// cluster is what is shown: a head with the cells around that belong to it.
+// cluster is a shown item: a head with the surrounding cells that belong to it.
 type cluster struct {
 	first, last quadkey.PointKey // of the head
 	all         int64            // points
 	at          quadkey.Position
-	square      quadkey.PointKey // by which it is known
+	square      quadkey.PointKey // the square in its id
 	idBytes     int
 }
 
@@ -164,8 +165,7 @@ func (g *grouping) squareOf(k *cell) int {
 	return (row-g.row)*side + col - g.col
 }
 
-// more reports whether a cell has more points than another. Of two that have as many it is
-// the one with the smaller key.
+// more reports whether a cell has more points than another. A tie goes to the smaller key.
 func (k *cell) more(o *cell) bool {
 	return k.count > o.count || k.count == o.count && k.first < o.first
 }
@@ -222,8 +222,8 @@ func (g *grouping) headOf(at int32) int32 {
 	return k.head
 }
 
-// takeLeaves takes the leaves that hold squares where heads were looked at, or all in a box
-// around the tile that are needed nearly always.
+// takeLeaves removes and returns the leaves in squares that the search for heads visited, or all
+// in a box around the tile that is nearly always needed.
 func (g *grouping) takeLeaves() (taken []quadkey.Tile) {
 	left := g.leaves[:0]
 	for _, t := range g.leaves {
@@ -253,7 +253,7 @@ func (g *grouping) wants(t quadkey.Tile) bool {
 	return false
 }
 
-// shown returns what is shown in the tile, as far as the leaves are divided.
+// shown returns the items of the tile, as far as the leaves are divided.
 func (g *grouping) shown() []cluster {
 	for at := range g.cells {
 		k := &g.cells[at]
@@ -287,7 +287,7 @@ func (g *grouping) holds(pos quadkey.Position) bool {
 	return err == nil && t == g.tile
 }
 
-// middle returns where a cluster is shown.
+// middle returns the position of a shown cluster.
 func (g *grouping) middle(head *cell) quadkey.Position {
 	lat, lon := head.mean()
 	if head.all.count > head.count {

@@ -29,7 +29,7 @@ func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
 	return liveBy(t, meta, cellstore.ClockOf(now.Load)), now
 }
 
-// liveBy returns a live collection that goes by a clock.
+// liveBy returns a live collection with a clock.
 func liveBy(t *testing.T, meta Meta, clock *cellstore.Clock) *LiveCollection {
 	t.Helper()
 	store := buildtest.Open(t, "live", &pebblestore.Options{FS: vfs.NewMem(), Clock: clock})
@@ -39,14 +39,14 @@ func liveBy(t *testing.T, meta Meta, clock *cellstore.Clock) *LiveCollection {
 	return must.Get(l.Create(t.Context(), meta)).In(t)
 }
 
-// then is what the collection was from an instant on.
+// then is the state of the collection from an instant on.
 type then struct {
 	at     int64
 	points map[string][2]float64 // latitude, longitude
 }
 
-// What was is what it was: questions as of an instant answer as they would have then,
-// also after what is older has been removed.
+// Queries as of an instant give the answers of that time, also after older versions have been
+// removed.
 func TestHistory(t *testing.T) {
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
 	r := rand.New(rand.NewPCG(1, 1))
@@ -174,7 +174,7 @@ func TestExpiry(t *testing.T) {
 		}
 		writes = append(writes, w)
 	}
-	// One is kept on, another one goes sooner.
+	// One point's expiry is cancelled, another's comes sooner.
 	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{Kind: Patch, ID: "1", Expire: true, Expires: time.UnixMilli(now.Load() + 1)})
 	mustWrite(t, c, writes...)
 	count := func(ids ...string) (n int) {
@@ -304,7 +304,7 @@ func TestLongTrack(t *testing.T) {
 	}
 }
 
-// A point that is made again has another version than any that had its id.
+// A point that is created again has a greater version than any earlier one with its id.
 func TestVersionsRise(t *testing.T) {
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		c, now := liveAt(t, Meta{History: history})
@@ -326,8 +326,7 @@ func TestVersionsRise(t *testing.T) {
 	}
 }
 
-// A reader that takes long keeps its own state, and none of those that begin and end
-// meanwhile.
+// A slow reader keeps its own state, and no states of readers that begin and end meanwhile.
 func TestSlowReaderKeepsOneState(t *testing.T) {
 	c, now := liveAt(t, Meta{})
 	put := func(i int) {
@@ -362,8 +361,8 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 	}
 }
 
-// Many points at one position are told once each as of an instant, for which no tree says
-// how many there are.
+// Queries as of an instant yield each of many points at one position once, although no tree has
+// their number.
 func TestNearbyAtOnePosition(t *testing.T) {
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
 	writes := make([]Write, 600)

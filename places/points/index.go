@@ -21,7 +21,7 @@ var Live = &live.Kind{
 	Open:  openIndex,
 }
 
-// liveFamilies are those of the rows of points in a live collection.
+// liveFamilies returns the families of the rows of points in a live collection.
 func liveFamilies(m *live.Meta) []cellstore.Family {
 	versions := 1
 	if m.History > 0 {
@@ -177,11 +177,10 @@ func (x *Index) forget() {
 	clear(x.rows)
 	clear(x.ops)
 	x.rows, x.ops, x.memory, x.arrived, x.moved = x.rows[:0], x.ops[:0], x.memory[:0], x.arrived[:0], x.moved[:0]
-	x.left = nil // the views have it
+	x.left = nil // the views own it
 }
 
-// write writes a step, and tells the tree what it has changed. It returns the tiles of full
-// leaves.
+// write writes a step, and updates the tree. It returns the tiles of full leaves.
 func (x *Index) write(write func(rows []cellstore.Mutation) error) (full []quadkey.Tile, err error) {
 	x.views.agree.Lock()
 	defer x.views.agree.Unlock()
@@ -275,7 +274,7 @@ func (x *Index) divide(tiles []quadkey.Tile) {
 			}
 			return true, nil
 		})
-		if err == nil { // otherwise the leaf stays as it is, which is only slower
+		if err == nil { // otherwise the leaf stays undivided, which is only slower
 			x.views.divide(&b, list)
 		}
 	}
@@ -342,10 +341,10 @@ func (x *Index) Remember(ctx context.Context) (newest int64, err error) {
 	return newest, flush()
 }
 
-// pruner removes what a collection no longer has to remember. It belongs to one goroutine.
+// pruner removes versions that a collection no longer needs. It belongs to one goroutine.
 type pruner struct {
-	family int    // that is being pruned, of prunedFamilies
-	at     []byte // the row to go on with
+	family int    // the current one of prunedFamilies
+	at     []byte // the next row
 }
 
 var prunedFamilies = [2]string{famID, famPast}
@@ -353,9 +352,9 @@ var prunedFamilies = [2]string{famID, famPast}
 // prunedRows is the number of rows that Prune looks at.
 const prunedRows = 2000
 
-// Prune implements live.Historian. It removes versions for which no question can ask any more, from
-// some rows. These are the versions before the newest one at the end of the history, and that one too
-// if it says that the point was gone. Writes that are made meanwhile are newer.
+// Prune implements live.Historian. It removes versions that no query can ask for any more, from
+// some rows. These are the versions before the newest one at the beginning of the history, and
+// that one too if it says that the point was gone. Concurrent writes are newer.
 func (x *Index) Prune(ctx context.Context, before int64) (much bool, err error) {
 	p := &x.pruner
 	family := prunedFamilies[p.family]

@@ -24,10 +24,10 @@ const (
 	killPoints  = 20 // of each writer
 )
 
-// TestKill kills a process that moves and deletes points, at a random moment, many times
-// over. Every acknowledged write must be there, no point in two places or in none, and the
-// events must tell of every move, in order: from the first one on, and to a follower that
-// goes on from the last one before the kill.
+// TestKill kills a process that moves and deletes points, at a random moment, many times over.
+// Every acknowledged write must be there, no point in two positions or in none. The events must
+// contain every move, in order: from the first one on, and for a follower that goes on from the
+// last one before the kill.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("POINTS_KILL_DIR"); dir != "" {
 		moveUntilKilled(dir)
@@ -52,17 +52,17 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// written is what the writers have told of a point: the numbers of its last acknowledged
-// write, and of its last delete that has begun.
+// written is the writers' report about a point: the numbers of its last acknowledged write, and
+// of its last delete that has begun.
 type written struct{ acknowledged, deleting int64 }
 
-// What a writer tells of a write.
+// Words in a writer's report of a write.
 const (
 	tellAcknowledged = "acknowledged."
 	tellDeleting     = "deleting."
 )
 
-// killMover runs this test as a writer and kills it. acked gets what it has told.
+// killMover runs this test as a writer and kills it. acked gets the writer's report.
 func killMover(t *testing.T, dir string, after time.Duration, acked map[string]*written) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
 	cmd.Env = append(os.Environ(), "POINTS_KILL_DIR="+dir)
@@ -209,7 +209,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]*written, foll
 	return errors.Join(follower.check(ctx, c, places), newFollower().check(ctx, c, places))
 }
 
-// follower knows where points are by the events it was told.
+// follower derives the positions of points from events.
 type follower struct {
 	seq uint64 // of the last one
 	at  map[string][2]float64

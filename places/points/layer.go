@@ -110,7 +110,7 @@ func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *searc
 func (c *Collection) askOf(ctx context.Context, r reading, q *feature.Query, fn func(s *search) error) error {
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	defer func() { s.step, s.foreign, s.fn, s.around = nil, nil, nil, nil }() // they hold what belongs to the question
+	defer func() { s.step, s.foreign, s.fn, s.around = nil, nil, nil, nil }() // they refer to the query
 	s.begin(ctx, c, r, q)
 	return fn(s)
 }

@@ -10,7 +10,8 @@ import (
 	"quadrille/places/points"
 )
 
-// Collections answer as layers do, published and live ones, whatever their points are kept as.
+// Published and live collections keep the contract of layers, in every representation of their
+// points.
 func TestLayer(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, at := range distributions {

@@ -67,7 +67,7 @@ func randomWrite(r *rand.Rand, p points.Point, model map[string]points.Point) po
 	return w
 }
 
-// failed reports whether a write has failed that does not need a point that is not there.
+// failed reports whether a write has failed for a reason other than a missing point.
 func failed(w *points.Write, err error) bool {
 	return err != nil && (w.Kind == points.Put || !errors.Is(err, points.ErrNotFound))
 }
@@ -76,7 +76,7 @@ func inOrder(model map[string]points.Point) reference {
 	return slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// There are no more collections than there may be, but for those that were there.
+// Create refuses collections beyond the bound, but existing ones stay.
 func TestMaxCollections(t *testing.T) {
 	l, _ := openLive(t)
 	create := func(name string, want error) {
@@ -103,8 +103,8 @@ func TestMaxCollections(t *testing.T) {
 	create("fourth", nil)
 }
 
-// A live collection that is changed at random answers as a list does that is changed in
-// the same way, also once it is opened again.
+// A live collection with random changes answers like a list with the same changes, also after it
+// is reopened.
 func TestLiveAgainstReference(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
@@ -243,7 +243,7 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 	}
 }
 
-// turns counts steps, and knows whether one has not been followed by a pause.
+// turns counts steps, and records whether one has not been followed by a pause.
 type turns struct {
 	steps atomic.Int64
 	held  atomic.Bool
@@ -270,7 +270,7 @@ func TestCommitsTakeTurns(t *testing.T) {
 	}
 }
 
-// Who follows is behind until all events there are have been read, and is told of new ones.
+// A follower is behind until it has read all events, and is notified of new ones.
 func TestFollower(t *testing.T) {
 	_, c := openLive(t)
 	move := func(n int) {

@@ -26,17 +26,17 @@ import (
 // refused, and what was not durable by then is gone once the table is opened again.
 type disk struct {
 	t      testing.TB
-	failed error // of the disk: matches cellstore.ErrNoSpace or not
+	failed error // error of the disk: matches cellstore.ErrNoSpace or not
 
 	mu       sync.Mutex
 	mem      *vfs.MemFS
 	store    *pebblestore.Store
 	full     bool
-	breaks   bool // after the next write that is not to be durable
+	breaks   bool // fail after the next write that is not durable
 	closes   bool // tables that it refuses to drop
 	trouble  error
 	reopened int
-	refuses  func(op, table string) error // if set, asked before a table is opened, made or dropped; may wait
+	refuses  func(op, table string) error // if set, called before a table is opened, made or dropped; may wait
 }
 
 func newDisk(t testing.TB) *disk {
@@ -50,14 +50,14 @@ func (d *disk) open() {
 	d.store = must.Get(pebblestore.Open("live", &pebblestore.Options{FS: d.mem, CacheBytes: 1 << 20})).In(d.t)
 }
 
-// crash opens the store as a crash would have left it at a moment.
+// crash opens the store in the state after a crash at a moment.
 func (d *disk) crash(left *vfs.MemFS) {
 	_ = d.store.Close()
 	d.mem = left
 	d.open()
 }
 
-// set changes what the disk does.
+// set changes the behaviour of the disk.
 func (d *disk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *disk) set(change func()) {
 
 func (d *disk) fill(full bool) { d.set(func() { d.full = full }) }
 
-// refuse sets what is asked before something is done to a table, nil for nothing.
+// refuse sets the function that is called before an operation on a table, nil for none.
 func (d *disk) refuse(refuses func(op, table string) error) { d.set(func() { d.refuses = refuses }) }
 
 // refuseAll answers all that is done to tables by an error, nil for none.
@@ -138,7 +138,7 @@ func (d *disk) AlterTable(ctx context.Context, s cellstore.Schema) error {
 func (d *disk) DropTable(ctx context.Context, name string) error {
 	var left *vfs.MemFS
 	d.set(func() {
-		if d.closes { // as where the directory of a table cannot be renamed
+		if d.closes { // as if the directory of a table could not be renamed
 			left = d.mem.CrashClone(vfs.CrashCloneCfg{})
 			_ = d.store.DropTable(ctx, name)
 		}
@@ -281,7 +281,7 @@ func countOf(t testing.TB, c *LiveCollection) int64 {
 	return must.Get(c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{})).In(t)
 }
 
-// eventually waits for what comes by itself.
+// eventually waits until is returns true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for range 20_000 {
@@ -293,8 +293,8 @@ func eventually(t testing.TB, what string, is func() bool) {
 	t.Fatal("never: " + what)
 }
 
-// A collection whose disk is full for a while shows what was acknowledged, all of that and
-// nothing else, takes writes again by itself, and those who follow it notice no gap.
+// A collection whose disk is full for a while shows exactly the acknowledged writes and accepts
+// writes again by itself. Its followers see no gap.
 func TestFullDisk(t *testing.T) {
 	for name, failed := range map[string]error{
 		"no room": fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC), "broken": syscall.EIO,
@@ -357,8 +357,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write that was made before the table broke is never said not to be there, whatever the
-// table says of the write that was to make it durable.
+// A write made before the table broke is never reported as missing, whatever the table returns
+// for the write that was to make it durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.breaks = true })
@@ -455,7 +455,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 						err = nil
 					}
 				}
-				// A tile that is being told is cut off.
+				// A tile in progress may be cut off.
 				if err != nil && !errors.Is(err, cellstore.ErrClosed) {
 					t.Error(err)
 					return
@@ -520,9 +520,8 @@ func TestFullAtTheStart(t *testing.T) {
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(2)) == nil })
 }
 
-// What cannot be read once it is opened again is told as what it is, damaged or not, to
-// those who read; writers are told of the disk unless it is damaged. It comes back when it
-// can be read.
+// If a reopened collection cannot be read, readers get the cause, damage or not. Writers get the
+// disk's error unless the collection is damaged. It comes back when it can be read.
 func TestBrokenWhenOpenedAgain(t *testing.T) {
 	noRoom := fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)
 	for name, tt := range map[string]struct {
@@ -599,7 +598,7 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
-// A collection that cannot be read is tried again while others are opened.
+// An unreadable collection is retried while others are opened.
 func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	r := newMendRig(t)
 	for _, name := range []string{"a", "b"} {
@@ -658,7 +657,7 @@ func TestNothingWaitsForCreate(t *testing.T) {
 	}
 }
 
-// A collection of another layout is told as such, and left as it is.
+// A collection of another layout is reported as such, and left unchanged.
 func TestOtherLayout(t *testing.T) {
 	d := newDisk(t)
 	for version, want := range map[int]error{SchemaVersion + 1: cellstore.ErrNewer, SchemaVersion - 1: cellstore.ErrOlder} {
@@ -758,9 +757,9 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A table that lacks the description of its collection is damaged if it holds anything,
-// and nothing of it is removed; the others are served. An empty one was never a collection,
-// and is taken by the next one of the name.
+// A table without the description of its collection is damaged if it has any rows, and none of
+// them is removed; the other collections are served. An empty one was never a collection, and the
+// next collection with the name takes it over.
 func TestMissingDescription(t *testing.T) {
 	ctx := t.Context()
 	store := buildtest.Store(t)

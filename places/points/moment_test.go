@@ -17,8 +17,8 @@ import (
 	"quadrille/places/points"
 )
 
-// moment is a state of the points of one mover. The one after it is there as soon as the
-// writes begin that lead to it.
+// moment is a state of the points of one mover. The next state is in the list as soon as the
+// writes that lead to it begin.
 type moment struct {
 	ref  reference
 	next atomic.Pointer[moment]
@@ -67,12 +67,12 @@ const moverPoints = 300
 type world struct {
 	c       *points.LiveCollection
 	movers  []*mover
-	filters []feature.Filter // parsed, as filters has them
+	filters []feature.Filter // parsed filters
 }
 
-// once asks, and returns an error unless the answer is right for a state of the points
-// that there was meanwhile: of each mover, one of those from the last that had been
-// acknowledged to the last whose writes had begun.
+// once runs a query, and returns an error unless the answer is right for a state of the points in
+// the meantime: for each mover, one of the states from the last acknowledged to the last whose
+// writes had begun.
 func (w *world) once(ask func() error, right func(ref reference) bool) error {
 	moments := make([]*moment, len(w.movers))
 	for i, m := range w.movers {
@@ -138,7 +138,7 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 	return nil
 }
 
-// pages asks for some pages of a question. Each must be right for a state of its own.
+// pages reads some pages of a query. Each must be right for a state of its own.
 func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranked, ask func(cursor string) ([]points.Hit, string, error)) error {
 	var hits []points.Hit
 	next := ""
@@ -165,7 +165,7 @@ func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranke
 	return nil
 }
 
-// whole asks for all points of an area, and for their number.
+// whole reads all points of an area, and their number.
 func (w *world) whole(ctx context.Context, q *points.WithinQuery, f *filter, in func(lat, lon float64) bool, left *atomic.Int64) error {
 	left.Add(-1)
 	var hits []points.Hit

@@ -74,7 +74,7 @@ func TestNotes(t *testing.T) {
 	want("", map[string]string{})
 }
 
-// Whoever comes back with the last event at once goes on after it.
+// A follower that comes back at once with its last event continues after it.
 func TestFollowAgainAtOnce(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500

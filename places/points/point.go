@@ -13,7 +13,7 @@ import (
 var (
 	// ErrNotFound is matched when no point has the id.
 	ErrNotFound = live.ErrNotFound
-	// ErrPoint is matched when a point cannot be kept as it is.
+	// ErrPoint is matched if a point cannot be stored.
 	ErrPoint = live.ErrInvalid
 	// ErrQuery is matched if a query makes no sense, ErrCursor if its cursor does not
 	// belong to this query, and ErrTooMuchWork if it would read too many points.
@@ -25,15 +25,15 @@ var (
 // MaxID is the longest id of a point, in bytes.
 const MaxID = 256
 
-// Point is a point as it is written.
+// Point is a point to write.
 type Point struct {
 	// ID is 1 to MaxID bytes of UTF-8 without control characters.
 	ID string
 	// Lat and Lon are degrees.
 	Lat, Lon float64
-	// Properties is a JSON object; empty stands for {}.
+	// Properties is a JSON object; empty means {}.
 	Properties []byte
-	// Expires is when the point removes itself; the zero time means never.
+	// Expires is the expiry time of the point; the zero time means never.
 	Expires time.Time
 	// Line is the place of the point in its source, for errors.
 	Line int64

@@ -50,8 +50,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckPosition returns an error that matches ErrPoint unless degrees are in range. It
-// tells a likely swap of latitude and longitude.
+// CheckPosition returns an error that matches ErrPoint unless degrees are in range. It mentions a
+// likely swap of latitude and longitude.
 func CheckPosition(lat, lon float64) error {
 	switch {
 	case math.Abs(lat) <= 90 && math.Abs(lon) <= 180:
@@ -70,7 +70,7 @@ func appendPointKey(dst []byte, key quadkey.PointKey, id string) []byte {
 // appendIDKey appends the row key of an id.
 func appendIDKey(dst []byte, id string) []byte { return append(append(dst, rowID), id...) }
 
-// record is a point as it is stored. Its bytes belong to the row it was read from.
+// record is a stored point. Its bytes belong to the row it was read from.
 type record struct {
 	position
 	id         []byte

@@ -103,7 +103,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 				from, to := Edition{Number: edition - 1, Identity: edition - 1}, Edition{Number: edition, Identity: edition}
 				done = must.Get(c.Redraw(t.Context(), from, to, between(from.Number, to.Number))).In(t)
 				wg.Wait()
-				if w.follow(c); r.IntN(3) == 0 { // as a kill would leave the disk
+				if w.follow(c); r.IntN(3) == 0 { // the state of the disk after a kill
 					left := d.mem.CrashClone(vfs.CrashCloneCfg{})
 					must.Do(t, l.Close())
 					d.crash(left)
@@ -139,12 +139,12 @@ func TestRedrawFails(t *testing.T) {
 	if _, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, fails); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	// A point that has just moved is asked about while writes wait, for a second at most. An error takes
-	// nothing along into the write that follows.
+	// differs is called for a point that has just moved while writes wait, for a second at most.
+	// An error leaves nothing behind for the following write.
 	asked := 0
 	_, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, func(ctx context.Context, lat, lon float64) (bool, error) {
 		if asked++; asked == 1 {
-			mustWrite(t, c, putNumber(81)) // not among those that were asked about
+			mustWrite(t, c, putNumber(81)) // not checked yet
 			w := putNumber(1)
 			w.Lon++
 			mustWrite(t, c, w)
@@ -207,7 +207,7 @@ func TestRedrawFails(t *testing.T) {
 	}
 }
 
-// An edition that is being told is told to the end first.
+// An edition in progress is completed first.
 func TestRedrawInTurn(t *testing.T) {
 	store := must.Get(pebblestore.Open("", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)
@@ -229,12 +229,12 @@ func TestRedrawInTurn(t *testing.T) {
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 2 {
 		t.Errorf("%v and %v", now, next)
 	}
-	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil { // those before cannot be read any more
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil { // earlier ones cannot be read
 		t.Error(done, err)
 	}
 }
 
-// A step whose time is over tells of the points that it has asked about.
+// A step that runs out of time writes the events of the points checked so far.
 func TestRedrawSlowly(t *testing.T) {
 	r := newMendRig(t)
 	c := r.c

@@ -69,7 +69,7 @@ func round(v float64) float64 { return math.Round(v*1e7) / 1e7 }
 // reference answers by looking at every point. Points are in the order of their ids.
 type reference []points.Point
 
-// filter is a filter and what it means.
+// filter is a filter and its meaning.
 type filter struct {
 	terms []feature.Term
 	pass  func(p map[string]any) bool
@@ -190,7 +190,7 @@ func build(t testing.TB, list []points.Point, opts points.BuildOptions) *points.
 	return must.Get(points.Open(t.Context(), store, meta)).In(t)
 }
 
-// Published points answer as looking at every one does.
+// Published points answer like a scan of every point.
 func TestPublishedAgainstReference(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
@@ -327,7 +327,7 @@ func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadke
 	}
 }
 
-// Of points with one id the first stays, or the last, in whatever order they are kept.
+// Of points with one id the first stays, or the last, in any order of storage.
 func TestDuplicates(t *testing.T) {
 	for last, from := range map[bool]int{false: 0, true: 200} {
 		testDuplicates(t, last, from)

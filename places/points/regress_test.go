@@ -15,7 +15,7 @@ import (
 	"quadrille/places/points"
 )
 
-// While points move, there are as many as ever: none counts twice, and none is missed.
+// While points move, their number stays the same: none counts twice, and none is missed.
 func TestCountWhilePointsMove(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500
@@ -56,18 +56,18 @@ func TestCountWhilePointsMove(t *testing.T) {
 	}
 }
 
-// A question knows nothing of the cursor of the one before it, whose memory it uses again.
+// A query does not see the cursor of the previous one, whose memory it reuses.
 func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	_, c := openLive(t)
 	const n = 100
 	var writes []points.Write
-	for i := range n { // at the first key there is, where what is read begins
+	for i := range n { // at the lowest key, where the read range begins
 		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprintf("p%03d", i), Lat: 90, Lon: -180, Properties: []byte(`{"category":"zoo"}`)})
 	}
 	write(t, c, writes...)
 	zoo := filters[1].parse(t, c.Meta().Schema)
 	for _, f := range []feature.Filter{nil, zoo} {
-		for range 20 { // what is used again may be another one now and then
+		for range 20 { // the reused memory may be another one now and then
 			within := points.WithinQuery{Area: feature.Tile{}, Filter: f, Limit: n - 10}
 			nearby := points.NearbyQuery{Lat: 90, Filter: f, Limit: n - 10}
 			second := func() {
@@ -113,7 +113,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		var writes []points.Write
 		for id := range 200 {
 			p := randomPoint(r, id, distributions["city"])
-			if id%5 == round { // these go, and their rows say so
+			if id%5 == round { // these leave, and their rows of the past say so
 				delete(model, p.ID)
 				writes = append(writes, points.Write{Kind: points.Delete, ID: p.ID})
 				continue
@@ -126,7 +126,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		for range 60 {
 			compare(t, c.Collection(), ref, r, distributions["city"])
 		}
-		// Of all the points, of which there are fewer than rows.
+		// There are fewer points than rows.
 		q := points.NearbyQuery{Lat: 47.37, Lon: 8.54, Limit: points.MaxLimit}
 		hits, next, err := c.Nearby(t.Context(), q, nil)
 		if err != nil || next != "" || !same(hits, ref.nearby(&q, &filters[0])) {
@@ -146,15 +146,15 @@ func TestNearbyWherePointsWere(t *testing.T) {
 	}
 }
 
-// Points that have gone are at no place, so what is said of a place is not of them: that
-// the points at it are too far, for one.
+// A point that has left has no position, so conclusions about a position must not come from it,
+// for example that the points there are too far.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
 	for _, id := range []string{"a", "b", "c", "far 1", "far 2"} {
 		w := points.Write{Kind: points.Put, ID: id, Lat: 1, Lon: 20}
 		if len(id) > 1 {
-			w.Lat, w.Lon = 40, 10 // before the others in the order of keys
+			w.Lat, w.Lon = 40, 10 // lower in the order of keys
 		}
 		write(t, c, w)
 	}

@@ -12,8 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// A history that begins knows where all points are from then on, one that becomes longer
-// claims no more than it knows, and one that has ended leaves nothing to a later one.
+// A history that begins has all points from then on, one that becomes longer does not reach back
+// further than its versions, and one that has ended leaves nothing for a later one.
 func TestHistoryIsChanged(t *testing.T) {
 	runs, steps, asked, refused := 40, 60, 0, 0
 	if testing.Short() {
@@ -23,7 +23,7 @@ func TestHistoryIsChanged(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(seed), 41))
 		r := newClockRig(t, Meta{})
 		model := map[string][]clockEntry{}
-		began := r.now() // of what must be remembered
+		began := r.now() // start of the history
 		history := time.Duration(0)
 		for range steps {
 			id := fmt.Sprint("p", random.IntN(4))

@@ -11,12 +11,12 @@ import (
 	"quadrille/places/live"
 )
 
-// LiveReport is what VerifyLive has found.
+// LiveReport is the result of VerifyLive.
 type LiveReport struct {
-	Points int64 // that are there
+	Points int64 // existing points
 	Rows   int64 // of all kinds
-	// Faults describes the first rows that are not as a live collection writes them.
-	// Faulty is the number of all such rows.
+	// Faults describes the first invalid rows of a live collection. Faulty is the number of all
+	// such rows.
 	Faults []string
 	Faulty int64
 }
@@ -26,7 +26,7 @@ func removal(family string, key []byte) cellstore.Mutation {
 	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
 }
 
-// maxFaults bounds the faults that are told.
+// maxFaults bounds the faults in a report.
 const maxFaults = 20
 
 func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
@@ -125,7 +125,7 @@ func Stored(row *cellstore.Row, f *feature.Feature) bool {
 	return ok
 }
 
-// isIDValue reports whether the row of an id can hold a value. An empty one says that the
+// isIDValue reports whether a value is possible for the row of an id. An empty one means that the
 // point had gone.
 func isIDValue(v []byte) bool {
 	return len(v) == 0 || len(v) == idValue && new(record).parseHead(v)
@@ -137,9 +137,9 @@ func (r *record) stored(row *cellstore.Row) bool {
 	return err == nil && !gone && positionOf(r.lat, r.lon).key == r.key && json.Valid(r.properties)
 }
 
-// RescueReport is what Rescue has found.
+// RescueReport is the result of Rescue.
 type RescueReport struct {
-	Points int64 // that are in the new collection
+	Points int64 // points in the new collection
 	// Earlier counts points whose newest row is lost, so that they are as they were before.
 	// Lost counts ids whose points are lost. Skipped counts rows that hold nothing sound.
 	Earlier, Lost, Skipped int64
@@ -252,7 +252,7 @@ func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 	return r.report, r.rest.Finish(ctx, r.store, r.table, learner)
 }
 
-// agree makes the row of each id that of its newest point, and removes older points.
+// agree makes the row of each id match its newest point, and removes older points.
 func (r *Rescuer) agree(ctx context.Context, learner *feature.Learner) error {
 	var other, place cellstore.Row
 	for row, err := range r.table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
@@ -294,7 +294,7 @@ func (r *Rescuer) agree(ctx context.Context, learner *feature.Learner) error {
 		switch {
 		case later:
 			r.report.Earlier++
-			ms = append(ms, removal(famID, appendIDKey(nil, id))) // what is newer would hide the point
+			ms = append(ms, removal(famID, appendIDKey(nil, id))) // a newer version would hide the point
 		case elsewhere:
 			ms = append(ms, removal(famPoint, appendPointKey(nil, byID.key, id)))
 		}
@@ -313,7 +313,7 @@ func (r *Rescuer) apply(ctx context.Context, m cellstore.Mutation) error {
 	return wrap(r.table.Apply(ctx, m))
 }
 
-// count counts the points, removes ids that have none, and writes when points expire.
+// count counts the points, removes ids without one, and writes the expiry rows.
 func (r *Rescuer) count(ctx context.Context) error {
 	var place cellstore.Row
 	for row, err := range r.table.Scan(ctx, cellstore.Scan{Selection: *selectID}) {

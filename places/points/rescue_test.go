@@ -15,8 +15,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A collection of rows some of which are lost, spoiled or as they were earlier is whole: every
-// point that is left is in it, as it was or as it was before, with what had its id.
+// A collection made from rows that are partly lost, damaged or old is consistent: it has every
+// remaining point, in its last or an earlier state, with the right id.
 func TestRescue(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	ctx := t.Context()

@@ -54,7 +54,7 @@ type search struct {
 	near.Search[branch, tie]
 	c      *Collection
 	from   reading
-	step   func() error // of the query; nil for none
+	step   func() error // the query's Step; nil for none
 	filter *feature.Expression
 	// foreign is a filter that does not read rows; nil for none.
 	foreign func(*feature.Feature) (bool, error)
@@ -62,17 +62,17 @@ type search struct {
 	now     int64
 	sel     cellstore.Selection // of the rows of points
 	kind    byte                // begins their keys
-	past    bool                // it asks as of an instant
+	past    bool                // whether the query is as of an instant
 	around  *feature.Near       // ranks are distances from it; nil for none
-	most    int                 // points that may be looked at; 0 for any number
+	most    int                 // points that may be examined; 0 for any number
 	shown   feature.Feature
 
-	// resumes says that the order is that of rows, so that After is where the scan begins.
+	// resumes says that the order is that of rows, so that the scan begins at After.
 	resumes bool
-	lists   bool         // the order is that of keys
-	looked  feature.Mark // the last point that may be looked at if the order is that of keys
+	lists   bool         // whether the order is that of keys
+	looked  feature.Mark // the last point that may be examined, in the order of keys
 	kept    []kept       // by slot
-	four    [4]branch    // children of the one at hand
+	four    [4]branch    // children of the current branch
 
 	examined int
 
@@ -86,7 +86,7 @@ type search struct {
 	record record
 	key    []byte
 	until  []byte
-	rest   []byte // where to go on after a visit; s.key belongs to the scan until the scan ends
+	rest   []byte // where a visit continues; s.key belongs to the scan until the scan ends
 	scan   cellstore.Scan
 	ranges [1]cellstore.Range
 }
@@ -115,17 +115,17 @@ func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feat
 	}
 }
 
-// blind reports whether the tree does not tell where points are: as of an earlier time, if
-// other programs write too, and once the view is too old. Ask it after the tree: what the
-// tree told before the search became blind is true.
+// blind reports whether the tree does not have the positions: as of an earlier time, if other
+// programs write too, and once the view is too old. Call it after the tree: the tree's earlier
+// results are right.
 func (s *search) blind() bool {
 	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
 }
 
-// tie returns the key by which the current record comes among those of its rank.
+// tie returns the key of the current record among those of its rank.
 func (s *search) tie() tie { return tie{s.record.key, s.record.id} }
 
-// keep keeps the current record, which is wanted.
+// keep keeps the current record.
 func (s *search) keep(rank uint64) {
 	slot := s.Slot()
 	if slot == len(s.kept) {
@@ -162,7 +162,7 @@ func (s *search) found(fn func(*feature.Feature) error) error {
 	return nil
 }
 
-// passes reports whether the record at hand is there and passes the filters.
+// passes reports whether the current record exists and passes the filters.
 func (s *search) passes() (bool, error) {
 	switch {
 	case s.record.over(s.now) || !s.filter.MatchCompact(s.record.properties):
@@ -314,13 +314,14 @@ type visit struct {
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
-	// repeats says that some points of the tile may have been looked at in the tile around it.
+	// repeats says that some points of the tile may already have been examined in the tile around
+	// it.
 	repeats bool
 	again   bool // the rest is read from s.rest on
 	full    bool
 }
 
-// look looks at the record at hand.
+// look examines the current record.
 func (s *search) look() (more bool, err error) {
 	v := &s.visit
 	if v.seen++; v.seen == v.most {
@@ -349,7 +350,7 @@ func (s *search) look() (more bool, err error) {
 	return s.count()
 }
 
-// count counts a row that was looked at.
+// count counts an examined row.
 func (s *search) count() (more bool, err error) {
 	if s.examined++; s.examined > s.most {
 		return false, &feature.TooMuchWork{Examined: s.most}
@@ -366,9 +367,9 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// skip moves s.rest past points that are not wanted because they are at the position
-// of the current record, which is not wanted. There may be any number of them.
-// repeated says that the record before was at the position too.
+// skip moves s.rest past all points at the position of the current record, if that is not wanted.
+// There may be any number of them. repeated says that the previous record was also at the
+// position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

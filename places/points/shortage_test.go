@@ -16,8 +16,8 @@ import (
 	"quadrille/places/live"
 )
 
-// Collections for which there are too few files when they are opened are not damaged. They
-// are told as what they are, and served once files can be opened. The others are served.
+// Collections that cannot be opened for want of file descriptors are not damaged. The shortage is
+// reported, and they are served once files can be opened. The others are served.
 func TestTooFewFilesAtTheStart(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4

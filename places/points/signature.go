@@ -11,8 +11,8 @@ import (
 // some values can pass over nodes that lack the bits of all these values. For
 // properties of many values see summary.
 
-// maxSignedValue bounds the values that set a bit, in bytes of compact JSON.
-// Longer ones are descriptions, by which nobody filters.
+// maxSignedValue bounds the values that set a bit, in bytes of compact JSON. Longer ones are
+// descriptions, which are not used in filters.
 const maxSignedValue = 42
 
 // valueHash is the hash of a value. It is kept in stores. Name and value are in

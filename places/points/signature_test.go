@@ -23,8 +23,8 @@ func compact(t testing.TB, object string) []byte {
 	return out
 }
 
-// What matches has a bit of each mask in its signature, so that no tile is passed over that
-// has some of it.
+// A matching point has a bit of each mask in its signature, so no tile with such a point is
+// skipped.
 func TestMasksOfWhatMatches(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {

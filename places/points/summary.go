@@ -12,13 +12,13 @@ import (
 // summary knows which members have few different texts. For those, the nodes of a
 // tree have a bit for each value; other members' texts would only set all bits.
 type summary struct {
-	mu      sync.RWMutex // one goroutine adds, others ask
+	mu      sync.RWMutex // one goroutine writes, others read
 	members map[string]*values
-	// full says that there were more members. Nothing is known about these.
+	// full says that there are further members, about which nothing is recorded.
 	full bool
 }
 
-// values says which hashes the texts of a member have had.
+// values records the hashes of a member's texts.
 type values struct {
 	seen [4]uint64
 	many bool // for good
@@ -79,8 +79,7 @@ func (s *summary) value(name, value []byte) uint64 {
 	return bitOf(h)
 }
 
-// few reports whether the nodes have bits of all values of a member, whose name is in
-// compact form.
+// few reports whether the nodes have bits for all values of a member. name is in compact form.
 func (s *summary) few(name string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -88,7 +87,7 @@ func (s *summary) few(name string) bool {
 	return v == nil && !s.full || v != nil && !v.many
 }
 
-// overflow says that there are more members than are listed.
+// overflow records that there are more members than are listed.
 func (s *summary) overflow() {
 	if !s.full {
 		s.mu.Lock()
@@ -97,7 +96,7 @@ func (s *summary) overflow() {
 	}
 }
 
-// storedSummary is a summary as it is stored. Members of neither list have no values.
+// storedSummary is the stored form of a summary. Members in neither list have no values.
 type storedSummary struct {
 	Many []string `json:"many"`
 	Few  []string `json:"few"`
@@ -119,7 +118,7 @@ func (s *summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (s *summary) UnmarshalJSON(b []byte) error {
 	var stored storedSummary
 	if err := json.Unmarshal(b, &stored); err != nil {

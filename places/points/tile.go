@@ -10,18 +10,18 @@ import (
 	"quadrille/quadkey"
 )
 
-// maxTile is the most points shown of a tile where the tree does not tell how many there are.
+// maxTile bounds the shown points of a tile if the tree does not have their number.
 const maxTile = 1000
 
-// Tile implements feature.Tiler. As a tile has 512 pixels, whatever is shown is at least 32 of
-// them from all else, in the tile and over its borders: points, and clusters, which are the
-// number of their points near the mean of their positions. Any point is shown in one tile of
-// a zoom, alone or in a cluster.
+// Tile implements feature.Tiler. A tile is 512 pixels wide, and all shown items are at least 32
+// pixels apart, in the tile and over its borders. The items are points, and clusters, which give
+// the number of their points near the mean of their positions. Every point is shown in one tile
+// of a zoom, alone or in a cluster.
 func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
 }
 
-// showTile calls fn with what a map shows in a tile. The argument of fn is used again.
+// showTile calls fn with the items of a map tile. The argument of fn is reused.
 func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
 	return c.grouped(ctx, t, func(s *search, g *grouping, clusters []cluster) error {
 		if c.tree == nil {
@@ -48,8 +48,8 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 	})
 }
 
-// grouped calls fn with what a tile shows, nothing where the tree does not tell, and with a
-// search in the state that it shows.
+// grouped calls fn with the items of a tile and a search in the state that it shows. There are no
+// items if the tree cannot be used.
 func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *search, g *grouping, clusters []cluster) error) error {
 	g := groupings.Get().(*grouping)
 	defer groupings.Put(g)
@@ -74,7 +74,7 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *sea
 	})
 }
 
-// ids returns the ids of clusters, one behind the other.
+// ids returns the ids of clusters, concatenated.
 func (g *grouping) ids(clusters []cluster) string {
 	g.text = g.text[:0]
 	for i := range clusters {
@@ -87,7 +87,8 @@ func (g *grouping) ids(clusters []cluster) string {
 	return string(g.text)
 }
 
-// group returns what a tile shows. Which leaves must be divided is seen at looking at others.
+// group returns the items of a tile. Dividing leaves may show that further leaves must be
+// divided.
 func (s *search) group(ctx context.Context, g *grouping) ([]cluster, error) {
 	for leaves := g.takeLeaves(); ; {
 		if err := s.divide(ctx, g, leaves); err != nil {
@@ -131,7 +132,7 @@ func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile)
 	return err
 }
 
-// show shows the points from s.key to s.until, at most so many.
+// show shows up to most points from s.key to s.until.
 func (s *search) show(ctx context.Context, most int, fn func(*feature.Feature) error) error {
 	n := 0
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {

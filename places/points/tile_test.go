@@ -38,8 +38,8 @@ func scattered(r *rand.Rand, n int) []points.Point {
 	return list
 }
 
-// TestTilesAgree asks for all tiles of a zoom that points can be in: each point is in one
-// tile, and nothing is near anything else, wherever the borders of tiles run.
+// TestTilesAgree reads all tiles of a zoom that may have points: each point is in one tile, and
+// no two items are near each other, wherever the borders of tiles run.
 func TestTilesAgree(t *testing.T) {
 	const apart = 32 // pixels
 	r := rand.New(rand.NewPCG(4, 7))
@@ -53,7 +53,7 @@ func TestTilesAgree(t *testing.T) {
 				p := &list[i]
 				tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, z)).In(t)
 				at[p.ID], tiles[tile] = p, true
-				// What belongs to a cluster may be shown beyond a border.
+				// A point of a cluster may be shown beyond a border.
 				for dx := -1; dx <= 1; dx++ {
 					for dy := -1; dy <= 1; dy++ {
 						if x, y := int(tile.X)+dx, int(tile.Y)+dy; x >= 0 && y >= 0 && x < 1<<z && y < 1<<z {

@@ -11,12 +11,12 @@ import (
 // MaxTrack is the most stops that Track returns.
 const MaxTrack = 100_000
 
-// Track implements feature.Tracker. It returns where a point was from one instant to another,
-// both included: the oldest stops first, at most limit of them. next is the instant to go on
-// from, zero when all have been returned. A write that left the point where it was is a stop too.
-// A point that expired is gone from that instant on, whenever its rows are removed. Zero instants
-// stand for the ends of what the collection remembers. Errors match ErrNotFound if there are no
-// stops, or ErrQuery if the collection keeps no history, or are the store's.
+// Track implements feature.Tracker. It returns the stops of a point from one instant to another,
+// both included: the oldest first, up to most of them. next is the instant to go on from, zero
+// if all have been returned. A write that left the position unchanged is a stop too. A point that
+// expired is gone from that instant on, whenever its rows are removed. Zero instants stand for
+// the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery
+// if the collection keeps no history, or are the store's.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()
@@ -47,8 +47,8 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	} else if end = first; !over {
 		return nil, next, ErrNotFound
 	}
-	// The store returns the newest versions of a time span, but the oldest are wanted: the
-	// span is halved until all of its versions are returned.
+	// The store returns the newest versions of a time span, but the oldest are needed: the span
+	// is halved until all of its versions are returned.
 	for span := end - first; first < end; {
 		cells, err := t.versions(ctx, first, min(first+span, end), maxVersions+1)
 		if err != nil {
@@ -100,8 +100,8 @@ func (t *trackReader) versions(ctx context.Context, first, end int64, most int) 
 	return t.row.Cells, nil
 }
 
-// expiry returns the stop of a point whose newest version says that it expired
-// before an instant. No version records that stop yet.
+// expiry returns the stop of a point whose newest version expired before an instant. No version
+// records that stop yet.
 func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s feature.Stop, err error) {
 	if len(newest) == 0 || len(newest[0].Value) == 0 {
 		return s, nil

@@ -10,7 +10,7 @@ import (
 // leafPoints is the most points of a leaf that can be divided.
 const leafPoints = 32
 
-// counted is what the tree knows about a point.
+// counted is the tree's data of a point.
 type counted struct {
 	position
 	bits uint64
@@ -23,10 +23,10 @@ type node struct {
 	// held counts points that have left, while answers are made that still see them.
 	held     uint32
 	lat, lon int64  // sums over the points, in units
-	bits     uint64 // of all that have ever been in it
+	bits     uint64 // of all points that have ever been in it
 }
 
-// nodeBytes is the length of a node as it is stored.
+// nodeBytes is the length of a stored node.
 const nodeBytes = 32
 
 // tree counts points by tile. The root, which is the world, is node 0. Any number of
@@ -34,7 +34,7 @@ const nodeBytes = 32
 type tree struct {
 	mu    sync.RWMutex
 	nodes []node
-	free  []uint32 // firsts of four nodes that are not used
+	free  []uint32 // first of each four unused nodes
 }
 
 func newTree() *tree { return &tree{nodes: make([]node, 1, 4)} }
@@ -71,7 +71,7 @@ func (n *node) give(c *counted) {
 // full reports whether a leaf should be divided.
 func (n *node) full(z uint8) bool { return n.count > leafPoints && z < quadkey.MaxZoom }
 
-// expect says that points are about to arrive. Their tiles are searched from now on.
+// expect announces points that are about to arrive. Their tiles are searched from now on.
 func (t *tree) expect(arrived []counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,7 +189,7 @@ func (t *tree) divide(tile quadkey.Tile, points, left []counted, seen bool) {
 	first, _ := tile.PointKeys()
 	leaf, z := t.path(first, func(uint32, *node) {})
 	if z != tile.Z {
-		return // it is divided already, or has been merged
+		return // it has been divided already, or merged
 	}
 	t.split(leaf, z, points, left)
 	if seen {
@@ -339,7 +339,7 @@ func (t *tree) find(tile quadkey.Tile) branch {
 	return t.branch(at, tile.Ancestor(z))
 }
 
-// appendTo appends the nodes from one on, at most so many, as they are stored.
+// appendTo appends the stored form of up to most nodes, beginning at from.
 func (t *tree) appendTo(dst []byte, from, most int) []byte {
 	for _, n := range t.nodes[from:min(from+most, len(t.nodes))] {
 		dst = binary.BigEndian.AppendUint32(dst, n.child)
@@ -351,7 +351,7 @@ func (t *tree) appendTo(dst []byte, from, most int) []byte {
 	return dst
 }
 
-// read adds nodes as they are stored, and reports whether they can be some.
+// read adds stored nodes, and reports whether they are plausible.
 func (t *tree) read(b []byte) bool {
 	if len(b)%nodeBytes != 0 {
 		return false

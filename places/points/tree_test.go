@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// emptyTable is a Table of which only snapshots are asked for.
+// emptyTable is a Table that only makes snapshots.
 type emptyTable struct{ cellstore.Table }
 
 func (emptyTable) Snapshot(context.Context) (cellstore.Snapshot, error) { return emptySnapshot{}, nil }
@@ -41,7 +41,7 @@ type asked struct {
 	found    map[int]bool
 }
 
-// positions are close to each other, so that leaves become full. Some share a key.
+// drawCounted draws points close to each other, so that leaves become full. Some share a key.
 func drawCounted(t *rapid.T, label string) counted {
 	near := rapid.SampledFrom([][2]int32{{0, 0}, {473000000, 85000000}, {900000000, 100000000}, {-100000000, 1800000000}}).Draw(t, label)
 	spread := rapid.SampledFrom([]int32{1, 50, 1_000_000}).Draw(t, "spread")
@@ -110,7 +110,8 @@ func (m *treeModel) commit(t *rapid.T) {
 	}
 }
 
-// sweep is what happens between commits. Then no more is held than answers need.
+// sweep does the work between commits. After it the tree holds only points that running searches
+// need.
 func (m *treeModel) sweep(t *rapid.T) {
 	m.views.sweep()
 	if n := uint64(len(m.held())); n > m.views.behind {
@@ -138,7 +139,7 @@ func (m *treeModel) ask(t *rapid.T) {
 	m.asked = append(m.asked, a)
 }
 
-// step goes on with a search, for a while or to its end.
+// step continues a search, for a while or to its end.
 func (m *treeModel) step(t *rapid.T) {
 	if len(m.asked) == 0 {
 		t.Skip("none asks")
@@ -285,8 +286,8 @@ func (m *treeModel) checkRuns(t *rapid.T) {
 	}
 }
 
-// Whatever arrives, leaves and changes while others search, the tree counts each point
-// where it is, and every search finds the points of its own state, each once.
+// While points arrive, leave and change during searches, the tree counts each point at its
+// position, and every search finds the points of its own state, each once.
 func TestTreeOfViews(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newTreeModel(t)

@@ -12,14 +12,14 @@ import (
 	"quadrille/places/live"
 )
 
-// views are the states of a live collection that answers are made from. They keep the
-// tree from forgetting what an answer still sees.
+// views are the states of a live collection for running queries. They make the tree hold points
+// that a query still sees.
 //
-// A point is counted in its new tile before it is written, and held in its old one
-// until no view shows it there any more. So whatever a view shows, the tree knows. A view
-// after which more than maxBehind points have left is the exception: its answer goes on
-// without the tree, by the rows alone. That is slower, and as exact; a page may be refused
-// for the points that it looks at.
+// A point is counted in its new tile before it is written, and held in its old one until no view
+// shows it there any more. So the tree covers every point that a view shows. There is one
+// exception: if more than maxBehind points have left since a view was made, its queries continue
+// without the tree, by the rows alone. That is slower, but as exact; a page may be refused for
+// the number of points that it examines.
 type views struct {
 	table  cellstore.Table
 	tree   *tree
@@ -39,7 +39,7 @@ type views struct {
 	ended bool
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest
-	blind []*view // answers go on without the tree
+	blind []*view // views whose queries continue without the tree
 }
 
 // view is one state. It is shared by the answers that begin while it is the newest.
@@ -98,7 +98,7 @@ func (v *views) release(w *view) {
 	}
 }
 
-// reclaim ends the states that nobody uses, except the current one.
+// reclaim closes unused states, except the current one.
 func (v *views) reclaim() {
 	var current *view
 	if n := len(v.alive); n > 0 && !v.stale {
@@ -115,8 +115,7 @@ func (v *views) reclaim() {
 	v.alive = slices.DeleteFunc(v.alive, unused)
 }
 
-// committed says that a commit is visible which removed points. The views keep the list
-// of these points.
+// committed reports a visible commit that removed points. The views own the list of these points.
 func (v *views) committed(left []counted) {
 	if n := len(v.left) - 1; n >= 0 && len(v.left[n])+len(left) <= dropPoints {
 		v.left[n] = append(v.left[n], left...)
@@ -129,7 +128,7 @@ func (v *views) committed(left []counted) {
 	v.stale = true
 	for len(v.alive) > 0 && v.gone-v.alive[0].since > v.behind {
 		w := v.alive[0]
-		w.blind.Store(true) // before the tree forgets what it shows
+		w.blind.Store(true) // before the tree drops points that it shows
 		v.alive, v.blind = v.alive[1:], append(v.blind, w)
 	}
 	v.reclaim()
@@ -188,7 +187,7 @@ func (v *views) close() error {
 	defer v.mu.Unlock()
 	var errs []error
 	for _, w := range append(v.alive, v.blind...) {
-		w.blind.Store(true) // answers go on by the rows, and meet the end of the snapshot
+		w.blind.Store(true) // queries continue by the rows, and find the snapshot closed
 		errs = append(errs, w.snapshot.Close())
 	}
 	v.alive, v.blind, v.ended = nil, nil, true

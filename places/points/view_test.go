@@ -25,17 +25,17 @@ import (
 	"quadrille/quadkey"
 )
 
-// mover moves points at random, and knows where they are.
+// mover moves points at random, and records their positions.
 type mover struct {
 	c      *LiveCollection
-	points map[string]string // what shown tells
+	points map[string]string // in the form of shown
 }
 
 func shown(lat, lon float64, properties []byte) string {
 	return fmt.Sprintf("%.7f %.7f %s", lat, lon, properties)
 }
 
-// move writes to so many points, of n there are.
+// move moves writes points of n.
 func (m *mover) move(ctx context.Context, r *rand.Rand, writes, n int) error {
 	list := make([]Write, writes)
 	for i := range list {
@@ -85,7 +85,7 @@ func (m *mover) ask(ctx context.Context, kind string) (*held, error) {
 	return h, h.read(1)
 }
 
-// read reads so many points more, and at the end compares them all.
+// read reads n more points, and at the end compares them all.
 func (h *held) read(n int) error {
 	for range n {
 		hit, err, more := h.next()
@@ -107,7 +107,7 @@ func (h *held) read(n int) error {
 	return nil
 }
 
-// memoryCollection is a live collection in memory whose views may be so far behind.
+// memoryCollection is a live collection in memory with a bound for how far views may be behind.
 func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func()) {
 	t.Helper()
 	store := must.Get(pebblestore.Open("live", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
@@ -205,10 +205,9 @@ func TestSlowReaderIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkSlowReader moves a million points while an answer is read slowly, and then ends
-// it. It reports the longest time that another answer waited to begin and to end, in the
-// round in which that was least, since a busy machine adds to it, and how many points the
-// tree held.
+// BenchmarkSlowReader moves a million points while an answer is read slowly, and then ends it. It
+// reports how long another answer waited at most to begin and to end, in the best round, because
+// a busy machine adds to it, and how many points the tree held.
 func BenchmarkSlowReader(b *testing.B) {
 	const n, moves, batch = 100_000, 1_000_000, 1000
 	r := rand.New(rand.NewPCG(1, 1))

@@ -45,7 +45,7 @@ func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Fe
 	return err
 }
 
-// errEnough ends a walk that has found all that is wanted.
+// errEnough ends a walk that has found everything it needs.
 var errEnough = errors.New("enough")
 
 // walk calls fn with the points in an area that pass the filter, each in s.record.
@@ -82,8 +82,8 @@ func pointKeys(r quadkey.Range) (first, last quadkey.PointKey) {
 // keyRange is a run of keys, both ends included.
 type keyRange struct{ first, last quadkey.PointKey }
 
-// run returns the first run of keys from first to last that may have points that
-// pass the filter, and where to go on.
+// run returns the first run of keys from first to last that may have points passing the filter,
+// and where to go on.
 func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
 	if !s.blind() {
 		run, rest, found = s.c.tree.run(first, last, s.masks)
@@ -139,7 +139,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 	return run, rest, found
 }
 
-// stepPoints is the number of points that are looked at between steps.
+// stepPoints is the number of points examined between steps.
 const stepPoints = 256
 
 // walkRun calls fn with the points of a run.

@@ -94,7 +94,7 @@ func many(n int) []byte {
 	return []byte("{" + b.String()[1:] + "}")
 }
 
-// Types that are declared hold; others are found, and filters know them at once.
+// Declared types hold. Others are inferred, and filters use them at once.
 func TestSchemaOfLive(t *testing.T) {
 	l, _ := openLive(t)
 	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: feature.Schema{{Name: "price", Kind: feature.Number}, {Name: "at", Kind: feature.Time}}})
@@ -153,7 +153,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// Events are complete and in order over 20 restarts, for one who goes on from the last.
+// Events are complete and in order over 20 restarts, for a follower that goes on from the last.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	last := uint64(0)
@@ -226,8 +226,8 @@ func TestFollowAfterQuiet(t *testing.T) {
 	}
 }
 
-// Who has been away knows what is missing: nothing while the next event is kept, and all
-// of a collection that has been made anew.
+// A returning follower learns which events are missing: none while the next event is kept, and
+// all if the collection has been made anew.
 func TestEventsKnowTheOneBefore(t *testing.T) {
 	l, _ := openLive(t)
 	meta := points.Meta{Name: "again", Events: points.Duration(time.Second)}

@@ -4,7 +4,7 @@ package search
 
 import "testing"
 
-// The race detector makes pools forget, so this says nothing under it.
+// The race detector empties pools, so the test proves nothing under it.
 func TestCompleteAllocatesNothing(t *testing.T) {
 	var entries []Entry
 	for i := range 20 {

@@ -27,7 +27,7 @@ func (n *openNode) Above(o *openNode) bool { return n.bound > o.bound }
 
 // match gathers the matches of a pattern.
 func (s *search) match(p *pattern) error {
-	// A whole name in the language that was asked for counts more than its list says.
+	// A whole name in the requested language scores more than its list says.
 	if p.whole || p.ended || s.q.Lang != "" {
 		// Start with the names of this fold, best first.
 		if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(p.fold), 0))); err != nil || p.whole {

@@ -6,7 +6,7 @@ package search
 // may be nothing, and no error. A Budget belongs to one goroutine at a time.
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
-	Names int // that are looked at
+	Names int // names that may be examined
 	// Dropped is set if a filter dropped a whole name: then nothing with a wrong letter
 	// is meant.
 	Dropped bool

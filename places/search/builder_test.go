@@ -18,7 +18,7 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// What spills gives the same bytes as what fits, and leaves no files.
+// Sorting on disk gives the same bytes as sorting in memory, and leaves no files.
 func TestSpillingChangesNothing(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	dir := t.TempDir()
@@ -156,8 +156,8 @@ func TestBuildFailures(t *testing.T) {
 	}
 }
 
-// Every value cut short, or with a byte changed: an error or an answer, never a
-// panic, and what is cut is never taken for whole.
+// Every value cut short, or with a byte changed, gives an error or an answer, never a panic. A
+// cut value never passes for a whole one.
 func TestDamagedTables(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var entries []Entry

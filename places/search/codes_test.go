@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Codes are compared as they are typed, and nothing is a misspelling of one.
+// Codes are compared as typed, and no text is a misspelling of one.
 func TestCodesAreNotFolded(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Zayed", Class: 'S', Names: []Name{{Text: "OMAA", Lang: "icao"}}},

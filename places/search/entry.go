@@ -29,12 +29,11 @@ type Entry struct {
 	Lat, Lon   int32 // 1e-7 degrees
 }
 
-// Name is another name of a place. A Lang of "iata", "icao", "faac" or "unlc"
-// says that Text is a code; so does Code, and of a name without a Lang that it is three
-// capital letters: GeoNames has codes of airports among the names of cities. A code is found
-// only when typed as it is, in full and in either case of its letters: it is not folded, and
-// nothing is a misspelling of it. The kinds "link", "post", "wkdt", "tcid", "phon" and "piny"
-// are not names and are left out.
+// Name is another name of a place. Text is a code if Lang is "iata", "icao", "faac", "unlc" or
+// Code. It is also a code if Lang is empty and Text is three capital letters: GeoNames has codes
+// of airports among the names of cities. A code is found only in full and as typed, in either
+// case of its letters: it is not folded, and nothing is a misspelling of it. The kinds "link",
+// "post", "wkdt", "tcid", "phon" and "piny" are not names and are left out.
 type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""

@@ -160,8 +160,8 @@ func TestMatchedEnd(t *testing.T) {
 	}
 }
 
-// Every character folds to what folds to itself, grows within the bound, and
-// agrees with its decomposition.
+// Every character has a fold that folds to itself, grows within the bound, and agrees with its
+// decomposition.
 func TestFoldEveryCharacter(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for r := rune(0); r <= unicode.MaxRune; r++ {

@@ -10,7 +10,7 @@ import (
 // earlier seek found empty.
 type gaps struct {
 	text []byte // of all gaps, end to end
-	list []gap  // as they were learnt
+	list []gap  // in the order of learning
 	// order has the numbers of gaps by where they begin. Numbers are moved
 	// rather than gaps because they are small.
 	order []int32
@@ -25,8 +25,8 @@ const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }
 
-// next returns the first key at or after from, empty if there is none. known is false
-// where the gaps do not tell.
+// next returns the first key at or after from, empty if there is none. known is false if no gap
+// covers from.
 func (g *gaps) next(from []byte) (key []byte, known bool) {
 	i, found := g.find(from)
 	if !found {

@@ -110,8 +110,7 @@ func readAreas(t testing.TB) (entries []Entry) {
 	for _, c := range lines(t, "meta/admin1CodesASCII.txt") {
 		id, _ := strconv.ParseUint(c[3], 10, 32)
 		country, admin1, _ := strings.Cut(c[0], ".")
-		// The table does not say how many people live there; of the largest it
-		// matters most.
+		// The table has no populations. They matter most for the largest areas.
 		people := map[string]uint64{"US.NY": 19274244, "US.WA": 6271775, "CA.10": 8067055, "BR.27": 39827570, "DE.04": 1739117, "DE.02": 12542365}[c[0]]
 		if id > 0 {
 			entries = append(entries, Entry{ID: uint32(id), Name: c[1], ASCIIName: c[2], Class: 'A', Code: "ADM1", Country: country, Admin1: admin1, Population: people})
@@ -294,7 +293,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 	}
 }
 
-// Every beginning of what users type has the answer of the reference.
+// For every beginning of users' texts, the answer equals the reference's.
 func TestRealAgainstReference(t *testing.T) {
 	testrace.Plain(t, "building these takes long")
 	g := realGazetteers(t)["cities15000"]

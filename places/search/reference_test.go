@@ -32,8 +32,7 @@ type refName struct {
 	main  bool
 }
 
-// beginning is what the beginning of a name is worth to a text, and whether it
-// is found at all.
+// beginning returns the points for the beginning of a name, and whether a text finds it at all.
 func (n *refName) beginning(text string, others bool) (points int32, found bool) {
 	points = n.base
 	if !n.whole {
@@ -45,7 +44,7 @@ func (n *refName) beginning(text string, others bool) (points int32, found bool)
 	return points - otherPenalty, others || len(text) >= 4
 }
 
-// inFull is what a whole name is worth.
+// inFull returns the points for a whole name.
 func (n *refName) inFull() int32 {
 	if n.code != "" || n.main && n.base >= notable {
 		return n.base + exactBonus + mainBonus
@@ -56,7 +55,7 @@ func (n *refName) inFull() int32 {
 	return n.base + exactBonus
 }
 
-// refNames lists what a place is found by.
+// refNames lists the searchable names of a place.
 func refNames(e *Entry) (names []refName) {
 	w := int32(weight(e))
 	latin := strings.ContainsAny(string(Fold(nil, e.Name))+string(Fold(nil, e.ASCIIName)), refLatin)
@@ -139,8 +138,7 @@ func refCode(n *Name) bool {
 	return n.Lang == "iata" && !strings.ContainsFunc(n.Text, func(r rune) bool { return r > 127 }) || n.Lang == "" && threeCapitals.MatchString(n.Text)
 }
 
-// refFolds folds a text in each way. The first so many words are not written
-// out.
+// refFolds folds a text in each way. The first but words are not expanded.
 func refFolds(text string, but int) []string {
 	umlauts := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "Ä", "ae", "Ö", "oe", "Ü", "ue", "Å", "aa", "Ø", "oe")
 	fold := string(Fold(nil, text))
@@ -168,7 +166,7 @@ var refPenalty = []int32{0, variantPenalty, variantPenalty, latinPenalty}
 
 var refDigraphs = regexp.MustCompile("ae|oe|ue|aa")
 
-// refContracted writes ä, ö, ü, å for what stands for them.
+// refContracted replaces ae, oe, ue and aa by ä, ö, ü and å.
 func refContracted(text string) string {
 	out, from := "", 0
 	for _, at := range refDigraphs.FindAllStringIndex(text, -1) {
@@ -181,7 +179,7 @@ func refContracted(text string) string {
 	return out + text[from:]
 }
 
-// refElided reports whether a word begins behind an apostrophe.
+// refElided reports whether a word begins after an apostrophe.
 func refElided(before, after string) bool {
 	word := before[strings.LastIndexFunc(before, separates)+1:]
 	if !utf8.ValidString(word) {
@@ -234,7 +232,7 @@ func (r *reference) keep(e *Entry, points int32, kind Kind, known bool) {
 	r.best[e.ID] = refHit{e.ID, points, kind, known}
 }
 
-// typed reports whether what was typed begins with a code, in either case.
+// typed reports whether the typed text begins with a code, in either case.
 func (r *reference) typed(code string) bool {
 	text := strings.TrimSpace(r.q.Text)
 	if fold := string(Fold(nil, text)); refInitials.MatchString(fold) {
@@ -243,14 +241,14 @@ func (r *reference) typed(code string) bool {
 	return len(text) >= len(code) && strings.EqualFold(text[:len(code)], code)
 }
 
-// match tries a text on every name, and on codes if it is as it was typed. It reports
-// whether there is one.
+// match compares a text with every name, and with codes if it is unchanged. coded reports whether
+// a code matched.
 func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty int32, typed bool) (coded bool) {
 	return r.matchAll(text, in, ended, penalty, typed, false)
 }
 
-// matchAll also finds beginnings of others than main names where match hides
-// them, if others is set.
+// matchAll is match. If others is set, it also finds beginnings of other than main names where
+// match hides them.
 func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, penalty int32, typed, others bool) (coded bool) {
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -275,7 +273,7 @@ func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, pena
 				continue
 			}
 			coded = coded || n.code != "" && r.passes(e)
-			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // what a filter drops is no typo
+			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // a name that a filter drops is no typing error
 			r.keep(e, points, kind, n.main || whole)
 		}
 	}
@@ -476,8 +474,8 @@ type refAligner struct {
 	allowed [64]int // in each word
 }
 
-// beginnings returns the beginnings of a name that a text is but for so many
-// wrong letters, and how many.
+// beginnings returns the beginnings of a name that equal a text except for typos wrong letters,
+// with their number.
 func (a *refAligner) beginnings(name string, typos int) map[string]int32 {
 	type state struct {
 		i, j, left int
@@ -555,7 +553,7 @@ func (r *reference) divisions(text string) (out []Context) {
 	return named(text, false)
 }
 
-// Few letters, so that names share beginnings, and what folding is about.
+// Few letters, so that names share beginnings, and letters that folding changes.
 var (
 	pieces = []string{"a", "b", "ab", "ba", "aa", " ", "-", ".", " ", "b'a", "á", "A", "c", "cab"}
 	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "市", "s", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
@@ -634,8 +632,8 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 	ref.q = q
 	want, shuffled := ref.search()
 	if shuffled && !simple {
-		// Of several names of a place with one ending only the best is stored,
-		// and its other words alone are looked at.
+		// Of several names of a place with one ending only the best is stored, and only its other
+		// words are compared.
 		return
 	}
 	if total > len(want) {
@@ -676,8 +674,8 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 	}
 }
 
-// checkHighlight: what is marked of a name folds, in one way or another, to
-// what was typed.
+// checkHighlight checks that the highlighted part of a name folds, in one way or another, to the
+// typed text.
 func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 	if h.Match.Historic || h.Match.Kind == Typo || h.Match.Kind == Word {
 		return
@@ -695,7 +693,7 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 	text := string(Fold(nil, q.Text))
 	for variant := range folds {
 		fold, _ := foldWords(nil, nil, normalize(marked), variant)
-		// With a country typed behind it, the name is part of the text.
+		// If a country follows, the name is only a part of the text.
 		if strings.HasPrefix(string(fold), text) || strings.HasPrefix(text, string(fold)) {
 			return
 		}
@@ -705,7 +703,7 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 				return
 			}
 		}
-		// Or it has other blanks, and perhaps a sign or a country behind the name.
+		// Or it has other blanks, and perhaps a sign or a country after the name.
 		bare := strings.ReplaceAll(text, " ", "")
 		if f := strings.ReplaceAll(string(fold), " ", ""); strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
 			return

@@ -9,7 +9,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// A code counts as the whole name it is, though a word of a name is the same.
+// A code counts as a whole name, even if a word of a name is the same.
 func TestCodeThatIsAWord(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Portland International Airport PDX", Class: 'S', Code: "AIRP", Names: []Name{{Text: "PDX", Lang: "iata"}}},
@@ -65,7 +65,7 @@ func TestCodesLeaveRoomForNames(t *testing.T) {
 	}
 }
 
-// What is typed of a name is not taken for a mistyped one, however important.
+// The typed beginning of a name does not count as a mistyped name, however important that is.
 func TestTypingIsNoMistake(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Konotop", Class: 'P', Population: 92_000},
@@ -78,7 +78,7 @@ func TestTypingIsNoMistake(t *testing.T) {
 	}
 }
 
-// A name that languages share counts in each of them.
+// A name that several languages share counts in each of them.
 func TestSharedNames(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "London", Class: 'P', Population: 100_000, Names: []Name{

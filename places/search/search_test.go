@@ -29,7 +29,7 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// membersOf is what the tests' finished answers hold of a place.
+// membersOf returns the members of a place in the tests' finished answers.
 func membersOf(id uint32, dst []byte) ([]byte, error) { return fmt.Appendf(dst, `"id":%d`, id), nil }
 
 func buildIn(t testing.TB, store cellstore.Store, entries []Entry, contexts []Context) Meta {
@@ -201,7 +201,7 @@ func TestQueryErrors(t *testing.T) {
 	}
 }
 
-// answerOf is what Complete has to say for hits.
+// answerOf returns the expected answer of Complete for hits.
 func answerOf(hits []Hit) string {
 	out := []byte(`{"places":[`)
 	for i := range hits {
@@ -258,7 +258,7 @@ func TestAccentsPreferTheirForm(t *testing.T) {
 	}
 }
 
-// A typo is guessed where no name is as typed, and not where a filter drops the one that is.
+// A typing error is assumed if no name equals the text, but not if a filter drops the equal one.
 func TestNoGuessForWhatIsDropped(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Cayenne", Class: 'P', Code: "PPLC", Country: "GF", Population: 61550},

@@ -9,7 +9,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// The race detector makes pools forget, so this says nothing under it.
+// The race detector empties pools, so the test proves nothing under it.
 func TestQueriesAllocateLittle(t *testing.T) {
 	f := build(t, scatter(2, 3000, shapes["clustered"]))
 	q := feature.Query{Near: feature.NearTo(10, 10, 0), Limit: 10}
@@ -21,7 +21,7 @@ func TestQueriesAllocateLittle(t *testing.T) {
 			_, err := f.Nearest(t.Context(), 10, 10)
 			return err
 		}},
-		"features": {float64(q.Limit) + 4, func() (err error) { // their ids, and what yields them
+		"features": {float64(q.Limit) + 4, func() (err error) { // their ids, and the iterator
 			for _, err = range f.Features(t.Context(), &q) {
 			}
 			return err

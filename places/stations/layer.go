@@ -90,7 +90,7 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	return f.list(ctx, q, flt)
 }
 
-// filterOf returns what the index can use of a filter, as near.UseTerms does.
+// filterOf returns the part of a filter that the index can use, like near.UseTerms.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	f.anyDay = true
 	if on, ok := of.(*onDay); ok {
@@ -239,8 +239,8 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	}
 }
 
-// list yields the stations of an area in the layer's own order, without those that the
-// index knows to fail the filter.
+// list yields the stations of an area in the layer's own order, except those that fail the filter
+// by the index.
 func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
 	first := 0
 	if len(q.After) > 0 {
@@ -325,7 +325,7 @@ func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(f
 	return nil
 }
 
-// Count implements feature.Counter: of what the index knows.
+// Count implements feature.Counter, if the index has all properties of the filter.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	flt, rest, possible := filterOf(q.Filter)
 	if q.Near != nil || rest != nil || !q.At.IsZero() {

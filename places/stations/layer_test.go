@@ -88,7 +88,7 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-// A list goes on where it was in other data, whatever has come and gone before.
+// A list continues at its mark in other data, even if earlier stations have come or gone.
 func TestMarksOutliveData(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {

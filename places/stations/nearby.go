@@ -58,7 +58,7 @@ type nearby struct {
 
 	examined, most int                             // stations looked at, and how many may be; 0 is for any number
 	step           func() error                    // of a query; nil for none
-	admit          func(entry int32) (bool, error) // what the index does not know of a filter; nil lets all pass
+	admit          func(entry int32) (bool, error) // the part of a filter that the index cannot decide; nil lets all pass
 	shown          feature.Feature
 	memory         []byte // of its properties
 }
@@ -70,10 +70,10 @@ func (s *nearby) begin(f *Finder, flt filter, want int, limit uint64, after near
 	s.Reset(want, limit, after)
 }
 
-// stepStations is the number of stations that are looked at between steps.
+// stepStations is the number of examined stations between steps.
 const stepStations = 256
 
-// look counts a station that is looked at.
+// look counts an examined station.
 func (s *nearby) look() error {
 	if s.examined++; s.most > 0 && s.examined > s.most {
 		return &feature.TooMuchWork{Examined: s.most}

@@ -319,7 +319,7 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// Positions that no tile can tell apart are refused, not looped on.
+// Positions that no tile can separate are refused, without an endless loop.
 func TestTooDense(t *testing.T) {
 	testrace.Plain(t, "bounds are reached too slowly")
 	var list []Station

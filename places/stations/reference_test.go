@@ -26,8 +26,8 @@ import (
 
 var full = os.Getenv("QUADRILLE_FULL") != ""
 
-// rounds is how often a test tries something: less under the race detector,
-// which is for goroutines, and more when everything is asked for.
+// rounds returns the number of rounds of a test: fewer under the race detector, which is for
+// goroutines, and more in the full tests.
 func rounds(n int) int {
 	switch {
 	case testrace.Enabled:
@@ -82,7 +82,7 @@ func bruteNearest(list []Station, lat, lon float64) (ID, float64) {
 	return best, distance
 }
 
-// bruteNearby does what Nearby does the slow way.
+// bruteNearby is Nearby, implemented the slow way.
 func bruteNearby(list []Station, q NearbyQuery) []Hit {
 	var hits []Hit
 	for i := range list {
@@ -127,7 +127,7 @@ var shapes = map[string]func(*rand.Rand) (lon, lat float64){
 	"antimeridian": func(r *rand.Rand) (float64, float64) {
 		return math.Copysign(180-math.Abs(r.NormFloat64()), r.NormFloat64()), r.NormFloat64() * 25
 	},
-	// Ties everywhere: many points are as near to two or four stations.
+	// Ties everywhere: many points are equally near to two or four stations.
 	"grid": func(r *rand.Rand) (float64, float64) {
 		return float64(r.IntN(37)*10 - 180), float64(r.IntN(19)*10 - 90)
 	},

@@ -251,7 +251,7 @@ func TestCursors(t *testing.T) {
 	}
 	q.Cursor = next
 	check(f, q, nil)
-	check(other, q, nil) // the order is that of positions, which other data keep
+	check(other, q, nil) // the order is that of positions, which are the same in other data
 	for i := range next {
 		q.Cursor = next[:i] + string(next[i]^1) + next[i+1:]
 		if q.Cursor[i] != next[i] {
@@ -261,7 +261,7 @@ func TestCursors(t *testing.T) {
 	q.Cursor = next
 	q.Box.East = 179
 	check(f, q, near.ErrCursor)
-	// Marks made by hand, for a station that is not there and for none that can be.
+	// Marks made by hand, for a missing station and for an impossible one.
 	after := func(m feature.Mark) (err error) {
 		for _, err = range f.Features(t.Context(), &feature.Query{After: m}) {
 		}

@@ -218,8 +218,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Memory and the order of the observations change no byte but by which of two
-// duplicates came first.
+// Memory and the order of the observations change no byte, except by the order of duplicates.
 func TestWeatherIsDeterministic(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	stations := scatter(4, 50, shapes["even"])

@@ -175,7 +175,7 @@ func TestOffsetProperty(t *testing.T) {
 	})
 }
 
-// What is known without any database.
+// Offsets known without any database.
 func TestKnownOffsets(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
@@ -382,7 +382,7 @@ func TestCountryZone(t *testing.T) {
 			t.Errorf("%q with %q was taken", code, zone)
 		}
 	}
-	// The manifest says that there is a table, and there is none.
+	// The manifest declares a table that is missing.
 	meta.Countries = 1
 	if _, err := Open(t.Context(), buildtest.Store(t), meta); err == nil {
 		t.Error("opened without its tables")

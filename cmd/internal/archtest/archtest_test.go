@@ -12,18 +12,18 @@ import (
 
 const module = "quadrille"
 
-// A rule limits what some of our packages import. Tests may import anything:
-// they judge a package with readers, drivers and references it must not know.
+// A rule limits the imports of some of our packages. Tests may import anything: they judge a
+// package with readers, drivers and references that it must not import.
 type rule struct {
 	// of are the packages the rule is about, relative to the module; "x/..."
 	// means x and everything beneath it.
 	of []string
-	// but are packages among those that the rule is not about.
+	// but are the exceptions among them.
 	but []string
 	// ours, when not nil, is all of our own packages that they may import
 	// directly. What lies below the same entry of that list is always allowed.
 	ours []string
-	// never are packages they must not import, be it through others.
+	// never are packages that they must not import, even indirectly.
 	never []string
 	// neverDirectly are packages they must not name themselves.
 	neverDirectly []string
@@ -34,7 +34,8 @@ type rule struct {
 
 var none = []string{}
 
-// faces are the folders of the faces, by the files that register them, and that of the operator.
+// faces returns the folders of the faces, by the files that register them, and the operator's
+// folder.
 func faces() []string {
 	files, err := filepath.Glob("../../../" + composer + "/face_*.go")
 	if err != nil || len(files) == 0 {
@@ -142,7 +143,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		but:  []string{"places/live/livetest"}, // which tests alone import
+		but:  []string{"places/live/livetest"}, // imported by tests only
 		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
@@ -224,7 +225,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"tiles", "ask/...", "cmd/tileserver/..."},
-		but:   []string{server + "servertest"}, // which tests alone import
+		but:   []string{server + "servertest"}, // imported by tests only
 		never: []string{module + "/tiles/build", module + "/tiles/verify"},
 		why:   "a server reads boundaries; it does not carry what makes and checks them",
 	},
@@ -469,8 +470,8 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone: whatever httpapi composes is a face, and no other may import it,
-// or goes with one, or it is for all of them.
+// TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may
+// import, or belongs to one, or is common to all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "basemaps", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
@@ -489,8 +490,7 @@ func TestRoomsAreAlone(t *testing.T) {
 	}
 }
 
-// TestNames: a package named for what it is rather than for what it does
-// collects everything.
+// TestNames: a package without a purpose in its name collects everything.
 func TestNames(t *testing.T) {
 	shapeless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "base", "types"}
 	for _, p := range load(t) {

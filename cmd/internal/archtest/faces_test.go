@@ -25,10 +25,10 @@ const (
 	composer = server + "httpapi"
 )
 
-// face is an interface of the server, and what goes with it.
+// face is an interface of the server with the packages that belong to it.
 type face struct {
 	name, file string
-	// owns are the packages that are for it alone: what imports them is file or one of them.
+	// owns are the packages of this face alone: only file and packages of owns import them.
 	owns []string
 }
 
@@ -37,7 +37,7 @@ func loadFaces(t *testing.T) (faces []face, importers map[string][]string) {
 	t.Helper()
 	importers = map[string][]string{}
 	for _, p := range load(t) {
-		if p.path == server+"servertest" { // whose world of a face goes with it
+		if p.path == server+"servertest" { // its world of a face belongs to the face
 			continue
 		}
 		if p.path != composer {
@@ -79,8 +79,8 @@ func (f *face) own(importers map[string][]string) {
 	}
 }
 
-// TestFacesAreRegisteredInOneFile: what a face stands on is named by the file that registers it
-// and by nothing else, so that both can be deleted.
+// TestFacesAreRegisteredInOneFile: only the file that registers a face imports the face's
+// packages, so that both can be deleted.
 func TestFacesAreRegisteredInOneFile(t *testing.T) {
 	faces, importers := loadFaces(t)
 	for _, f := range faces {
@@ -94,7 +94,7 @@ func TestFacesAreRegisteredInOneFile(t *testing.T) {
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, room := range rules[i].of {
 		registered := slices.ContainsFunc(faces, func(f face) bool { return server+f.name == room })
-		if !registered && room != server+"ops" { // which tells operators of all others
+		if !registered && room != server+"ops" { // ops shows operators all the others
 			t.Errorf("%s is a room that no face_%s.go registers in %s", room, strings.TrimPrefix(room, server), composer)
 		}
 	}
@@ -125,14 +125,14 @@ func TestServerWithoutFace(t *testing.T) {
 				files []*ast.File
 			}{{composer, rest}, {"cmd/tileserver", main}} {
 				config := types.Config{Importer: with, Error: func(err error) { t.Error(err) }}
-				with.packages[module+"/"+p.path], _ = config.Check(module+"/"+p.path, fset, p.files, nil) // Error has told
+				with.packages[module+"/"+p.path], _ = config.Check(module+"/"+p.path, fset, p.files, nil) // Error reports errors
 			}
 		})
 	}
 }
 
-// importing finds packages in a map, where nil is one that is not there, and then among those
-// that are compiled.
+// importing finds packages in a map, where nil is a deleted one, and then among the compiled
+// ones.
 type importing struct {
 	packages map[string]*types.Package
 	compiled types.Importer
@@ -148,7 +148,7 @@ func (i importing) Import(path string) (*types.Package, error) {
 	return i.compiled.Import(path)
 }
 
-// exported are the files that tell what the packages of the server declare.
+// exported returns the export data files of the server's packages.
 func exported(t *testing.T) map[string]string {
 	out, err := goCommand("list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", module+"/cmd/tileserver")
 	if err != nil {
@@ -162,7 +162,7 @@ func exported(t *testing.T) map[string]string {
 	return exports
 }
 
-// filesOf parses a package without its tests, as it is built here.
+// filesOf parses a package without its tests, for the build of this machine.
 func filesOf(t *testing.T, fset *token.FileSet, path string) (files []*ast.File) {
 	i := slices.IndexFunc(load(t), func(p pkg) bool { return p.path == path })
 	dir := filepath.Dir(load(t)[i].files[0])
@@ -180,7 +180,7 @@ func filesOf(t *testing.T, fset *token.FileSet, path string) (files []*ast.File)
 	return files
 }
 
-// TestServerWithoutAnyFace builds and runs the program without all of them at once.
+// TestServerWithoutAnyFace builds and runs the program without all faces at once.
 func TestServerWithoutAnyFace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

@@ -23,7 +23,7 @@ type pkg struct {
 	name    string
 	imports []string // full paths, direct
 	deps    []string // full paths, direct and indirect
-	files   []string // Go files, whatever the platform; of a package of tests only, those
+	files   []string // Go files for every platform; for a package of tests only, those
 }
 
 // load asks the go command for the packages of all modules, once.
@@ -36,8 +36,8 @@ func load(t *testing.T) []pkg {
 	return pkgs
 }
 
-// modules are the folders of this repository that have a go.mod: the product's first, then
-// those of what measures and judges it.
+// modules are the folders of this repository with a go.mod: the product's first, then those of
+// the measuring and judging programs.
 var modules = sync.OnceValues(func() ([]string, error) {
 	out, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
@@ -96,7 +96,7 @@ func loadModule(dir string) (pkgs []pkg, err error) {
 			return nil, err
 		}
 		if strings.Contains(p.ImportPath, "/node_modules/") {
-			continue // what npm installed
+			continue // installed by npm
 		}
 		files := slices.Concat(p.GoFiles, p.CgoFiles)
 		if len(files) == 0 {

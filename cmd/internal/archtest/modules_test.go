@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// TestModules: each go.mod says of every module whether a file of ours imports it,
-// and docs/decisions/dependencies.md says of those why.
+// TestModules: each go.mod marks as indirect exactly the modules that no file of ours imports.
+// docs/decisions/dependencies.md gives the reasons for the others.
 func TestModules(t *testing.T) {
 	dirs, err := modules()
 	if err != nil {
@@ -57,8 +57,8 @@ type requirement struct {
 	Indirect bool
 }
 
-// directModules are the modules that the files of one of ours import, by the names that
-// dependencies.md uses. Ours are not among them.
+// directModules returns the modules that the files of one of our modules import, under the names
+// in dependencies.md. Our own are left out.
 func directModules(t *testing.T, dir string) (direct []string) {
 	t.Helper()
 	name := filepath.Join(dir, "go.mod")

@@ -17,8 +17,7 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// TestNamedThingsExist: a message that tells what to do names flags, make
-// targets and files that there are.
+// TestNamedThingsExist: a message with advice names only existing flags, make targets and files.
 func TestNamedThingsExist(t *testing.T) {
 	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {

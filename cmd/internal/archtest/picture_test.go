@@ -12,7 +12,7 @@ import (
 )
 
 // TestArchitectureNamesFolders: the table of faces in ARCHITECTURE.md names each folder of Go
-// code that a reader meets on the first two levels, and no folder or file that there is not.
+// code on the first two levels, and only existing folders and files.
 func TestArchitectureNamesFolders(t *testing.T) {
 	dirs, err := modules()
 	if err != nil {
@@ -52,8 +52,8 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 }
 
-// firstLevels is the folder by which a reader finds a package: of a domain the first two
-// names, below "internal" the one that follows.
+// firstLevels returns the folder where a reader finds a package: the first two names, or below
+// "internal" also the next one.
 func firstLevels(path string) string {
 	parts := strings.Split(path, "/")
 	n := min(2, len(parts))

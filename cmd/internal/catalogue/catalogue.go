@@ -1,5 +1,5 @@
-// Package catalogue has what both programs tell of data sets and their generations: states, credits,
-// losses and warnings.
+// Package catalogue has the reports of both programs about data sets and their generations:
+// states, credits, losses and warnings.
 package catalogue
 
 import (
@@ -13,7 +13,7 @@ import (
 const (
 	Serving = "serving" // the published generation
 	Stale   = "stale"   // an older one, because the published one does not open
-	Damaged = "damaged" // one whose files turned out damaged; what is whole of it is served
+	Damaged = "damaged" // one with damaged files; its intact part is served
 	Failed  = "failed"  // nothing, although one is published
 	Missing = "missing" // nothing is published
 )

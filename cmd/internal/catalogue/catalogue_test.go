@@ -72,8 +72,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex: what damage of the index would answer is answered from the table, and
-// told.
+// TestDamagedIndex: addresses in a damaged part of the index are answered from the table, and the
+// damage is reported.
 func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()
 	c, err := dataset.Open(dir, toyworld.Open)
@@ -104,7 +104,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 	live := ask.Addresses.Live(c.Generations)
 	defer live.Close()
-	for live.Status().Damage == nil { // it is told once the file has been read
+	for live.Status().Damage == nil { // reported after the file has been read
 		if err := live.Poll(t.Context()); err != nil && !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Fatal(err)
 		}

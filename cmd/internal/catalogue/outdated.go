@@ -8,10 +8,10 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Outdated returns a note that something a generation is made of is too old to be right, and
-// what to do; "" if it knows of nothing. Governments change clocks several times a year: the
-// offsets of a zone database that was released more than a year ago are wrong somewhere. Its
-// version tells only the year, so it counts as old once the end of that year is a year ago.
+// Outdated returns a note with advice if an input of a generation is too old to be right, else
+// "". Governments change clocks several times a year: the offsets of a zone database released
+// more than a year ago are wrong somewhere. Its version contains only the year, so it counts as
+// old one year after the end of that year.
 func Outdated(m *dataset.Manifest, now time.Time) string {
 	if m.Dataset != ask.TimeZonesName {
 		return ""

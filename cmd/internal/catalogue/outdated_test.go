@@ -14,7 +14,7 @@ func TestOutdated(t *testing.T) {
 		want              bool
 	}{
 		{ask.TimeZonesName, "2024b", "2026-01-01", true},
-		{ask.TimeZonesName, "2024b", "2025-12-31", false}, // it may be of December
+		{ask.TimeZonesName, "2024b", "2025-12-31", false}, // it may be from December
 		{ask.TimeZonesName, "2023zz", "2026-11-26", true},
 		{ask.TimeZonesName, "2026b", "2026-11-26", false},
 		{ask.TimeZonesName, "", "2026-11-26", false},

@@ -7,11 +7,11 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// lossTold is the share of a kind of records above which its loss is told.
+// lossTold is the share of a kind's records above which their loss is reported.
 const lossTold = 0.1
 
-// Losses lists the kinds of records of which a generation has more than a tenth fewer than the
-// one it replaced. The names of the others' regions and points go with them, and are no loss.
+// Losses lists the kinds of records that a generation has more than a tenth fewer of than the one
+// it replaced. The data set names has none: its records follow those of the other data sets.
 func Losses(m *dataset.Manifest) []dataset.Loss {
 	if m.Dataset == ask.NamesName {
 		return nil
@@ -19,8 +19,8 @@ func Losses(m *dataset.Manifest) []dataset.Loss {
 	return m.Losses(lossTold)
 }
 
-// Warnings are sentences about what a generation lost against the one it replaced, and about
-// sources that are older than those of that one. A bad delivery looks like this.
+// Warnings returns sentences about the losses of a generation against the one it replaced, and
+// about sources that are older than before. These are signs of a bad delivery.
 func Warnings(m *dataset.Manifest) (list []string) {
 	for _, l := range Losses(m) {
 		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind, m.Replaced.Generation, l.Now, m.Generation))

@@ -1,5 +1,5 @@
-// Package credit judges what people must be shown of where data is from: attributions of archives,
-// of sources and of collections. It is untrusted text that maps write into pages.
+// Package credit prepares attributions of archives, sources and collections for display. They are
+// untrusted text that maps write into pages.
 package credit
 
 import (
@@ -43,13 +43,14 @@ func Check(attribution string) error {
 	return nil
 }
 
-// Read is Of for an attribution that is HTML, such as that of an archive of tiles.
+// Read is Of for an attribution in HTML, such as that of an archive of tiles.
 func Read(attribution string) (asHTML, asText string) {
 	r := parse(attribution)
 	return r.html()
 }
 
-// Line makes other people's text fit to be shown: one line without control characters.
+// Line makes foreign text fit for display: one line of up to most bytes, without control
+// characters.
 func Line(s string, most int) string {
 	s = strings.TrimSpace(printable(s))
 	if len(s) <= most {
@@ -79,7 +80,7 @@ type reading struct {
 	rich, plain strings.Builder
 	link        string // the address of the link that is open
 	links       int
-	other       bool // it has other markup
+	other       bool // whether it has other markup
 }
 
 func (r *reading) html() (asHTML, asText string) {
@@ -88,7 +89,7 @@ func (r *reading) html() (asHTML, asText string) {
 
 func parse(s string) *reading {
 	r := new(reading)
-	depth := 0 // within what does not show
+	depth := 0 // number of open invisible elements
 	tokens := xhtml.NewTokenizer(strings.NewReader(Line(s, maxText)))
 	for {
 		kind := tokens.Next()

@@ -48,8 +48,8 @@ func FuzzCredit(f *testing.F) {
 	})
 }
 
-// What is HTML by its link has it in both forms; all else is text. What would show its markup, or
-// lose it, is refused.
+// An attribution with a link is HTML and has both forms. All others are text. If markup would be
+// shown or lost, the attribution is refused.
 func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		in, html, text string

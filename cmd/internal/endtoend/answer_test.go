@@ -11,11 +11,12 @@ import (
 	"testing"
 )
 
-// ellipsis stands on pages for what is left out.
+// ellipsis marks omitted parts on pages.
 const ellipsis = "…"
 
-// differs says how what a command wrote differs from the answer on the page, which is want
-// with the ports of the session; "" if it does not. An answer in JSON is compared by value, a text line by line.
+// differs returns the difference between a command's output and the answer on the page, or "".
+// want is that answer with the ports of the session. An answer in JSON is compared by value, a
+// text line by line.
 func (a *answer) differs(want, stdout, stderr string) string {
 	if a.kind == "json" {
 		return differsJSON(want, stdout)
@@ -36,12 +37,12 @@ func lines(text string) []string {
 	return list
 }
 
-// matchLines compares lines. One that is an ellipsis alone stands for any number of them.
+// matchLines compares lines. A line with only an ellipsis stands for any number of lines.
 func matchLines(want, got []string) bool {
 	return matchList(want, got, func(w string) bool { return w == ellipsis }, matchText)
 }
 
-// matchText reports whether a text is another, in which an ellipsis stands for any text.
+// matchText reports whether two texts are equal. An ellipsis in want stands for any text.
 func matchText(want, got string) bool {
 	parts := strings.Split(want, ellipsis)
 	if len(parts) == 1 {
@@ -56,7 +57,7 @@ func matchText(want, got string) bool {
 	return ok && strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// matchList compares lists of which some elements stand for any number of elements.
+// matchList compares lists. rest matches elements that stand for any number of elements.
 func matchList[W, G any](want []W, got []G, rest func(W) bool, same func(W, G) bool) bool {
 	switch {
 	case len(want) == 0:
@@ -107,8 +108,8 @@ func values(text string) (list []any, err error) {
 	}
 }
 
-// differsAt is where two values part, "" if they do not. A member or element that is an
-// ellipsis stands for any number of them, and a value for any value.
+// differsAt returns where two values first differ, or "". A member or element that is an ellipsis
+// stands for any number of them, and a value for any value.
 func differsAt(at string, want, got any) string {
 	switch w := want.(type) {
 	case string:
@@ -182,7 +183,7 @@ func short(v any) string {
 func completed(text string) string {
 	var out strings.Builder
 	var open []byte // brackets
-	last := byte(0) // of what is no space
+	last := byte(0) // last byte other than white space
 	inString, escaped := false, false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -233,8 +234,8 @@ func completed(text string) string {
 	return out.String()
 }
 
-// What is wrong with a page is told by its line, its command, what that wrote and what the
-// page shows; what a page started ends with it.
+// A fault of a page is reported with its line, its command, the output and the page's answer.
+// Processes that a page started end with it.
 func TestPagesThatAreWrong(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")

@@ -15,8 +15,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// told are the bounds that pages tell, in their words, and for each number the constant that
-// it is: its file and name.
+// told are the bounds in the words of the pages, with the constant for each number: its file and
+// name.
 var told = []struct {
 	words     *regexp.Regexp
 	constants []string
@@ -30,7 +30,7 @@ var told = []struct {
 
 var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
 
-// What pages say that there is at most is what the programs allow.
+// The bounds on pages are those of the programs.
 func TestBoundsOnPages(t *testing.T) {
 	for _, path := range pages(t) {
 		text := testfile.Read(t, path)

@@ -14,7 +14,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// shown returns the root of the source tree, and the groups of a pattern in what CONTRIBUTING shows.
+// shown returns the root of the source tree, and the groups of a pattern in the text of
+// CONTRIBUTING.
 func shown(t *testing.T, pattern string) (root string, found []string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -31,7 +32,7 @@ func shown(t *testing.T, pattern string) (root string, found []string) {
 	return root, found[1:]
 }
 
-// edited is what a file of the source tree becomes by replacing texts by others, each once.
+// edited returns a file of the source tree with texts replaced, each once.
 func edited(t *testing.T, root, name string, replace ...string) string {
 	t.Helper()
 	text := string(testfile.Read(t, filepath.Join(root, name)))
@@ -83,8 +84,8 @@ func run(t *testing.T, root, name string, args ...string) string {
 	return string(out)
 }
 
-// TestContributedEndpoint: CONTRIBUTING's endpoint is one file. Put into its room it builds, and is
-// described and answers as it is declared.
+// TestContributedEndpoint: CONTRIBUTING's endpoint is one file. In its package it builds, and is
+// described and answers as declared.
 func TestContributedEndpoint(t *testing.T) {
 	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
 	args := append([]string{"test"}, overlay(t, root, map[string]string{found[0]: found[1]})...)
@@ -92,7 +93,8 @@ func TestContributedEndpoint(t *testing.T) {
 }
 
 // TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Points and
-// boundaries read it alike, plain, compressed and in an archive, and refuse what it has not.
+// boundaries read it alike, plain, compressed and in an archive, and refuse content that it
+// cannot have.
 func TestContributedFormat(t *testing.T) {
 	const table = "cmd/ingest/internal/source/format/table.go"
 	root, found := shown(t, "(?s)`(cmd/ingest/internal/source/format/\\w+\\.go)`, and the line `&corners,`.*?```go\n(package format\n.*?)```")
@@ -115,8 +117,8 @@ func TestContributedFormat(t *testing.T) {
 	}
 }
 
-// TestContributedDataSet: CONTRIBUTING's data set of points is two files. What it ingests is listed, drawn and
-// described as what is known beforehand, and verified, rolled back and refreshed.
+// TestContributedDataSet: CONTRIBUTING's data set of points is two files. Its points are listed,
+// drawn and described like those of built-in data sets, and verified, rolled back and refreshed.
 func TestContributedDataSet(t *testing.T) {
 	const descriptors = "ask/datasets.go"
 	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   package main\n.*?)   ```")

@@ -36,8 +36,8 @@ var questions = []string{
 	"/places/search?q=town", "/airports/within?bbox=-4,-4,4,4", "/stations/within?bbox=-4,-4,4,4", "/ip/20.0.1.5", "/places/7", "/airports/X00003",
 }
 
-// right asks everything, and takes the right answer or a problem of the server's,
-// which must say so; it returns how many of either there were.
+// right sends all requests. Each response must be the right answer, or a problem that declares a
+// fault of the server. It returns how many of either there were.
 func right(t *testing.T, url string, want map[string]string, also ...map[string]string) (good, refused int) {
 	t.Helper()
 	for _, path := range questions {
@@ -109,9 +109,9 @@ func flip(b []byte) []byte {
 	return b
 }
 
-// TestDamagedGeneration publishes generations with every kind of damage beside a
-// running server: the one before goes on serving, or what is damaged is refused
-// at the question that needs it; nothing wrong is ever answered.
+// TestDamagedGeneration publishes generations with every kind of damage beside a running server.
+// The previous one goes on serving, or the request that needs the damaged part is refused. No
+// answer is ever wrong.
 func TestDamagedGeneration(t *testing.T) {
 	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	dir, data := t.TempDir(), t.TempDir()
@@ -145,7 +145,7 @@ func TestDamagedGeneration(t *testing.T) {
 		name   string
 		file   string // suffix of its name
 		change func([]byte) []byte
-		opens  bool // it may: nothing that is answered shows the difference
+		opens  bool // it may open, because no answer depends on the damaged part
 	}{
 		{"manifest gone", "manifest.json", func([]byte) []byte { return nil }, false},
 		{"manifest of another", "manifest.json", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("Bee"), []byte("Cee")) }, true},
@@ -188,7 +188,7 @@ func TestDamagedGeneration(t *testing.T) {
 				if !tt.opens && refused > 0 {
 					t.Errorf("%d questions are refused though an intact generation is there", refused)
 				}
-				// Back to what is whole.
+				// Restore the intact file.
 				testfile.Write(t, path, whole)
 				if _, err := c.Activate(t.Context(), name, 1); err != nil {
 					t.Fatal(err)
@@ -217,8 +217,8 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestDamageWhileServing flips blocks below a server that has them open: a
-// question that needs one is refused as damaged, the others are answered.
+// TestDamageWhileServing flips blocks of files that a server has open. A request that needs one
+// is refused as damaged, and the others are answered.
 func TestDamageWhileServing(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	for _, in := range inputs(t, dir, "Aye", 4000) {
@@ -226,7 +226,7 @@ func TestDamageWhileServing(t *testing.T) {
 	}
 	first := serve(t, data)
 	want := answers(t, first.URL)
-	s := serve(t, data, "--cache", "1MiB") // which has read nothing yet
+	s := serve(t, data, "--cache", "1MiB") // it has read nothing yet
 	for _, name := range []string{"boundaries", "places", "airports", "stations", "ip"} {
 		// Which table is the largest depends on how well each compresses. From the
 		// front on, with a piece left of each block: none decodes.
@@ -246,8 +246,8 @@ func TestDamageWhileServing(t *testing.T) {
 	if refused == 0 {
 		t.Errorf("all %d questions are answered from damaged blocks", good)
 	}
-	// The server finds out what the refusals are about and says so, until there
-	// is a good generation of each.
+	// The server finds the damage behind the refusals and reports it, until there is a good
+	// generation of each.
 	waitFor(t, "the damage of several data sets in /status", func() bool {
 		_, ready, _ := get(t, s.URL+"/readyz")
 		_, b, _ := get(t, s.URL+"/status")
@@ -263,7 +263,7 @@ func TestDamageWhileServing(t *testing.T) {
 	if code, body, _ := get(t, s.URL+"/healthz"); code != 200 {
 		t.Errorf("healthz: %d %s", code, body)
 	}
-	// A server that starts now says what it cannot open, or refuses in the same way.
+	// A server that starts now reports what it cannot open, or refuses in the same way.
 	right(t, serve(t, data).URL, want)
 	t.Logf("%d answered, %d refused", good, refused)
 	for _, in := range inputs(t, dir, "Bee", 400) {

@@ -72,7 +72,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// rows is a digest of every cell of what is published.
+// rows returns a digest of every published cell.
 func rows(t *testing.T, data, name string) string {
 	t.Helper()
 	g, err := catalogOf(t, data).OpenCurrent(t.Context(), name)

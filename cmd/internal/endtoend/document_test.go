@@ -24,7 +24,7 @@ type block struct {
 	skip   *string // why it is not run
 }
 
-// answer is a block that directly follows, and shows what the last command answers.
+// answer is the block right after a shell block. It shows the output of its last command.
 type answer struct{ kind, text string }
 
 var notRun = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
@@ -69,7 +69,7 @@ func shellBlocks(page, text string) []block {
 	return blocks
 }
 
-// pages are README.md and those of docs/.
+// pages returns README.md and the pages of docs/.
 func pages(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob("../../../docs/*.md")
@@ -79,9 +79,9 @@ func pages(t *testing.T) []string {
 	return append([]string{"../../../README.md"}, list...)
 }
 
-// Every shell block of README.md and docs/*.md does what the page says, from the first to
-// the last of a page in one session, in what looks like a clone after make demo. Those that
-// cannot run there say why.
+// Every shell block of README.md and docs/*.md does what the page says. The blocks of a page run
+// in one session, in a copy of a clone after make demo. Blocks that cannot run there give the
+// reason.
 func TestDocuments(t *testing.T) {
 	all := map[string][]block{}
 	skipped := 0
@@ -124,7 +124,7 @@ var (
 	basePath     = regexp.MustCompile(`--base-path[ =](\S+)`)
 )
 
-// What pages ask a server for is something that it knows, also where no data is at hand.
+// The server knows all addresses that pages request, even where no data is at hand.
 func TestAddressesOnPages(t *testing.T) {
 	s := serve(t, t.TempDir(), "--live", t.TempDir())
 	tried := 0
@@ -149,8 +149,8 @@ func TestAddressesOnPages(t *testing.T) {
 	}
 }
 
-// demoData is a directory with the demo's data: that of QUADRILLE_DEMO_DATA, or one that is
-// made of the sample's packages, which takes minutes, so that short tests do without.
+// demoData returns a directory with the demo's data: that of QUADRILLE_DEMO_DATA, or one built
+// from the sample's packages. Building takes minutes, so short tests skip it.
 func demoData(t *testing.T) string {
 	t.Helper()
 	if data := os.Getenv("QUADRILLE_DEMO_DATA"); data != "" {
@@ -164,10 +164,10 @@ func demoData(t *testing.T) string {
 	return data
 }
 
-// clone is what the sessions of all pages share.
+// clone is shared by the sessions of all pages.
 type clone struct{ root, bin, tools, data string }
 
-// made is what stands for make on the pages: what it would make is there.
+// made replaces make on the pages: its targets exist already.
 const made = `#!/bin/sh
 for target; do
   case $target in
@@ -234,8 +234,8 @@ func (c *clone) fresh(t *testing.T) string {
 	return dir
 }
 
-// copyData copies a directory of data sets. The large files of generations, which nobody
-// changes, are links where that can be.
+// copyData copies a directory of data sets. The large files of generations never change, so they
+// become links where possible.
 func copyData(from, to string) error {
 	const large = 1 << 20
 	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
@@ -265,7 +265,7 @@ func copyData(from, to string) error {
 	})
 }
 
-// commands parts a block into its commands, each as long as bash wants it to be.
+// commands splits a block into its commands as bash parses them.
 func commands(bash string, text string) []string {
 	var list []string
 	begun := ""

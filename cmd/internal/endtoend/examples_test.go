@@ -25,7 +25,7 @@ import (
 // examplesFile has the recorded answers to the examples of the interface, by operationId.
 const examplesFile = "../../tileserver/internal/apidoc/examples.json"
 
-// maxRecorded is the longest answer that is shown, in bytes.
+// maxRecorded is the longest recorded answer, in bytes.
 const maxRecorded = 4000
 
 var article = regexp.MustCompile(`<article id="([^"]+)" data-method="(\w+)" data-path="[^"]*" data-request="([^"]*)" data-body="([^"]*)">`)
@@ -48,7 +48,7 @@ func TestExamples(t *testing.T) {
 	for _, m := range article.FindAllStringSubmatch(page, -1) {
 		id, method, request, body := m[1], m[2], html.UnescapeString(m[3]), html.UnescapeString(m[4])
 		if request == "" || id == "getUsageTop" || id == "getEvents" {
-			continue // on the operator's listener, and a stream until the client goes
+			continue // on the operator's listener, and a stream without an end
 		}
 		asked++
 		status, got := send(t, method, url+request, body, key)
@@ -84,7 +84,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// exampleServer serves the demo's data and what the examples ask for besides.
+// exampleServer serves the demo's data and the further data that the examples need.
 func exampleServer(t *testing.T, demo string) (url, key string) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
@@ -136,10 +136,10 @@ func send(t *testing.T, method, url, body, key string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// passing are members that are others each time the data are made or written, or each day.
+// passing matches members that change with each build or write of the data, or each day.
 var passing = regexp.MustCompile(`"(version|next|created|delivered|time|sunrise|sunset|data_updated|software_version|database_version|attempt|secret|error)":("[^"]*"|[0-9.]+)`)
 
-// lasting is what stays of an answer.
+// lasting decodes an answer with all passing members set to 0.
 func lasting(t *testing.T, answer []byte) (v any) {
 	t.Helper()
 	if err := json.Unmarshal(passing.ReplaceAll(compact(t, answer), []byte(`"$1":0`)), &v); err != nil {

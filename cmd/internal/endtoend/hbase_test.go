@@ -27,7 +27,8 @@ func TestHBase(t *testing.T) {
 	address := fmt.Sprintf("hbase://%s/endtoend%d_%d?compression=off", gateways, os.Getpid(), time.Now().Unix())
 	store := "--store=" + address
 	dir, data := t.TempDir(), t.TempDir()
-	// What is published here is what is to be there: some data sets are made of others.
+	// The generations published here are those expected there. Some data sets are made from
+	// others.
 	published := func() map[string]uint64 { return publishedIn(t, catalogOf(t, data).Generations) }
 	load := func(mark string) {
 		layers := writeFile(t, filepath.Join(dir, mark, "areas.geojson"), countries(mark, 400))
@@ -101,7 +102,7 @@ func TestHBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All that is not published goes, but for the newest of places.
+	// Everything unpublished is removed, except the newest generation of places.
 	want := []string{fmt.Sprint("places ", published()["places"])}
 	for name, generation := range publishedIn(t, depot.Generations) {
 		want = append(want, fmt.Sprint(name, " ", generation))
@@ -143,7 +144,7 @@ func publishedIn(t *testing.T, g *dataset.Generations) map[string]uint64 {
 	return m
 }
 
-// served are the generations that a server says it serves, by data set.
+// served returns the generations that a server reports as served, by data set.
 func served(t *testing.T, url string) map[string]uint64 {
 	t.Helper()
 	_, body, _ := get(t, url+"/status")

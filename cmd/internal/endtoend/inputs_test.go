@@ -9,15 +9,14 @@ import (
 	"testing"
 )
 
-// input is a made-up source of one data set and the command that ingests it.
-// Every name in it ends in the mark, so that answers tell which of two they come
-// from.
+// input is a made-up source of one data set and the command that ingests it. Every name in it
+// ends in the mark, so that answers show which of two inputs they come from.
 type input struct {
 	dataset string
 	args    []string
 }
 
-// inputs writes the sources of all data sets, of about so many records each.
+// inputs writes the sources of all data sets, with about the given number of records each.
 func inputs(t *testing.T, dir, mark string, records int) []input {
 	t.Helper()
 	file := func(name, text string) string { return writeFile(t, filepath.Join(dir, mark, name), text) }

@@ -62,7 +62,7 @@ func (w writer) create(t *testing.T, s *programs.Server, name string) {
 	}
 }
 
-// send changes a point, or removes it where the value is empty, and tells the judge.
+// send changes a point, or removes it if the value is empty, and tells the judge.
 func (w writer) send(s *programs.Server, j *damagetest.Judge, id, value string) {
 	method, body := http.MethodDelete, ""
 	if value != "" {
@@ -103,7 +103,7 @@ func (w writer) points(t *testing.T, s *programs.Server) map[string]string {
 	}
 }
 
-// smallDisk is a directory of a file system of its own that has room for so much.
+// smallDisk returns a directory in a file system of its own with the given size.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -121,7 +121,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill takes what is free of a disk but for so many bytes.
+// fill fills a disk until leave bytes are free.
 func fill(path string, leave int64) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -134,7 +134,7 @@ func fill(path string, leave int64) {
 		}
 	}
 	if info, err := f.Stat(); err == nil && leave > 0 {
-		_ = f.Truncate(max(info.Size()-leave, 0)) // full is as good
+		_ = f.Truncate(max(info.Size()-leave, 0)) // on an error the disk stays full, which also serves
 	}
 }
 
@@ -180,7 +180,7 @@ func TestLiveKilled(t *testing.T) {
 		over := make(chan struct{})
 		after := time.Duration(50+r.IntN(500)) * time.Millisecond
 		if filling {
-			// What is left is taken at once, or by what is written.
+			// The rest of the disk is filled at once, or by the writes.
 			moment, leave := time.Duration(r.Int64N(int64(after))), int64(r.IntN(2<<20))
 			wg.Go(func() {
 				time.Sleep(moment)
@@ -229,8 +229,8 @@ func TestLiveKilled(t *testing.T) {
 	}
 }
 
-// TestLiveDamaged damages the files of a live store between two runs of its server: the
-// server says that the collection is damaged, goes on with the others, and removes nothing.
+// TestLiveDamaged damages the files of a live store between two runs of its server. The server
+// reports the collection as damaged, goes on with the others, and removes nothing.
 func TestLiveDamaged(t *testing.T) {
 	client, data, whole := newWriter(t), t.TempDir(), filepath.Join(t.TempDir(), "live")
 	first := serve(t, data, "--live", whole, "--keys", client.file)
@@ -240,7 +240,7 @@ func TestLiveDamaged(t *testing.T) {
 	for i := range 200 {
 		client.send(first, j, fmt.Sprint("p", i), fmt.Sprint(i))
 	}
-	first.Kill() // which leaves all in the first log
+	first.Kill() // so everything stays in the first log
 	if j.Acked() != 200 {
 		t.Fatalf("%d writes were acknowledged", j.Acked())
 	}

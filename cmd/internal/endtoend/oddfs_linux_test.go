@@ -20,7 +20,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// oddFS is what a file system refuses. 0 is nothing.
+// oddFS sets the errors of a file system. 0 is no error.
 type oddFS struct {
 	readLock  syscall.Errno // an exclusive lock of a file that is open for reading
 	noLocks   atomic.Bool   // every lock is ENOLCK
@@ -28,7 +28,7 @@ type oddFS struct {
 	fallocate syscall.Errno
 }
 
-// oddNode is a file or directory that is passed through but for that.
+// oddNode is a file or directory that passes calls through, except for the errors of its oddFS.
 type oddNode struct {
 	fs.LoopbackNode
 	odd *oddFS
@@ -40,7 +40,7 @@ type oddFile struct {
 	writable bool
 }
 
-// WrapChild makes what is found beneath a node odd too.
+// WrapChild makes the children of a node odd too.
 func (n *oddNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
 	if l, ok := child.(*fs.LoopbackNode); ok {
 		return &oddNode{fs.LoopbackNode{RootData: l.RootData}, n.odd}
@@ -120,15 +120,15 @@ func (o *oddFS) mount(t *testing.T) string {
 	}
 	t.Cleanup(func() {
 		if err := server.Unmount(); err != nil {
-			t.Error(err, syscall.Unmount(at, syscall.MNT_DETACH)) // or its directory could not be removed
+			t.Error(err, syscall.Unmount(at, syscall.MNT_DETACH)) // otherwise its directory could not be removed
 		}
 	})
 	return at
 }
 
-// TestOddFileSystems: data can be published, pruned and served, and collections be
-// live, on file systems that lack what local ones have, as network mounts and memory
-// cards do. Only one without any locks is refused, with what to do.
+// TestOddFileSystems: data can be published, pruned and served, and collections can be live, on
+// file systems that lack features of local ones, such as network mounts and memory cards. Only a
+// file system without any locks is refused, with advice.
 func TestOddFileSystems(t *testing.T) {
 	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	for name, odd := range map[string]*oddFS{
@@ -145,7 +145,7 @@ func TestOddFileSystems(t *testing.T) {
 			killed := filepath.Join(data, "points-shops", "g0000000008.unfinished")
 			for range 3 {
 				mustIngest(t, data, "points", "shops", csv)
-				writeFile(t, filepath.Join(killed, "manifest.json"), "{") // as a build leaves that is killed
+				writeFile(t, filepath.Join(killed, "manifest.json"), "{") // like a killed build
 			}
 			if out := mustIngest(t, data, "prune", "--keep", "1"); strings.Count(out, "removed points-shops generation") != 2 {
 				t.Errorf("prune says %s", out)

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// full is asked for by make test-full.
+// full is set by make test-full.
 var full = os.Getenv("QUADRILLE_FULL") != ""
 
 func TestMain(m *testing.M) { programs.Main(m) }

@@ -18,8 +18,8 @@ import (
 
 const referenceDoc = "../../../docs/reference.md"
 
-// TestReference: what docs/reference.md lists is what the programs say of
-// themselves; -update writes it there.
+// TestReference: docs/reference.md lists what the programs report about themselves. -update
+// writes it there.
 func TestReference(t *testing.T) {
 	t.Setenv("COLUMNS", "110") // the width of --help
 	data, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
@@ -27,7 +27,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	testfile.Write(t, keys, "")
-	// A collection of points, since metrics count records; an archive, since they tell of base maps.
+	// A collection of points, because metrics count records, and an archive, because metrics
+	// count base maps.
 	mustIngest(t, data, "points", "shops", "../../../sample/shops.csv")
 	world := filepath.Join(t.TempDir(), "world.pmtiles")
 	mustIngest(t, data, "export", "country", world)
@@ -72,7 +73,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// openAPI is what the reference tells of the server's description.
+// openAPI is the part of the server's description in the reference.
 type openAPI struct {
 	Tags  []struct{ Name, Description string }
 	Paths map[string]map[string]struct {
@@ -92,7 +93,7 @@ type openAPI struct {
 // stands are the tags of services that are documented elsewhere, parameters and all.
 var stands = []string{"geonames", "photon", "nominatim", "geoip2"}
 
-// endpoints lists what the server answers, without further spellings of one path.
+// endpoints lists the server's endpoints, without further spellings of one path.
 func (api *openAPI) endpoints(t *testing.T) string {
 	var b strings.Builder
 	listed := 0

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite what SECURITY.md and docs/refer
 
 const securityDoc = "../../../SECURITY.md"
 
-// attack is bytes sent to a server, and what came back.
+// attack is bytes sent to a server, and the response.
 type attack struct {
 	sort, what string
 	send       string
@@ -88,7 +88,7 @@ func attacks() []attack {
 
 var statusLine = regexp.MustCompile(`^HTTP/1\.[01] ([0-9]{3})`)
 
-// outcome is what the table says of an answer.
+// outcome returns the table's text for a response.
 func outcome(raw string) string {
 	m := statusLine.FindStringSubmatch(raw)
 	if m == nil {
@@ -96,7 +96,7 @@ func outcome(raw string) string {
 	}
 	_, body, _ := strings.Cut(raw, "\r\n\r\n")
 	var p struct{ Type string }
-	_ = json.Unmarshal([]byte(body), &p) // not every answer is JSON
+	_ = json.Unmarshal([]byte(body), &p) // the response may be no JSON
 	text := m[1] + " " + http.StatusText(atoi(m[1]))
 	if atoi(m[1]) >= 400 && p.Type != "" {
 		text += ", `" + p.Type + "`"
@@ -115,8 +115,8 @@ func atoi(s string) (n int) {
 	return n
 }
 
-// TestAttacks sends what attackers send to a server of its own and compares what
-// it answers with SECURITY.md; -update rewrites the table there.
+// TestAttacks sends attacks to a server of its own and compares the responses with SECURITY.md;
+// -update rewrites the table there.
 func TestAttacks(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	evil := `<script>alert(1)</script>"'&`
@@ -142,7 +142,7 @@ func TestAttacks(t *testing.T) {
 		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		go func() { _, _ = io.WriteString(conn, a.send) }() // it may be cut off
+		go func() { _, _ = io.WriteString(conn, a.send) }() // the server may close the connection early
 		b, err := io.ReadAll(conn)
 		conn.Close()
 		if e, ok := err.(net.Error); ok && e.Timeout() {
@@ -184,7 +184,7 @@ func TestAttacks(t *testing.T) {
 	compareDoc(t, table.String())
 }
 
-// flood holds many idle connections open while others are answered.
+// flood holds many idle connections open while other requests are answered.
 func flood(t *testing.T, s *programs.Server, host string) {
 	t.Helper()
 	var conns []net.Conn

@@ -46,7 +46,7 @@ func startSession(t *testing.T, dir string, env []string) *session {
 	}
 	_ = write.Close()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // bash, and whatever it started
+		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // bash and all its children
 		_ = s.stdin.Close()
 		_ = s.cmd.Wait() // it was killed
 		_ = read.Close()
@@ -54,7 +54,7 @@ func startSession(t *testing.T, dir string, env []string) *session {
 	return s
 }
 
-// run runs a command and returns what it wrote. The error says how it failed.
+// run runs a command and returns its output. The error tells how it failed.
 func (s *session) run(command string) (stdout, stderr string, err error) {
 	s.count++
 	name := filepath.Join(s.logs, strconv.Itoa(s.count))
@@ -62,7 +62,7 @@ func (s *session) run(command string) (stdout, stderr string, err error) {
 		return "", "", err
 	}
 	timer := time.AfterFunc(commandTimeout, func() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) })
-	// What runs in the background must not hold the pipe that tells of the end.
+	// Background processes must not hold the pipe that signals the end.
 	if _, err = fmt.Fprintf(s.stdin, "source '%[1]s' >'%[1]s.out' 2>'%[1]s.err' </dev/null 3>&-\necho done >&3\n", name); err == nil {
 		_, err = s.status.ReadString('\n')
 	}
@@ -81,8 +81,7 @@ func (s *session) run(command string) (stdout, stderr string, err error) {
 	return read(name + ".out"), read(name + ".err"), err
 }
 
-// ports puts free ports in the place of those that a page names behind an address of this
-// machine, and of 8080.
+// ports replaces port 8080 and the ports after a local address on a page by free ones.
 type ports map[string]string
 
 func (p ports) of(t *testing.T, named string) string {
@@ -115,8 +114,8 @@ func (p ports) in(t *testing.T, text string) string {
 	})
 }
 
-// runPage runs the blocks of a page in a directory, and returns what is wrong with them. The
-// first command that fails ends it.
+// runPage runs the blocks of a page in a directory, and returns the page's faults. The first
+// failing command ends it.
 func runPage(t *testing.T, dir, tools string, blocks []block) (wrong []string) {
 	t.Helper()
 	free := ports{}

@@ -13,10 +13,9 @@ import (
 	"testing"
 )
 
-// TestSwapsUnderLoad swaps all data sets of a running server twenty times, by
-// publishing, rolling back and building anew, with generations pruned meanwhile.
-// No request may fail, and no answer may hold what comes from two generations,
-// nor may one ETag stand for two answers.
+// TestSwapsUnderLoad swaps all data sets of a running server twenty times, by publishing, rolling
+// back and building anew, while generations are pruned. No request may fail, no answer may mix
+// two generations, and no ETag may stand for two answers.
 func TestSwapsUnderLoad(t *testing.T) {
 	swaps := 20
 	if testing.Short() {
@@ -104,7 +103,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 		set := sets[i%2]
 		for j, in := range set {
 			switch {
-			case i%10 == 9 || full || (i+j)%10 == 0: // a new one, and what is old goes
+			case i%10 == 9 || full || (i+j)%10 == 0: // build a new one and prune old ones
 				mustIngest(t, data, in.args...)
 				mustIngest(t, data, "prune", "--keep", "2", in.dataset)
 			case i%5 == 2:
@@ -150,7 +149,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	}
 }
 
-// other is the newest generation that is not published.
+// other returns the newest unpublished generation.
 func other(t *testing.T, data, name string) uint64 {
 	t.Helper()
 	list, err := catalogOf(t, data).List(t.Context())

@@ -4,11 +4,10 @@
 //	hbasecluster -- go test ./cellstore/hbasestore
 //	hbasecluster
 //
-// The command finds the addresses of the Thrift2 gateways in QUADRILLE_HBASE,
-// parted by commas, and that of the control process in
-// QUADRILLE_HBASE_CONTROL; hbasecluster ends with its status. Where HBase
-// cannot be run, for want of a JDK, of Maven or of HBase itself, it says so and
-// ends well, unless QUADRILLE_HBASE_REQUIRED is set.
+// The command finds the comma-separated addresses of the Thrift2 gateways in QUADRILLE_HBASE, and
+// that of the control process in QUADRILLE_HBASE_CONTROL. hbasecluster ends with its status. If
+// HBase cannot run, for want of a JDK, of Maven or of HBase itself, it says so and ends with
+// success, unless QUADRILLE_HBASE_REQUIRED is set.
 package main
 
 import (
@@ -92,8 +91,8 @@ func execute(ctx context.Context, command, env []string) int {
 	return 1
 }
 
-// orphaned ends a context when the process that started this one has gone: a
-// "go run" that is killed leaves its program behind.
+// orphaned ends a context when the parent process is gone: a killed "go run" leaves its program
+// behind.
 func orphaned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	parent := os.Getppid()

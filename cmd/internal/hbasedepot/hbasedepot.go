@@ -12,20 +12,20 @@ import (
 	"quadrille/cellstore/hbasestore"
 )
 
-// Options say how a program uses the depot.
+// Options set how a program uses the depot.
 type Options struct {
 	// Data is the program's --data. The files that lie beside stores are kept in
 	// it.
 	Data     string
 	ReadOnly bool
-	// Skip names files that are not wanted on this machine.
+	// Skip names files that this machine does not need.
 	Skip []string
 	// Opened, unless nil, may wrap each store that is opened; the data set is
 	// empty for the depot's own.
 	Opened func(s *hbasestore.Store, dataset string) cellstore.Store
 }
 
-// filesDir is the directory below --data. No data set can be called so.
+// filesDir is the directory below --data. No data set can have this name.
 const filesDir = ".remote"
 
 // Open returns the depot at an address; see hbasestore.ParseURL. It does not

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// Country is what is known about a code.
+// Country is the information about a code.
 type Country struct {
 	Code string // two capital letters
 	Name string // in English, as in CLDR; "" if the code has none
 	// Continent is AF, AN, AS, EU, NA, OC or SA; "" when unknown.
 	Continent string
-	// EU is whether the place belongs to the European Union.
+	// EU reports whether the place belongs to the European Union.
 	EU bool
 }
 
@@ -24,10 +24,9 @@ type Country struct {
 // that are reserved, such as FX.
 func (c Country) Assigned() bool { return c.Continent != "" && c.Code != "EU" }
 
-// Lookup returns what is known about a code, in either case of letters, and
-// whether the code is one. Two letters that stand for no country are a code
-// without a name, except those that stand for "unknown", which are none: ZZ
-// and XX. Three codes are in use in IP data without being countries:
+// Lookup returns the information about a code, in either case of letters, and whether the code is
+// valid. Two letters without a country are a code without a name, except ZZ and XX, which stand
+// for "unknown" and are not valid. Three codes are in use in IP data without being countries:
 //
 //   - EU, for an address that is somewhere in Europe, has a continent;
 //   - AP, for one somewhere in Asia or the Pacific, has not, for it may be in

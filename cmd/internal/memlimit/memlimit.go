@@ -1,9 +1,8 @@
-// Package memlimit says how much memory this process may take, so that caches and budgets
-// follow the machine: a container that takes more than it may is killed without a word.
+// Package memlimit finds how much memory this process may take, so that caches and budgets fit
+// the machine: a container that exceeds its limit is killed without warning.
 //
-// It reads what Linux tells: the limits of the control group (version 1 and 2) and of all
-// groups above it that can be seen, and the memory of the machine. Elsewhere only
-// GOMEMLIMIT is known.
+// It reads Linux's files: the limits of the control group (version 1 and 2) and of all visible
+// groups above it, and the memory of the machine. On other systems it reads only GOMEMLIMIT.
 package memlimit
 
 import (
@@ -21,11 +20,11 @@ import (
 	"quadrille/cmd/internal/bytesize"
 )
 
-// Limit is the least of all limits that are known.
+// Limit is the lowest known limit.
 type Limit struct {
-	Bytes int64  // 0 if none is known
-	From  string // the file that says so, or GOMEMLIMIT
-	// Unread are files that may say less and could not be read, nil for none.
+	Bytes int64  // 0 if no limit is known
+	From  string // the file with this limit, or GOMEMLIMIT
+	// Unread are the errors of unreadable files, which may have lower limits; nil for none.
 	Unread error
 }
 
@@ -39,11 +38,11 @@ func Of() Limit {
 	return l
 }
 
-// unlimited is from when on a limit is none: version 1 writes the largest number of whole
-// pages for none.
+// unlimited is the value from which a limit means none: version 1 writes the largest number of
+// whole pages for it.
 const unlimited = math.MaxInt64 >> 3
 
-// lower makes a limit the one that counts if it is less than those before.
+// lower sets the limit if it is lower than those before.
 func (l *Limit) lower(limit int64, from string) {
 	if limit > 0 && limit < unlimited && (l.Bytes == 0 || limit < l.Bytes) {
 		l.Bytes, l.From = limit, from
@@ -77,7 +76,7 @@ func (l *Limit) machine(system fs.FS) {
 
 // mount is where a hierarchy of control groups can be seen, which may be a part of it.
 type mount struct {
-	root, point string // of the hierarchy, and in the file system
+	root, point string // paths in the hierarchy and in the file system
 	unified     bool   // version 2
 }
 
@@ -93,7 +92,7 @@ func mountOf(line string) (m mount, ok bool) {
 	return m, m.unified || kind[0] == "cgroup" && slices.Contains(strings.Split(kind[2], ","), "memory")
 }
 
-// unescape undoes what mountinfo does to blanks and the like: \040.
+// unescape decodes mountinfo's escapes for blanks and the like: \040.
 func unescape(s string) string {
 	var b []byte
 	for i := 0; i < len(s); i++ {
@@ -128,9 +127,9 @@ func (l *Limit) group(system fs.FS, m mount, groups []byte) {
 	}
 }
 
-// below is the path of the process's group beneath the mount. It is empty if the mount
-// shows another part of the hierarchy, as in a container that was given the host's name of
-// its group: what it shows is its own then.
+// below returns the path of the process's group below the mount. It is empty if the mount shows
+// another part of the hierarchy, as in a container where the group has the host's path: then the
+// mount shows the container's own group.
 func (m mount) below(groups []byte) string {
 	for line := range bytes.Lines(groups) {
 		of := strings.SplitN(strings.TrimRight(string(line), "\n"), ":", 3)
@@ -145,11 +144,11 @@ func (m mount) below(groups []byte) string {
 	return ""
 }
 
-// file lowers the limit to what a file of a group says.
+// file lowers the limit to that in a file of a group.
 func (l *Limit) file(system fs.FS, name string) {
 	text, err := fs.ReadFile(system, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // of the group at the top, or a group whose memory nobody counts
+		return // the top group, or a group without memory accounting
 	}
 	if err != nil {
 		l.Unread = errors.Join(l.Unread, err)
@@ -173,7 +172,7 @@ func (l *Limit) file(system fs.FS, name string) {
 	l.lower(int64(min(limit, math.MaxInt64)), "/"+name) //nolint:gosec // just bounded
 }
 
-// field is what stands behind a name that begins a line of a file, "" if none has it.
+// field returns the text after a name at the beginning of a line, "" if there is none.
 func field(text []byte, name string) string {
 	for line := range bytes.Lines(text) {
 		if value, ok := bytes.CutPrefix(line, []byte(name+" ")); ok {

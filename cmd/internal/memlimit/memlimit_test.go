@@ -14,7 +14,7 @@ const (
 	v1None  = "9223372036854771712\n"
 )
 
-// unreadable are the files of a system of which one may not be read.
+// unreadable is a file system with one unreadable file.
 type unreadable struct {
 	fstest.MapFS
 	name string
@@ -97,7 +97,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// What a machine tells of itself is a number that a program can go by.
+// This machine's limit is a usable number.
 func TestThisMachine(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1MiB")
 	if l := Of(); l.Bytes != 1<<20 || l.From != "GOMEMLIMIT" {

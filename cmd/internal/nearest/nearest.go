@@ -1,4 +1,4 @@
-// Package nearest finds the name that a misspelt one was meant to be.
+// Package nearest finds the likely meaning of a misspelt name.
 package nearest
 
 import "strings"
@@ -7,14 +7,12 @@ import "strings"
 // misspelt flag, command or parameter.
 const maxLength = 64
 
-// Name returns the one of the known names that is fewest edits from got: letters
-// inserted, removed or replaced, and neighbours swapped. Upper case counts as
-// lower, an underscore as a hyphen. It reports false where even the nearest is
-// too far to be meant. With n the bytes of the longer of the two names, no edit
-// is allowed for n = 1, one for n up to 4, two for more. Of names equally near it
-// returns the first in alphabetical order. Where none is near it returns the
-// longest name that begins with got, or that got begins with, if the shorter of
-// the two has three bytes.
+// Name returns the known name that is the fewest edits from got. An edit inserts, removes or
+// replaces a letter, or swaps neighbours. Upper case counts as lower, an underscore as a hyphen.
+// With n the bytes of the longer name, no edit is allowed for n = 1, one for n up to 4, two for
+// more. Among equally near names it returns the first in alphabetical order. If none is near, it
+// returns the longest name that begins with got, or that got begins with, if the shorter of the
+// two has at least three bytes. Otherwise it reports false.
 func Name(got string, known []string) (string, bool) {
 	plain := fold(got)
 	best, fewest := "", 3

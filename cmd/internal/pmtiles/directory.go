@@ -31,7 +31,7 @@ func AppendDirectory(dst []byte, entries []Entry) []byte {
 	}
 	for i, e := range entries {
 		if i > 0 && e.Offset == entries[i-1].Offset+uint64(entries[i-1].Length) {
-			dst = append(dst, 0) // right behind the one before
+			dst = append(dst, 0) // follows the previous one directly
 		} else {
 			dst = binary.AppendUvarint(dst, e.Offset+1)
 		}

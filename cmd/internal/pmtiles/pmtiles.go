@@ -1,6 +1,6 @@
-// Package pmtiles knows the numbers of a PMTiles archive, version 3 of the public
-// specification: the header, the directories and the ids of tiles. The writer of ingest and
-// the reader of the tile server share it. What it decodes may come from anybody.
+// Package pmtiles encodes and decodes the binary parts of a PMTiles archive, version 3 of the
+// public specification: the header, the directories and the ids of tiles. The writer of ingest
+// and the reader of the tile server share it. Its input is untrusted.
 package pmtiles
 
 import (
@@ -37,7 +37,7 @@ const (
 	Zstd
 )
 
-// TileType is what the tiles are.
+// TileType is the format of the tiles.
 type TileType uint8
 
 // Types of tiles of the specification.
@@ -57,7 +57,7 @@ const MaxZoom = 31
 // Section is a part of the file.
 type Section struct{ Offset, Length uint64 }
 
-// Within reports whether the section lies in a file of so many bytes.
+// Within reports whether the section lies in a file of size bytes.
 func (s Section) Within(size uint64) bool { return s.Offset <= size && s.Length <= size-s.Offset }
 
 // Header is the content of the first bytes of an archive. Numbers of tiles are 0 if they

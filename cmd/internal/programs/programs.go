@@ -1,5 +1,5 @@
-// Package programs builds ingest and tileserver from this module and runs them as
-// processes, for tests and measurements that meet them as a user does.
+// Package programs builds ingest and tileserver from this module and runs them as processes, for
+// tests and measurements from a user's side.
 package programs
 
 import (
@@ -28,9 +28,9 @@ const (
 	TileServer = "tileserver"
 )
 
-// Build builds programs into a directory, with further flags of go build. The caller's
-// working directory is in this module or in one that requires it. The programs are built
-// in this module all the same: the other's go.mod need not know what they require.
+// Build builds programs into a directory, with further flags of go build. The caller's working
+// directory is in this module or in one that requires it. The programs are always built in this
+// module, so the other's go.mod need not list their requirements.
 func Build(ctx context.Context, dir string, names []string, flags ...string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func Build(ctx context.Context, dir string, names []string, flags ...string) err
 	}
 	build := exec.CommandContext(ctx, "go", args...)
 	if !slices.Contains(flags, "-race") {
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does, from the same cache
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // like make build, to share its cache
 	}
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
@@ -78,7 +78,7 @@ func Start(server *exec.Cmd) (url string, err error) {
 // processes share it, so that each program is linked once. Without it a process builds its own.
 const Folder = "TEST_PROGRAMS"
 
-// built are the programs that tests of this process have asked for, each built once.
+// built are the programs requested by tests of this process, each built once.
 var built struct {
 	mu    sync.Mutex
 	dir   string
@@ -101,9 +101,8 @@ func Main(m *testing.M, ends ...func()) {
 	os.Exit(code)
 }
 
-// Path returns the path of a program, which is built when the first test asks for it.
-// The tile server has the race detector if the tests have it, since many requests come
-// to it at once.
+// Path returns the path of a program and builds it on the first call. The tile server has the
+// race detector if the tests have it, because it handles many concurrent requests.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -229,7 +228,7 @@ func (s *Server) Stop(t testing.TB) {
 	})
 }
 
-// Kill ends the server at once, as a crash does.
+// Kill ends the server at once, like a crash.
 func (s *Server) Kill() {
 	s.stopped.Do(func() {
 		_ = s.Cmd.Process.Kill()
@@ -237,14 +236,14 @@ func (s *Server) Kill() {
 	})
 }
 
-// Log is what the server has logged so far.
+// Log returns the server's log so far.
 func (s *Server) Log() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
 }
 
-// Write takes what the server logs.
+// Write appends to the server's log.
 func (s *Server) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package sqlitefile opens SQLite databases that others made, only to read them. Nothing
-// is written beside the file, no size in it goes beyond what the caller bears, and views
-// in it cannot run functions with effects.
+// Package sqlitefile opens untrusted SQLite databases for reading only. Nothing is written beside
+// the file, sizes are bounded by the caller, and views cannot run functions with effects.
 package sqlitefile
 
 import (
@@ -21,7 +20,7 @@ import (
 // Magic is the first bytes of any SQLite database.
 const Magic = "SQLite format 3\x00"
 
-// Bounds limit what a database may make this program do.
+// Bounds limit the resources that a database may take.
 type Bounds struct {
 	Value   int // bytes of any value
 	Columns int // of a table, or of a result
@@ -30,7 +29,7 @@ type Bounds struct {
 // ErrNot is matched by the error about a file that is no SQLite database.
 var ErrNot = errors.New("not an SQLite database")
 
-// Open opens a database for so many connections at once. The caller closes it, which
+// Open opens a database with a number of concurrent connections. The caller closes it, which
 // closes the connections.
 func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sql.DB, all []*sql.Conn, err error) {
 	if err := check(name); err != nil {

@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What SQLite says of a damaged file tells to fetch it again.
+// The error for a damaged file advises to fetch it again.
 func TestDamaged(t *testing.T) {
 	name := made(t)
 	b := testfile.Read(t, name)

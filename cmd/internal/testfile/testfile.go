@@ -36,7 +36,7 @@ func Temp[T string | []byte](t testing.TB, name string, content T) string {
 	return Write(t, filepath.Join(t.TempDir(), name), content)
 }
 
-// Read returns what a file holds.
+// Read returns the content of a file.
 func Read(t failer, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -56,7 +56,7 @@ func Gzip[T string | []byte](content T) string {
 	return b.String()
 }
 
-// Zipped is the date of what Zip packs.
+// Zipped is the date of the members in Zip.
 var Zipped = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // Zip is an archive of members with these names and texts.

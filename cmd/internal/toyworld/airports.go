@@ -16,7 +16,7 @@ import (
 // Zones are the time zones of PublishTimeZones.
 var Zones = []string{"Europe/Zurich", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York", "Europe/Amsterdam", "UTC"}
 
-// Countries are those of PublishTimeZones that have a single time zone.
+// Countries are the countries in PublishTimeZones with a single time zone.
 var Countries = map[string]string{"EE": "Europe/Berlin"}
 
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not

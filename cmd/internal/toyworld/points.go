@@ -15,8 +15,8 @@ import (
 // Shops is the name of its collection of points.
 const Shops = "shops"
 
-// PublishShops publishes the collection: some number of points, most of them in its
-// countries, with the ids s-0, s-1 and so on.
+// PublishShops publishes the collection: number points, most of them in its countries, with the
+// ids s-0, s-1 and so on.
 func PublishShops(ctx context.Context, c *dataset.Catalog, number int) error {
 	return PublishShopsAs(ctx, c, ask.CollectionOf(Shops).Dataset, number)
 }

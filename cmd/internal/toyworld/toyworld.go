@@ -148,7 +148,7 @@ func layers() []build.Layer {
 	}
 	east = append(east, orb.Point{East, South}, orb.Point{East, North})
 
-	// The states share the part of the border that is theirs.
+	// The states share a part of the border.
 	half := 0
 	for border[half][1] < Equatorward {
 		half++

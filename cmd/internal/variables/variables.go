@@ -1,7 +1,6 @@
-// Package variables knows the environment variables of both programs. Both may
-// be given the same file of variables, so a variable that one program does not
-// know may belong to the other. A variable that neither knows is a mistake
-// which would go unnoticed.
+// Package variables lists the environment variables of both programs. Both may get the same file
+// of variables, so a variable unknown to one program may belong to the other. A variable unknown
+// to both is a mistake that would go unnoticed.
 package variables
 
 import (
@@ -61,9 +60,8 @@ var tests = []string{
 // flag by them.
 var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*|SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=.*)$`)
 
-// Unknown returns an error for every variable in environ, which is as of
-// [os.Environ], that has the prefix and is read by neither program. The error
-// suggests the name that was probably meant.
+// Unknown returns an error for every variable in environ, in the form of [os.Environ], that has
+// the prefix and belongs to neither program. The error suggests the likely name.
 func Unknown(environ []string) []error {
 	known := slices.Concat(Tileserver, Ingest, tests)
 	short := make([]string, len(known)) // the comparison leaves out the prefix

@@ -109,7 +109,7 @@ func (l *Load) write(b *batch) error {
 	return nil
 }
 
-// Add copies a cell. The error may be that of a cell added before.
+// Add copies a cell. The error may be that of an earlier cell.
 func (l *Load) Add(key []byte, c cellstore.Cell) error {
 	if err := l.failed.Load(); err != nil {
 		return *err
@@ -140,8 +140,8 @@ func (l *Load) Commit() error {
 	return l.loader.Commit(l.ctx)
 }
 
-// Abort discards what has not been committed. Its error could only be that
-// waste stays in a store that is thrown away anyway.
+// Abort discards an uncommitted load. It ignores errors: they could only leave garbage in a store
+// that is thrown away anyway.
 func (l *Load) Abort() {
 	if !l.ended {
 		_ = l.end()

@@ -62,7 +62,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// A failure behind the scenes is reported by a later call, and none waits.
+// A failure in the goroutine is reported by a later call, and no call waits.
 func TestFailures(t *testing.T) {
 	s := open(t)
 	if _, err := New(t.Context(), s, "missing"); !errors.Is(err, cellstore.ErrTableNotFound) {

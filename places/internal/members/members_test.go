@@ -2,8 +2,8 @@ package members
 
 import "testing"
 
-// A member is found by its key, whatever is escaped in it, and changed without touching
-// what stands around it. What has no such string stays as it is.
+// A member is found by its key, with any escapes in it, and changed without touching its
+// neighbours. Input without such a string stays unchanged.
 func TestMembers(t *testing.T) {
 	const key = `,"name":`
 	for _, c := range []struct {

@@ -18,9 +18,8 @@ func Check(of *feature.Info, q *feature.Query) error {
 	return nil
 }
 
-// Ring checks a ring. It returns the last rank by distance in the ring, and the cursor of
-// the page: the beginning of the ring or, if that is farther, the cursor after a point that
-// was found before.
+// Ring checks a ring. It returns the last rank by distance in the ring, and the cursor of the
+// page: the beginning of the ring or, if that is farther, the given cursor.
 func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) {
 	if last, err = CheckCircle(n.Lat, n.Lon, n.MaxM); err != nil {
 		return 0, first, err
@@ -39,7 +38,7 @@ func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) 
 	return last, first, nil
 }
 
-// CountriesOf are the countries that texts are the codes of, as they are kept.
+// CountriesOf returns the countries with these codes, in the stored form.
 func CountriesOf(texts []string) (list Countries) {
 	for _, s := range texts {
 		if s != "" && ValidCountry(s) {
@@ -54,9 +53,9 @@ func (l Countries) sorted() Countries {
 	return slices.Compact(l)
 }
 
-// UseTerms lets an index take the terms of a filter. use takes a term if the index knows what
-// the term is about, and reports whether anything can fulfil it. rest is the filter if the
-// index did not take all of it, and nil otherwise. possible is false if nothing can pass.
+// UseTerms lets an index use the terms of a filter. use takes a term if the index has its
+// property, and reports whether anything can fulfil it. rest is the filter if the index did not
+// take all of it, and nil otherwise. possible is false if nothing can pass.
 func UseTerms(of feature.Filter, use func(t *feature.Term) (used, possible bool)) (rest feature.Filter, possible bool) {
 	if of == nil {
 		return nil, true

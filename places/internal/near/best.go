@@ -6,7 +6,7 @@
 // A rank is a number, and lesser ranks come first: [ByDistance] makes one of a
 // distance. Points of one rank come in the order of their keys.
 //
-// [Search] goes down any tree of tiles. [Lists] is one over lists of cells.
+// [Search] descends any tree of tiles. [Lists] is such a tree over lists of cells.
 package near
 
 import (
@@ -52,8 +52,8 @@ func (a *Ranked[K]) compare(b *Ranked[K]) int {
 // Found is a point that a search keeps.
 type Found[K Key[K]] struct {
 	Ranked[K]
-	// Slot says where the caller keeps what it needs of the point: a number from 0
-	// to one less than Best.Want. It is used again when the point is displaced.
+	// Slot is where the caller keeps its data of the point: a number from 0 to Best.Want minus
+	// one. It is reused when the point is displaced.
 	Slot int
 }
 
@@ -66,8 +66,8 @@ func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 // Best keeps the first points of a ranking.
 type Best[K Key[K]] struct {
 	Want int
-	// Limit is the last rank that is wanted. Once as many points as wanted are
-	// kept, it shrinks to the rank of the last one.
+	// Limit is the last wanted rank. Once Want points are kept, it shrinks to the rank of the
+	// last one.
 	Limit uint64
 	// After is the last point of the page before.
 	After Ranked[K]
@@ -75,8 +75,7 @@ type Best[K Key[K]] struct {
 	found []Found[K] // heap, last on top, once it is full
 }
 
-// Reset forgets what was found, to search for as many points as wanted of ranks
-// up to a limit.
+// Reset discards the results and begins a search for want points with ranks up to a limit.
 func (b *Best[K]) Reset(want int, limit uint64, after Ranked[K]) {
 	b.Want, b.Limit, b.After, b.found = want, limit, after, b.found[:0]
 }
@@ -101,7 +100,7 @@ func (b *Best[K]) Slot() int {
 	return b.found[0].Slot
 }
 
-// Keep keeps a point that is wanted, in Slot. Its key may be of memory that belongs to the slot.
+// Keep keeps a wanted point, in Slot. Its key may use memory that belongs to the slot.
 func (b *Best[K]) Keep(rank uint64, key K) {
 	x := Found[K]{Ranked[K]{rank, key}, b.Slot()}
 	switch n := len(b.found); {
@@ -118,10 +117,10 @@ func (b *Best[K]) Keep(rank uint64, key K) {
 	b.Limit = b.found[0].Rank
 }
 
-// Kept returns what was kept so far, in no order, until the next Keep.
+// Kept returns the points kept so far, unordered, until the next Keep.
 func (b *Best[K]) Kept() []Found[K] { return b.found }
 
-// Sorted returns what was kept, in order, until the next Reset.
+// Sorted returns the kept points in order, until the next Reset.
 func (b *Best[K]) Sorted() []Found[K] {
 	slices.SortFunc(b.found, func(x, y Found[K]) int { return x.compare(&y.Ranked) })
 	return b.found

@@ -6,10 +6,10 @@ import (
 	"quadrille/internal/heap"
 )
 
-// A Tree is an index that a search goes down. Its nodes are tiles with the points in them.
+// A Tree is an index for a Search. Its nodes are tiles with the points in them.
 type Tree[N any] interface {
-	// Bound returns a rank that no point of a node comes before, and false if
-	// none of them is wanted.
+	// Bound returns a lower bound of the ranks in a node, and false if none of its points is
+	// wanted.
 	Bound(n *N) (rank uint64, ok bool)
 	// Visit takes the node that comes next. It looks at the points of a small node,
 	// and offers the children of others to the search. An error ends the search.
@@ -31,10 +31,10 @@ func (w *waiting[N]) Above(o *waiting[N]) bool { return w.bound < o.bound }
 type Search[N any, K Key[K]] struct {
 	Best[K]
 	frontier []waiting[N] // heap
-	at       waiting[N]   // the node at hand
+	at       waiting[N]   // the current node
 }
 
-// Descend goes down from the nodes that start offers.
+// Descend searches from the nodes that start offers.
 func (s *Search[N, K]) Descend(ctx context.Context, t Tree[N], start func()) error {
 	s.frontier = s.frontier[:0]
 	start()
@@ -47,8 +47,7 @@ func (s *Search[N, K]) Descend(ctx context.Context, t Tree[N], start func()) err
 	return nil
 }
 
-// Offer puts a node into the frontier, with the bound it has now, if it can hold points that
-// are wanted.
+// Offer puts a node into the frontier, with its present bound, if it can hold wanted points.
 func (s *Search[N, K]) Offer(t Tree[N], n *N) {
 	if bound, ok := t.Bound(n); ok && bound <= s.Limit {
 		s.frontier = heap.Push(s.frontier, waiting[N]{bound, *n})

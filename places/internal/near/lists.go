@@ -38,8 +38,7 @@ const (
 	// fewPoints is the number of points up to which they are sought from the point
 	// outwards. More are found as quickly from the world downwards.
 	fewPoints = 20
-	// around is the number of cells, for each point that is wanted, in the tile
-	// that is looked at first.
+	// around is the number of cells in the first tile for each wanted point.
 	around = 2
 	// many is the number of cells in the whole circle, for each point, from which a
 	// smaller circle is worth its expense.
@@ -67,7 +66,7 @@ func (s *Lists) RunFrom(ctx context.Context, t Tree[Node], lon, lat float64, lis
 	return s.descend(ctx, t, lists)
 }
 
-// draw draws the circle in which points are sought.
+// draw sets the circle in which points are searched.
 func (s *Lists) draw(lon, lat float64, radius uint64) {
 	s.circle = quadkey.CircleAround(lon, lat, math.Float64frombits(radius))
 	s.tiles = s.circle.AppendTiles(s.tiles[:0])

@@ -12,8 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Whatever is offered, what is kept is what sorting everything begins with, and
-// the slots of the kept are distinct and fewer than are wanted.
+// For any offers, the kept points are the first of all of them sorted, and their slots are
+// distinct and lower than Want.
 func TestBestAgainstSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b Best[ID]

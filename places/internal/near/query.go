@@ -77,7 +77,7 @@ func CheckCountries(codes []string) (list Countries, err error) {
 // Pass reports whether a country passes.
 func (l Countries) Pass(c Country) bool { return len(l) == 0 || slices.Contains(l, c) }
 
-// AppendTo appends what distinguishes the filter from others.
+// AppendTo appends bytes that distinguish the filter from others.
 func (l Countries) AppendTo(b []byte) []byte {
 	b = append(b, byte(len(l)))
 	for _, c := range l {

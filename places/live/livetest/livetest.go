@@ -1,5 +1,5 @@
-// Package livetest judges what collections that take writes are made of: a log, and an index of a
-// kind. Only tests import it.
+// Package livetest checks the parts of live collections: a log, and an index of a kind. Only
+// tests import it.
 package livetest
 
 import (
@@ -19,12 +19,11 @@ import (
 	"quadrille/places/live"
 )
 
-// Disk is what a store is kept on.
+// Disk holds a store.
 type Disk struct {
 	// Open opens the store.
 	Open func() (cellstore.Store, error)
-	// Crash leaves what a crash would leave right now: of what is not durable yet, nothing. The store
-	// is closed after it.
+	// Crash closes the store and keeps only durable data, like a crash at this moment.
 	Crash func()
 }
 
@@ -49,7 +48,7 @@ func Index(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
 	})
 }
 
-// name is that of the collection of a test.
+// name is the name of a test's collection.
 const name = "judged"
 
 // rig is a collection on such a disk.
@@ -58,12 +57,12 @@ type rig struct {
 	kind  *live.Kind
 	disk  Disk
 	cut   *cut
-	by    uint64 // that At says more
+	by    uint64 // added to the result of At
 	store cellstore.Store
 	all   *live.Store
 	c     *live.Collection
 	rand  *rand.Rand
-	seq   uint64                // of the last event that was read
+	seq   uint64                // of the last event read
 	moved map[string][2]float64 // where features are by the events
 }
 
@@ -100,7 +99,7 @@ func (r *rig) shut() {
 	r.all = nil
 }
 
-// reopen opens the collection again, as a program does that ends and begins.
+// reopen reopens the collection, like a restarted program.
 func (r *rig) reopen() {
 	r.Helper()
 	r.shut()
@@ -116,7 +115,7 @@ func (r *rig) crash() {
 	r.open()
 }
 
-// place is what a model knows of a feature.
+// place is a feature of the model.
 type place struct {
 	lat, lon   float64
 	properties string
@@ -161,7 +160,7 @@ func (r *rig) write(writes ...live.Write) error {
 	return err
 }
 
-// is returns what is there: by lists, and by ids.
+// is returns the present features, checked by lists and by ids.
 func (r *rig) is() map[string]place {
 	r.Helper()
 	if r.c == nil {
@@ -301,7 +300,7 @@ func indexFails(r *rig) {
 	r.check(map[string]place{})
 }
 
-// twoWriters has another program append to the log. That is told at once, and does no harm.
+// twoWriters lets another program append to the log. This is reported at once, and does no harm.
 func twoWriters(r *rig) {
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
 	other := r.kind.OpenLog(must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r))
@@ -345,7 +344,7 @@ func (r *rig) damaged(todo string) {
 	}
 }
 
-// torn cuts the row in which the log says where it ends.
+// torn cuts the row with the end of the log.
 func torn(r *rig) {
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
 	r.spoil([]byte("ms"), "meta", 1)
@@ -379,7 +378,7 @@ func (r *rig) spoil(row []byte, family string, at int64) {
 	must.Do(r, table.Apply(r.Context(), cellstore.Mutation{Row: append([]byte(nil), row...), Ops: []cellstore.Op{cellstore.PutAt(family, nil, at, []byte("{"))}}))
 }
 
-// Log judges a log. open returns one on the same data each time, as another program has it.
+// Log checks a log. open returns a new one on the same data each time, like another program's.
 func Log(t *testing.T, open func() live.Log) {
 	ctx := t.Context()
 	first, second := open(), open()
@@ -456,7 +455,7 @@ func (c *cut) step(index bool) error {
 	return nil
 }
 
-// cutLog fails before and after what it is asked to write.
+// cutLog fails before and after its writes.
 type cutLog struct {
 	live.Log
 	cut *cut

@@ -1,6 +1,6 @@
 //go:build darwin || linux
 
-// Package disk tells what room there is.
+// Package disk reports free space and publishes files atomically.
 package disk
 
 import (

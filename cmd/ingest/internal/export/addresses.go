@@ -18,24 +18,24 @@ import (
 	"quadrille/ipgeo"
 )
 
-// AddressOptions say which part of the published IP ranges is exported.
+// AddressOptions choose the part of the published IP ranges to export.
 type AddressOptions struct {
-	// Fields are as in /ip?fields=; the empty string stands for all of a record, or for
-	// those of DatabaseType, and for a CSV file for DefaultColumns.
+	// Fields has the syntax of /ip?fields=. If it is empty, a CSV file has DefaultColumns, and
+	// other files have the fields of DatabaseType or else all of a record.
 	Fields string
-	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are
-	// chosen by the content. A type of GeoIP2, alone or as a part of another name, as in
-	// DBIP-ASN-Lite, has fields of its own, and besides extra no others may be named.
+	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are chosen by the
+	// content. A type of GeoIP2 has fixed fields, even if it is a part of another name, as in
+	// DBIP-ASN-Lite. Besides extra, no other fields may be named for it.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's
-	// Progress, if set, is called from time to time with the ranges done.
+	// Progress, if set, is called from time to time with the number of ranges done.
 	Progress func(done, total int64)
 }
 
 // AddressStats counts what an export of addresses wrote.
 type AddressStats struct {
-	Ranges   int64 // of the table, with something to write
+	Ranges   int64 // ranges of the table with at least one exported field
 	Networks int64
 	Skipped  int64       // ranges inside ::/96, where a MaxMind DB file has the IPv4 addresses
 	Tree     *mmdb.Stats // of a MaxMind DB file
@@ -51,9 +51,9 @@ const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivi
 // ErrNoNetwork is matched when an export would be empty.
 var ErrNoNetwork = mmdb.ErrEmpty
 
-// CheckAddresses says whether addresses can be exported to a file with these
-// options: whether its name tells the format, whether it can be made or replaced,
-// and whether the fields fit the format.
+// CheckAddresses reports whether these options can export addresses to path: its name must tell
+// the format, it must be possible to make or replace the file, and the fields must fit the
+// format.
 func CheckAddresses(path string, o AddressOptions) error {
 	ext := filepath.Ext(path)
 	switch ext {
@@ -232,7 +232,7 @@ func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.R
 	return nil
 }
 
-// afterIPv4 is the first address behind the part of a MaxMind DB file that holds IPv4.
+// afterIPv4 is the first address after ::/96, where a MaxMind DB file holds IPv4.
 var afterIPv4 = netip.MustParseAddr("::1:0:0")
 
 func (a *addresses) writeMMDB(ctx context.Context, m *dataset.Manifest, path string, o AddressOptions) (stats AddressStats, err error) {
@@ -284,7 +284,7 @@ func (a *addresses) writeMMDB(ctx context.Context, m *dataset.Manifest, path str
 	return a.stats, err
 }
 
-// describeSources names where the ranges come from, and under which licences.
+// describeSources names the sources of the ranges and their licences.
 func describeSources(m *dataset.Manifest) string {
 	text := fmt.Sprintf("IP geolocation, generation %d of Quadrille", m.Generation)
 	for i, s := range m.Sources {
@@ -302,15 +302,15 @@ func describeSources(m *dataset.Manifest) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// kind says what a database is about. The name of the database says it too, which
-// tells clients what they may ask.
+// kind is the subject of a database. The database type is named after it, so that clients know
+// which fields they may ask for.
 type kind struct {
 	flat          bool // only traits and fields of a source's own: traits stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
 	asn           bool
 	city, country bool // may be in records
 	hasCity       bool
 	hasCountry    bool
-	database      string // the type that was asked for
+	database      string // the requested type
 }
 
 func kindOf(list string, f ipgeo.Fields) *kind {
@@ -368,9 +368,8 @@ func (k *kind) named(traits map[string]json.RawMessage) {
 // members are the members of a record of GeoIP2. A source's own fields do not replace them.
 var members = strings.Split(recordFields, ",")
 
-// shape makes the object of a MaxMind DB file from a record. A source's own fields
-// stand beside the others, as they do in the databases of publishers, unless one has
-// the name of another.
+// shape makes the object of a MaxMind DB file from a record. A source's own fields stand beside
+// the others, as in publishers' databases, unless the name is taken.
 func (k *kind) shape(record []byte) ([]byte, error) {
 	if !k.flat && !bytes.Contains(record, []byte(`"extra":`)) {
 		return record, nil

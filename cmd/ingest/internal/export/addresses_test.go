@@ -78,8 +78,8 @@ const offices = `1.0.0.0/24,AU,Australia,"Sydney, ""West""",-33.87,151.2,Austral
 2a00:1::/32,DE,Germany,,,,,3320,,,
 `
 
-// asWritten is what a MaxMind DB file has to answer for a range: the record with the
-// fields of the source's own at the top.
+// asWritten returns what a MaxMind DB file must answer for a range: the record with the source's
+// own fields at the top.
 func asWritten(t *testing.T, res *ipgeo.Result, flat bool) any {
 	t.Helper()
 	var v map[string]any
@@ -106,7 +106,7 @@ func asWritten(t *testing.T, res *ipgeo.Result, flat bool) any {
 	return v
 }
 
-// stored is what another reader finds at an address, nil for nothing.
+// stored returns what another reader finds at an address, nil for nothing.
 func stored(t *testing.T, db *maxminddb.Reader, a netip.Addr) (v any) {
 	t.Helper()
 	res := db.Lookup(a)
@@ -127,12 +127,12 @@ func stored(t *testing.T, db *maxminddb.Reader, a netip.Addr) (v any) {
 	return v
 }
 
-// judge compares what both have at addresses. Each pair of records is decoded once.
+// judge compares the answers of both readers at addresses. It decodes each pair of records once.
 type judge struct {
 	r     *ipgeo.Reader
 	db    *maxminddb.Reader
 	flat  bool
-	equal map[string]bool // by the text of ours, and the offset of theirs
+	equal map[string]bool // by the text of our record and the offset of theirs
 }
 
 func (j *judge) agree(t *testing.T, a netip.Addr) {
@@ -162,8 +162,8 @@ func (j *judge) agree(t *testing.T, a netip.Addr) {
 	j.equal[key] = true
 }
 
-// teredo holds addresses whose IPv4 address is inverted, which no tree can hold but at
-// the cost of all IPv4 addresses again.
+// teredo holds addresses with an inverted IPv4 address. A tree could hold them only by storing
+// all IPv4 addresses again.
 var teredo = netip.MustParsePrefix("2001::/32")
 
 // agreeAll compares every edge and many addresses at random.
@@ -235,7 +235,7 @@ func TestAddresses(t *testing.T) {
 	}
 	for a, want := range map[string]string{
 		"1.0.1.255": `{"city":{"names":{"en":"Sydney, \"West\""}},"continent":{"code":"OC","names":{"en":"Oceania"}},"country":{"iso_code":"AU","names":{"en":"Australia"}},"location":{"latitude":-33.87,"longitude":151.2,"time_zone":"Australia/Sydney"},"traits":{"autonomous_system_number":13335,"autonomous_system_organization":"Cloud \u0026 Co"}}`,
-		// A field of a source's own goes to the top, unless there is one of its name.
+		// A source's own field goes to the top, unless its name is taken there.
 		"1.0.2.5": `{"carrier":"Telekom","continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"DE","names":{"en":"Germany"}},"extra":{"country":"x"},"traits":{"autonomous_system_number":3320}}`,
 	} {
 		if b, _ := json.Marshal(stored(t, db, netip.MustParseAddr(a))); string(b) != want {
@@ -244,7 +244,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Fields choose, name the type, and join ranges that differ in others only.
+// Fields choose what is written and the type's name, and ranges that differ only in other fields
+// are joined.
 func TestAddressFields(t *testing.T) {
 	r, m := ranges(t, list(t, "offices.csv", offices))
 	dir := t.TempDir()
@@ -372,7 +373,7 @@ func TestAddressesRefused(t *testing.T) {
 			t.Errorf("%s %+v: %v, want %q", c.file, c.o, err, c.want)
 		}
 	}
-	// A number that a source has and the format has not.
+	// A number that the source can hold and the format cannot.
 	w, err := mmdb.Create(filepath.Join(dir, "b.mmdb"), mmdb.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -413,9 +414,9 @@ func same(t *testing.T, name string, a, b *ipgeo.Reader) {
 
 const ipData = "../../../../../shared/data/"
 
-// Every database of publishers that is at hand: what was ingested from it and
-// exported is found by another reader with no difference, is the same when it is
-// ingested again, and is about as small as the publisher's own file.
+// For every publisher's database at hand, the export of its ranges answers like the original in
+// another reader, is the same when it is ingested again, and is about as small as the publisher's
+// file.
 func TestAddressesOfPublishers(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))

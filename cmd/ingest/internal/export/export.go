@@ -30,8 +30,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Options say what is exported. The zooms are 0 to tiles.MaxZoom; programs that
-// show the archive enlarge its deepest tiles beyond.
+// Options choose what is exported. Zooms are 0 to tiles.MaxZoom. Beyond that, programs that show
+// the archive enlarge its deepest tiles.
 type Options struct {
 	Layers           []tiles.Selector
 	MinZoom, MaxZoom int
@@ -46,8 +46,8 @@ type Stats struct {
 	Contents int64 // different ones, as far as they were recognised
 }
 
-// Check says whether a file can be exported to: whether its name tells the
-// format and it can be made or replaced.
+// Check reports whether a file can be exported to: its name must tell the format, and it must be
+// possible to make or replace it.
 func Check(path string) error {
 	switch filepath.Ext(path) {
 	case ".pmtiles", ".mbtiles":
@@ -57,7 +57,7 @@ func Check(path string) error {
 	return checkPlace(path)
 }
 
-// checkPlace says whether a file can be made or replaced.
+// checkPlace reports whether a file can be made or replaced.
 func checkPlace(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: is not a file; choose another name", path)
@@ -147,8 +147,8 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 	})
 }
 
-// archive is what the formats have in common: contents are put once, and given
-// to tiles, or to all descendants of a tile at a zoom.
+// archive is the common interface of the formats. A content is put once and then given to tiles,
+// or to all descendants of a tile at a zoom.
 type archive[C any] interface {
 	Put(gzipped []byte) (C, error)
 	Add(t quadkey.Tile, zoom uint8, c C) error
@@ -200,8 +200,8 @@ func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C],
 // pipeline takes tiles from the walk to the archive: walk runs once, compress any number of
 // times, store once, all at the same time.
 type pipeline[C any] struct {
-	order chan *job[C] // all tiles, as they are walked
-	work  chan *job[C] // those to be compressed
+	order chan *job[C] // all tiles in the order of the walk
+	work  chan *job[C] // the tiles to compress
 	spare sync.Pool    // *bytes.Buffer
 }
 
@@ -404,8 +404,9 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	return d, nil
 }
 
-// ashore returns a position if the region holds it or is too small to hold a tile, and otherwise the
-// middle of the largest tile that lies in the region: the middle of the bounds of islands may be far out at sea.
+// ashore returns the position if the region holds it or is too small to hold a tile. Otherwise it
+// returns the middle of the largest tile inside the region: the middle of the bounds of islands
+// may be far out at sea.
 func ashore(ctx context.Context, r *tiles.Reader, region tiles.Selector, lon, lat float64) (float64, float64, error) {
 	held := errors.New("the region holds the position")
 	largest, middle := 0.0, [2]float64{lon, lat}

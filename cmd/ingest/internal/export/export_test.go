@@ -58,7 +58,7 @@ func open(t *testing.T) (*tiles.Reader, *dataset.Manifest) {
 	return r, &gen.Manifest
 }
 
-// sample calls fn with tiles of an archive's zooms and what they must hold.
+// sample calls fn with tiles of an archive's zooms and their expected bytes.
 func sample(t *testing.T, r *tiles.Reader, layers []tiles.Selector, minZoom, maxZoom int, fn func(quadkey.Tile, []byte)) {
 	t.Helper()
 	ctx := context.Background()

@@ -16,7 +16,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// lineFile is a file of lines on its way, beside the one it becomes.
+// lineFile is a temporary file of lines beside its final name.
 type lineFile struct {
 	*bufio.Writer
 	file *os.File
@@ -48,8 +48,8 @@ func (l *lineFile) finish(err error) error {
 	return err
 }
 
-// writeNDJSON writes an object in each line: the network and what is known of it,
-// with the members of the answers of /ip.
+// writeNDJSON writes one object a line: the network and its record, with the members of /ip's
+// answers.
 func (a *addresses) writeNDJSON(ctx context.Context, path string, o AddressOptions) (AddressStats, error) {
 	fields, err := chosen(o.Fields)
 	if err != nil {
@@ -80,10 +80,9 @@ func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, 
 	return nil
 }
 
-// columns reads the fields of a CSV file, each of which must be one plain value. Of
-// several subdivisions the first is taken. Paths are those of an answer. Names are
-// those that ingest ip reads: the same paths, except that a source's own field may
-// have any name which is not taken.
+// columns parses the fields of a CSV file. Each must be one plain value. Of several subdivisions
+// the first is taken. paths are those of an answer. names are the column names that ingest ip
+// reads: the same paths, except that a source's own field may have any free name.
 func columns(list string) (paths, names []string, err error) {
 	if list == "" {
 		list = DefaultColumns

@@ -15,7 +15,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// An archive of lines describes their layer, and no polygons or labels that are not in it.
+// The metadata of an archive of lines describes their layer, and no polygons or labels, because
+// it has none.
 func TestLayerOfLines(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	river := build.Layer{Type: "river", Features: []build.Feature{{ID: "aa", Name: "Aa", Geometry: orb.LineString{{5, 47}, {6, 47.5}}}}}

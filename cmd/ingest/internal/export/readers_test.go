@@ -24,7 +24,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// foreignDatabase exports a database of a publisher's size where there is one.
+// foreignDatabase exports a database as large as a publisher's, if one is at hand.
 func foreignDatabase(t *testing.T) (*ipgeo.Reader, string) {
 	t.Helper()
 	source := filepath.FromSlash(ipData + "ip/mmdb/city.mmdb")
@@ -39,7 +39,7 @@ func foreignDatabase(t *testing.T) (*ipgeo.Reader, string) {
 	return r, path
 }
 
-// answerAt is what a reader has to find at an address, as JSON.
+// answerAt returns the expected answer of a reader at an address, as JSON.
 func answerAt(t *testing.T, r *ipgeo.Reader, a netip.Addr) []byte {
 	t.Helper()
 	var res ipgeo.Result
@@ -57,8 +57,8 @@ func answerAt(t *testing.T, r *ipgeo.Reader, a netip.Addr) []byte {
 	return b
 }
 
-// questions are the edges of all ranges, or of a fiftieth of them in short tests, the
-// addresses next to them, and so many of version 4 at random.
+// questions are the edges of all ranges, or of a fiftieth of them in short tests, the addresses
+// next to them, and random IPv4 addresses.
 func questions(t *testing.T, r *ipgeo.Reader, random int) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		n := 0
@@ -161,8 +161,8 @@ func TestMMDBLookup(t *testing.T) {
 	}
 }
 
-// TestNginxGeoIP2 asks nginx with its module geoip2, which reads by libmaxminddb. Every edge
-// and a million addresses at random are compared.
+// TestNginxGeoIP2 asks nginx with its module geoip2, which uses libmaxminddb. Every edge and a
+// million addresses at random are compared.
 func TestNginxGeoIP2(t *testing.T) {
 	program, err := exec.LookPath("nginx")
 	modules, _ := filepath.Glob("/usr/*/nginx/modules/ngx_http_geoip2_module.so")

@@ -19,27 +19,26 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Kind is what a file has to contain.
+// Kind is the expected content of a file.
 type Kind string
 
 // The kinds of file.
 const (
 	Zip  Kind = "zip"  // whose members all unpack, with the checksums they carry
-	Gzip Kind = "gzip" // that unpacks, with the checksum it carries
+	Gzip Kind = "gzip" // unpacks and matches its checksum
 	Text Kind = "text" // UTF-8, with at least one line feed, and no markup
 )
 
-// Bounds of what a file may unpack to: so many times its size, but always a little
-// and never more than a maximum. The publishers' files unpack to ten times their
-// size at most, a bomb to a thousand times and, of archives whose members share
-// bytes, any number.
+// Bounds of the unpacked size of a file: a multiple of its size, but at least a little and never
+// more than a maximum. The publishers' files unpack to ten times their size at most. A bomb
+// unpacks to a thousand times its size, and to any size if an archive's members share bytes.
 const (
 	maxRatio      = 100
 	alwaysUnpacks = 4 << 20
 	maxUnpacked   = 64 << 30
 )
 
-// unpacks is how many bytes a file of a size may unpack to.
+// unpacks returns the largest size that a file of a size may unpack to, in bytes.
 func unpacks(size int64) int64 {
 	return min(max(size, 0)*maxRatio+alwaysUnpacks, maxUnpacked)
 }
@@ -56,8 +55,8 @@ func parseChecksum(b []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: the publisher's checksum is not one", ErrContent)
 }
 
-// check reads a file and says whether it is what it should be. sum may be nil.
-// With ended, text has to end with a line.
+// check reads a file and returns an error if it is not of its kind. sum may be nil. If ended is
+// set, text must end with a line feed.
 func check(ctx context.Context, path string, kind Kind, sum []byte, ended bool) error {
 	f, err := os.Open(path)
 	if err != nil {

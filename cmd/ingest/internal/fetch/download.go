@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// state is stored beside a downloaded file: where the file came from, and what
-// the server calls this version of it.
+// state is stored beside a downloaded file: its address and the server's validators of this
+// version.
 type state struct {
 	URL      string    `json:"url"`
 	ETag     string    `json:"etag,omitempty"`
 	Modified time.Time `json:"last_modified,omitzero"`
 	Answered time.Time `json:"answered,omitzero"` // by the server's clock
-	Bytes    int64     `json:"bytes,omitempty"`   // of the whole file; 0: not told
+	Bytes    int64     `json:"bytes,omitempty"`   // of the whole file; 0: unknown
 
-	// open: the end of the connection is all that says where the file ends.
+	// open: only the end of the connection marks the end of the file.
 	open bool
 }
 
-// Names beside the file NAME: the part of its next version that has been
-// downloaded, and the state of either.
+// Suffixes of the files beside NAME: the downloaded part of its next version, and the state of
+// either.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".state"
 )
 
-// download is one file on its way.
+// download is a file being downloaded.
 type download struct {
 	*Client
 	file File
@@ -52,9 +52,8 @@ func (d *download) partSize() int64 {
 	return info.Size()
 }
 
-// strong returns a validator for which equal values mean equal bytes, or "" if
-// there is none. A date is such a validator only if the file was not being
-// changed just then.
+// strong returns a validator whose equality means equal bytes, or "" if there is none. A date
+// qualifies only if the file was not changing at that time.
 func (s *state) strong() string {
 	if s.ETag != "" {
 		if strings.HasPrefix(s.ETag, "W/") {
@@ -84,8 +83,7 @@ func (d *download) attempt(ctx context.Context) (Result, error) {
 	return d.finish(ctx, *got)
 }
 
-// transfer makes the part whole and returns the state to remember, or nil if
-// the file has not changed.
+// transfer completes the part and returns the state to store, or nil if the file has not changed.
 func (d *download) transfer(ctx context.Context) (*state, error) {
 	ctx, alive, stop := d.watched(ctx)
 	defer stop()
@@ -93,7 +91,7 @@ func (d *download) transfer(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A part is of use only if the server can say that the rest belongs to it.
+	// A part is useful only if the server can confirm that the rest belongs to it.
 	begun, offset := d.load(d.part()), d.partSize()
 	validator := begun.strong()
 	if offset == 0 || validator == "" {
@@ -150,7 +148,7 @@ func (d *download) transfer(ctx context.Context) (*state, error) {
 	return &begun, nil
 }
 
-// answered returns what an answer says about the version of the file.
+// answered returns the version of the file that a response describes.
 func answered(url string, res *http.Response) state {
 	s := state{URL: url, ETag: res.Header.Get("ETag")}
 	s.Modified, _ = http.ParseTime(res.Header.Get("Last-Modified")) // zero when missing or not a date
@@ -158,7 +156,7 @@ func answered(url string, res *http.Response) state {
 	return s
 }
 
-// refusal turns a status that is not success into an error.
+// refusal turns a status other than success into an error.
 func refusal(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -268,7 +266,7 @@ func permanentIf(err error) error {
 	return permanent(err)
 }
 
-// finish checks what was downloaded and puts it under the file's name.
+// finish checks the download and gives it the file's name.
 func (d *download) finish(ctx context.Context, s state) (Result, error) {
 	info, err := os.Stat(d.part())
 	if err != nil {
@@ -290,8 +288,8 @@ func (d *download) finish(ctx context.Context, s state) (Result, error) {
 		}
 	}
 	unchanged := same(d.path, d.part())
-	// There is no state in between, so wherever the program stops here, the file is
-	// next asked for without a condition.
+	// Without a state, the next request for the file has no condition. So the program may stop
+	// anywhere here.
 	if err := remove(d.path + stateSuffix); err != nil {
 		return Result{}, permanent(err)
 	}
@@ -301,8 +299,8 @@ func (d *download) finish(ctx context.Context, s state) (Result, error) {
 	return Result{Path: d.path, Bytes: s.Bytes, Unchanged: unchanged}, nil
 }
 
-// same reports whether two files hold the same bytes, which happens with
-// servers that know no conditions.
+// same reports whether two files hold the same bytes. A server without conditional requests sends
+// the same file again.
 func same(a, b string) bool {
 	x, err := os.Open(a)
 	if err != nil {

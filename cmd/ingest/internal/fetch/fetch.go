@@ -1,10 +1,9 @@
 // Package fetch downloads files of publishers into a directory and keeps them
 // there, so that the next run asks only whether they changed.
 //
-// A download that breaks off goes on where it stopped (Range with If-Range), or
-// starts anew when the file changed meanwhile. What does not have the content it
-// should have, be it truncated, damaged or an HTML page in its place, is never
-// put under the file's name: the version downloaded before stays there.
+// A broken download resumes where it stopped (Range with If-Range), or starts anew if the file
+// has changed meanwhile. A file with the wrong content, be it truncated, damaged or an HTML page,
+// never gets the file's name: the version downloaded before stays there.
 package fetch
 
 import (
@@ -26,9 +25,9 @@ import (
 
 // What callers branch on; use errors.Is.
 var (
-	// ErrTooLarge: the file, or all files together, exceed what is allowed.
+	// ErrTooLarge: the file, or all files together, exceed the bound.
 	ErrTooLarge = errors.New("larger than allowed")
-	// ErrContent: what the server sent is not the file that was expected.
+	// ErrContent: the server sent something other than the expected file.
 	ErrContent = errors.New("not the expected content")
 	// ErrStalled: the server sent nothing for a while.
 	ErrStalled = errors.New("the server stopped sending")
@@ -38,13 +37,13 @@ var (
 	ErrSpace = errors.New("not enough free disk space")
 )
 
-// File is what to download.
+// File is a file to download.
 type File struct {
 	// URL is its address, https or http.
 	URL string
-	// Name is what it is called in the directory: a plain file name.
+	// Name is its name in the directory: a plain file name.
 	Name string
-	// Kind is what it has to contain.
+	// Kind is its expected content.
 	Kind Kind
 	// MaxBytes bounds its size.
 	MaxBytes int64
@@ -62,21 +61,20 @@ type Result struct {
 	Unchanged bool // since the run before
 }
 
-// Options say how to download.
+// Options set how to download.
 type Options struct {
 	// UserAgent tells publishers which program asks, and how to reach the person who runs it.
 	UserAgent string
-	// Attempts is how often a file is tried before it fails; 0 means 6. An
-	// attempt that brought the download forward does not count.
+	// Attempts is how often a file is tried before it fails; 0 means 6. An attempt that makes
+	// progress does not count.
 	Attempts int
 	// Stall is how long a server may send nothing; 0 means 30 seconds.
 	Stall time.Duration
-	// MaxTotal bounds the bytes downloaded of all files; 0: not.
+	// MaxTotal bounds the total bytes downloaded; 0: no bound.
 	MaxTotal int64
-	// Progress is called with how far a file has come. total is 0 if it is not
-	// known. Progress may be nil.
+	// Progress, if set, is called with the bytes of a file so far. total is 0 if it is unknown.
 	Progress func(name string, done, total int64)
-	// Note is called with attempts that failed and will be repeated. It may be nil.
+	// Note, if set, is called with each failed attempt that will be repeated.
 	Note func(text string)
 	// Wait pauses between attempts; nil: for that long, or until ctx ends.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -87,7 +85,7 @@ const (
 	defaultStall    = 30 * time.Second
 	firstPause      = time.Second
 	longestPause    = 2 * time.Minute
-	// longestRetryAfter is how long a server can make a run wait.
+	// longestRetryAfter is the longest Retry-After that a run obeys.
 	longestRetryAfter = 15 * time.Minute
 	maxRedirects      = 5
 	// forward is the least number of bytes that an attempt must bring in order not to count.
@@ -145,7 +143,7 @@ func New(dir string, o Options) (*Client, error) {
 		TLSHandshakeTimeout:   o.Stall,
 		IdleConnTimeout:       time.Minute,
 		ForceAttemptHTTP2:     true,
-		// A coding of the transport would make ranges and lengths mean others.
+		// With a content coding, ranges and lengths would refer to the compressed bytes.
 		DisableCompression: true,
 	}
 	return &Client{dir: dir, o: o, lock: lock, free: disk.Free, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
@@ -183,7 +181,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
 		req.Header.Del("Authorization")
 	}
-	req.Header.Del("Referer") // it could carry what is secret in an address
+	req.Header.Del("Referer") // an address may hold a secret
 	return nil
 }
 
@@ -242,12 +240,12 @@ func permanent(err error) error { return &permanentError{err} }
 // retryAfterError is a refusal for now.
 type retryAfterError struct {
 	status string
-	after  time.Duration // 0: not told
+	after  time.Duration // 0: unknown
 }
 
 func (e *retryAfterError) Error() string { return "the server answered " + e.status }
 
-// count adds to the bytes of all files.
+// count adds n to the total bytes of all files.
 func (c *Client) count(n int64) error {
 	if c.total += n; c.o.MaxTotal > 0 && c.total > c.o.MaxTotal {
 		return permanent(fmt.Errorf("%w: the files together exceed %d bytes; raise --max-download", ErrTooLarge, c.o.MaxTotal))
@@ -281,7 +279,7 @@ func (c *Client) watched(ctx context.Context) (_ context.Context, alive, stop fu
 	return ctx, func() { t.Reset(c.o.Stall) }, func() { t.Stop(); cancel(nil) }
 }
 
-// checksum asks for the publisher's checksum, nil when there is none to ask for.
+// checksum fetches the publisher's checksum. It returns nil if the file has no ChecksumURL.
 func (c *Client) checksum(ctx context.Context, f File) ([]byte, error) {
 	if f.ChecksumURL == "" {
 		return nil, nil

@@ -23,13 +23,13 @@ import (
 
 var released = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// publisher serves one file, and misbehaves on the requests it is told to.
+// publisher serves one file and misbehaves on chosen requests.
 type publisher struct {
 	*httptest.Server
 	mu      sync.Mutex
 	content []byte
 	etag    string
-	faults  []http.HandlerFunc // of the first requests for the file; nil: none
+	faults  []http.HandlerFunc // handlers of the first requests; nil serves the file
 	seen    []*http.Request
 }
 
@@ -59,7 +59,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", released, bytes.NewReader(content))
 }
 
-// requests is how many there were, and the last.
+// requests returns the number of requests and the last one.
 func (p *publisher) requests() (int, *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func TestConditionalRefresh(t *testing.T) {
 	// A server that has lost its memory sends the same bytes again.
 	p.etag = `"3"`
 	c.want(t, f, p.content, true)
-	// A file that somebody changed is not asked for conditionally.
+	// A request for a file that was edited is not conditional.
 	testfile.Write(t, filepath.Join(c.dir, f.Name), "x")
 	c.want(t, f, p.content, false)
 	// Nor is one of another address.
@@ -395,7 +395,7 @@ func TestSpace(t *testing.T) {
 	}
 	c.free = func(string) (uint64, bool) { return uint64(len(p.content)), true }
 	c.want(t, fileOf(p), p.content, false)
-	// Where nobody knows, the disk says it.
+	// If the free space is unknown, writing reports the full disk.
 	c.free = func(string) (uint64, bool) { return 0, false }
 	p.content, p.etag = text(2, 60_000), `"2"`
 	c.want(t, fileOf(p), p.content, false)
@@ -550,8 +550,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, the download ends, and what is then under the
-// file's name is text.
+// Whatever a server answers, the download ends, and a file under its name holds text.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc\n",
@@ -589,7 +588,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// It was taken as text; then it is.
+		// The file was accepted as text, so it must be text.
 		b, err := os.ReadFile(res.Path)
 		if err != nil || len(b) == 0 || !bytes.ContainsRune(b, '\n') {
 			t.Fatalf("%q, %v", b, err)

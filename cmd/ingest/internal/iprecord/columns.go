@@ -17,11 +17,11 @@ type Columns struct {
 	columns []ipcsv.Column
 	set     []setter // nil for columns of addresses and those left out
 	places  *geolite.Places
-	draft   draft // of the row at hand; reused, because lists have millions
+	draft   draft // of the current row; reused, because lists have millions
 }
 
-// ForColumns prepares for a list. places are those that its columns geoname_id
-// refer to. Without places these columns hold ids of what the rows name.
+// ForColumns prepares the columns of a list. Columns with a geoname_id refer to places. Without
+// places they hold the id of the place that the row names.
 func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
 	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
 	for i, col := range columns {
@@ -82,8 +82,8 @@ var columnSetters = func() map[ipcsv.Column]setter {
 	return m
 }()
 
-// countryCell keeps a code, or a name where another column has the code, until
-// both are known.
+// countryCell keeps the code, or the name if another column has the code, until the row is
+// complete.
 func countryCell(d *draft, _ string, v any) error {
 	d.country = string(v.(cell))
 	return nil
@@ -170,7 +170,7 @@ func placeCountry(p *geolite.Place) ipgeo.Country {
 	return ipgeo.Country{GeoNameID: p.Country.ID, IsInEuropeanUnion: p.EU, ISOCode: p.Country.Code, Names: copyNames(&p.Country)}
 }
 
-// copyNames: the places share theirs.
+// copyNames copies the names, because places share their maps.
 func copyNames(p *geolite.Part) ipgeo.Names {
 	if len(p.Names) == 0 {
 		return nil

@@ -1,6 +1,5 @@
-// Package iprecord makes records of package ipgeo from what the readers of IP
-// sources yield: the fields of MaxMind DB records, by one table per schema,
-// and the columns of lists.
+// Package iprecord turns the values of IP sources into records of package ipgeo: the fields of
+// MaxMind DB records, by one table per schema, and the columns of lists.
 package iprecord
 
 import (
@@ -18,8 +17,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Refusal says why a record cannot be made. Callers that know where the record
-// comes from add the place to the report.
+// Refusal is the reason why a record cannot be made. Callers that know the record's position add
+// it to the report.
 type Refusal struct {
 	Reason string // one of a small fixed set
 	Detail string
@@ -268,8 +267,8 @@ func setName(n *ipgeo.Names, lang, name string) {
 	(*n)[lang] = name
 }
 
-// either reads a code of two letters or, if it is longer, a name: sources do
-// not agree on what "country" and "continent" hold.
+// either reads a code of two letters, or a name if the text is longer. Sources do not agree on
+// what "country" and "continent" hold.
 func either(code, name setter) setter {
 	return func(d *draft, path string, v any) error {
 		var s string
@@ -309,7 +308,7 @@ func isZoneName(s string) bool {
 	return !slash
 }
 
-// country is what follows from a code alone. Records share it.
+// country is what a country code alone implies. Records share it.
 type country struct {
 	iso3166.Country
 	ok               bool
@@ -322,14 +321,15 @@ var countries = sync.OnceValue(func() *[26 * 26]country {
 	var all [26 * 26]country
 	for i := range all {
 		c, ok := iso3166.Lookup(string([]byte{'A' + byte(i/26), 'A' + byte(i%26)}))
-		all[i] = country{Country: c, ok: ok && c.Name != ""} // no code that is not assigned
+		all[i] = country{Country: c, ok: ok && c.Name != ""} // only assigned codes have a name
 		setName(&all[i].names, "en", c.Name)
 		setName(&all[i].continent, "en", iso3166.ContinentName(c.Continent))
 	}
 	return &all
 })
 
-// countryOf returns what is known about a code, in either case of letters, or nil.
+// countryOf looks up a code, in either case of letters. It returns nil if the code is not
+// assigned.
 func countryOf(code string) *country {
 	if len(code) != 2 {
 		return nil
@@ -344,8 +344,8 @@ func countryOf(code string) *country {
 	return nil
 }
 
-// finish checks what only several fields together tell, and adds what a
-// country code alone says.
+// finish checks values that depend on several fields, and adds what the country code alone
+// implies.
 func (d *draft) finish() (ipgeo.Record, error) {
 	if d.Country.ISOCode == "" {
 		d.Country.ISOCode = d.country
@@ -399,14 +399,13 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	return d.Record, nil
 }
 
-// addCountry adds what follows from the code of the country alone and is
-// missing in the source.
+// addCountry adds what the country code alone implies and the source lacks.
 func addCountry(r *ipgeo.Record) {
 	c := countryOf(r.Country.ISOCode)
 	if c == nil {
 		return
 	}
-	// A source with names of its own means to say no more, and an id says more than the
+	// A source with its own names gives all that it means to give, and an id says more than the
 	// code.
 	from, to := 1, 1 // of implied
 	if len(r.Country.Names) == 0 {
@@ -439,9 +438,9 @@ func SetCountry(r *ipgeo.Record, code string) bool {
 	return c != nil
 }
 
-// setPlace gives the id of a place to the narrowest thing that the record names: publishers
-// write that of a country where they know no city. Where only a point is known, it may be of
-// anything, and is kept as it came.
+// setPlace gives the place's id to the narrowest thing that the record names: publishers give a
+// country's id where they know no city. With only a point or a postal code, the id could be of
+// anything, so it becomes an extra field.
 func (d *draft) setPlace() {
 	r, id := &d.Record, d.place
 	switch {
@@ -459,8 +458,8 @@ func (d *draft) setPlace() {
 	}
 }
 
-// setRegion puts the ISO 3166-2 code of a region into its subdivision. One of another
-// country is lost: the country counts, for it says more.
+// setRegion puts the ISO 3166-2 code of a region into its subdivision. A region of another
+// country is dropped: the country says more.
 func (d *draft) setRegion() {
 	country, code, whole := strings.Cut(d.region, "-")
 	if !whole {

@@ -26,10 +26,10 @@ var (
 	states      = ipgeo.Country{ISOCode: "US", Names: ipgeo.Names{"en": "United States"}}
 )
 
-// said compares what records say, and not by what right.
+// said compares the fields of records without the list of implied ones.
 var said = cmpopts.IgnoreFields(ipgeo.Record{}, "Implied")
 
-// What a source says outright is told from what its code implies.
+// Implied distinguishes the fields of a source from those that its country code implies.
 func TestImplied(t *testing.T) {
 	for _, tc := range []struct {
 		in   fields
@@ -219,8 +219,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A region code is read alike in a list and in a database, with its country or
-// without, in whatever order the columns are.
+// A region code reads alike in a list and in a database, with or without its country, in any
+// order of columns.
 func TestRegionCode(t *testing.T) {
 	for _, tc := range []struct {
 		columns, row string

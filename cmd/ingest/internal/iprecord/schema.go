@@ -10,9 +10,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Schema says what the fields of a MaxMind DB's records mean: its table names
-// each by its path, with dots. Fields that are not in the table are kept in
-// Record.Extra under the source's own names.
+// Schema gives the fields of a MaxMind DB's records their meaning, by their dotted path. Other
+// fields are kept in Record.Extra under the source's own names.
 type Schema struct {
 	Name   string
 	fields map[string]setter
@@ -185,10 +184,10 @@ func join(tables ...map[string]setter) map[string]setter {
 	return all
 }
 
-// ErrSchema says that no schema knows any field of a database.
+// ErrSchema is the error if no schema knows any field of a database.
 type ErrSchema struct {
 	Type   string
-	Fields []string // some of those it has
+	Fields []string // some of the database's fields
 }
 
 func (e *ErrSchema) Error() string {
@@ -246,9 +245,8 @@ func (s *Schema) known(prefix string, m map[string]any) (n int) {
 	return n
 }
 
-// Record makes a record of the fields of a database. A field of an absurd type
-// or value refuses the whole record, for there is no telling what else in it
-// is wrong; the error is a *Refusal, or beside a record a Loss.
+// Record makes a record of a database's fields. An absurd type or value refuses the whole record,
+// because the rest may be wrong too. The error is a *Refusal, or a Loss beside a record.
 func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	var d draft
 	extra, err := s.take(&d, "", fields)
@@ -261,9 +259,8 @@ func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	return d.finish()
 }
 
-// take puts the members of a map into the record and returns those it does not
-// know, nil for none. It takes them in order, so that of several mistakes it
-// always reports the same.
+// take puts the members of a map into the record and returns the unknown ones, nil for none. It
+// goes in order of names, so that it always reports the same one of several mistakes.
 func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
 	keep := func(name string, v any) {
 		if extra == nil {

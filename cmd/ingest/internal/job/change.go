@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// ErrChanged is matched by errors that refuse a generation because more of it is other than
-// what is published than Options.MaxChange allows.
+// ErrChanged is matched by errors that refuse a generation because it differs from the published
+// one by more than Options.MaxChange.
 var ErrChanged = errors.New("more has changed than --max-change allows")
 
-// TooMuch returns an error that matches ErrChanged. what is a clause that says how a generation
-// differs from the published one, and most the share that may, 0 to 1.
+// TooMuch returns an error that matches ErrChanged. what is a clause about the difference from
+// the published generation. most is the allowed share, 0 to 1.
 func TooMuch(what string, most float64) error { return &changeError{what, most} }
 
 type changeError struct {
@@ -34,10 +34,10 @@ func Percent(share float64) string {
 	return "under 0.01%"
 }
 
-// check returns an error that matches ErrChanged when a larger share than most has changed: of the
-// records of a kind, by their number, or of all rows. A kind that was not there before is no change of it,
-// and rows that cannot be compared count as the same. If not even the numbers can be read,
-// nothing says that little has changed, which is an error as well.
+// check returns an error that matches ErrChanged if more than the share most has changed: of the
+// number of records of a kind, or of all rows. A kind without earlier records is not a change,
+// and rows that cannot be compared count as equal. If not even the numbers can be read, the
+// change is unknown, which is an error too.
 func (r *Rehearsal) check(most float64) error {
 	if r.Published == nil && r.Why != nil {
 		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Why)

@@ -11,18 +11,18 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Rehearsal is what a dry run found.
+// Rehearsal is the result of a dry run.
 type Rehearsal struct {
-	Would     dataset.Manifest  // of what was built; without a number and files
+	Would     dataset.Manifest  // of the build; without a number and files
 	Published *dataset.Manifest // nil: nothing is published, or Why it cannot be read
-	// Tables compares the rows. It is nil where nothing is published, or where Why says that
+	// Tables compares the rows. It is nil if nothing is published, or if Why tells the reason why
 	// they cannot be compared.
 	Tables []TableChange
 	Why    error
 }
 
-// TableChange counts the rows of a table that a publication would change. Rows are the
-// same if their values are, whatever the day of their source.
+// TableChange counts the rows of a table that a publication would change. Rows are equal if their
+// values are, whatever their timestamps.
 type TableChange struct {
 	Table   string `json:"table"`
 	Added   int64  `json:"added"`
@@ -31,11 +31,11 @@ type TableChange struct {
 	Same    int64  `json:"same"`
 }
 
-// errLayout is why rows of two layouts are not compared.
+// errLayout is the reason why rows of two layouts are not compared.
 var errLayout = errors.New("it has another layout, in which every row is another")
 
-// rehearsed compares what was built with what is published. Only an interruption is an
-// error: damage of what is published keeps nothing from being published.
+// rehearsed compares the build with the published generation. Only an interruption is an error: a
+// damaged published generation must not prevent a new one.
 func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m dataset.Manifest, rep Reporter) (Rehearsal, error) {
 	r := Rehearsal{Would: m}
 	g, err := c.OpenCurrent(ctx, m.Dataset)

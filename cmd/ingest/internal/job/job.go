@@ -1,8 +1,8 @@
-// Package job is what jobs share. A job turns sources into a published generation:
-// it opens the files, lets a reader of package source take them apart, feeds the
-// records to a builder of a domain package and publishes what that wrote. Nothing
-// is published unless every file was read to its end and few enough of its
-// records were bad. Each kind of data set has a folder below, with its job.
+// Package job has the common parts of jobs. A job turns sources into a published generation. It
+// opens the files, parses them with a reader of package source, feeds the records to a builder of
+// a domain package and publishes the result. It publishes nothing unless it read every file to
+// its end and few enough records were bad. Each kind of data set has a folder below, with its
+// job.
 package job
 
 import (
@@ -23,29 +23,28 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Progress is how far a stage of a job has come.
+// Progress is the progress of a stage of a job.
 type Progress struct {
 	Stage       string // "reading country", "tiles"
 	Done, Total int64  // Total 0: not known
 	Unit        string // "bytes", "records", "tiles"
 }
 
-// Reporter is told what a job does. Its methods may be called from several
-// goroutines. A stage begins with its first Progress and ends when another
-// begins or the job does.
+// Reporter receives the reports of a job. Its methods may be called from several goroutines. A
+// stage begins with its first Progress and ends when another begins or the job ends.
 type Reporter interface {
 	Progress(Progress)
-	// Bad says how many records of a job were left out for one reason, with
-	// the first few of them.
+	// Bad reports how many records of a job were left out for one reason, with the first few of
+	// them.
 	Bad(reason string, count int64, examples []*source.BadRecord)
 	// Note is a sentence for the user that is neither progress nor a failure.
 	Note(text string)
-	// Published ends a job that succeeded, and Rehearsed a dry run that did.
+	// Published reports the end of a successful job, and Rehearsed that of a successful dry run.
 	Published(dataset.Manifest)
 	Rehearsed(Rehearsal)
 }
 
-// Silent is a Reporter that says nothing.
+// Silent is a Reporter that discards all reports.
 type Silent struct{}
 
 func (Silent) Progress(Progress)                      {}
@@ -69,14 +68,14 @@ type Options struct {
 	// generation holds when layers of that generation are kept, else
 	// build.DefaultTileBudget.
 	TileBudget *int64
-	// DropZero leaves out records of points at exactly 0, 0, which are told otherwise.
+	// DropZero leaves out points at exactly 0, 0, which are only reported otherwise.
 	DropZero bool
-	// DryRun does all but publish: it builds, compares with what is published, tells the
-	// reporter by Rehearsed, and leaves nothing on the disk.
+	// DryRun does everything but publish: it builds, compares with the published generation,
+	// reports to Rehearsed, and leaves nothing on the disk.
 	DryRun bool
-	// MaxChange is the share, 0 to 1, of the records of a kind and of the rows of all tables
-	// that may be other than what is published; above it nothing is published, and the error
-	// matches ErrChanged. Nil allows all. The job ip compares answers in place of rows.
+	// MaxChange is the share, 0 to 1, by which the records of a kind and the rows of all tables
+	// may differ from the published ones. Above it nothing is published, and the error matches
+	// ErrChanged. Nil allows all. The job ip compares answers in place of rows.
 	MaxChange *float64
 }
 
@@ -89,15 +88,14 @@ const defaultMemory = 2 << 30
 // MemoryLimit is Memory or its default.
 func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
-// Credit says whose data a file holds, for the manifest and whatever shows it.
+// Credit is the credit of a file's data, for the manifest and everything that shows it.
 type Credit struct {
 	Name        string // "Natural Earth"; empty: the file's name
 	License     string // "public domain", "CC BY 4.0"
-	Attribution string // what a map must show; empty when nothing
+	Attribution string // text that a map must show; may be empty
 	Version     string
-	// Released is when the data came out, where that is known better than by
-	// the file's modification time: a package manager dates files by their
-	// installation.
+	// Released is the release date of the data, if it is better known than by the file's
+	// modification time: a package manager dates files by their installation.
 	Released time.Time
 }
 
@@ -107,8 +105,8 @@ type Input struct {
 	Credit
 }
 
-// Open opens the file, or the member of an archive that matches, and dates it. A file that cannot
-// hold what is wanted is refused.
+// Open opens and dates the file, or the member of an archive that matches. A file that cannot
+// hold the wanted content is refused.
 func (in Input) Open(match func(name string) bool, want source.Want) (*source.File, error) {
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
@@ -123,8 +121,7 @@ func (in Input) Open(match func(name string) bool, want source.Want) (*source.Fi
 	return f, nil
 }
 
-// Describe returns what the manifest keeps of a file that has been read to its
-// end.
+// Describe returns the manifest's description of a file that has been read to its end.
 func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	sum, err := f.SHA256()
 	if err != nil {
@@ -134,7 +131,7 @@ func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
 }
 
-// Complete adds what only the input knows to the description of a file.
+// Complete adds the input's credit to the description of a file.
 func (in Input) Complete(src dataset.Source) dataset.Source {
 	if in.Name != "" {
 		src.Name = in.Name
@@ -146,11 +143,11 @@ func (in Input) Complete(src dataset.Source) dataset.Source {
 	return src
 }
 
-// Publish builds a generation of a data set and makes it the current one. When
-// build fails, or the context ends, the published generation stays as it was.
-// build fills in what the manifest says of the sources and returns the record
-// that the reader of the generation needs. What it sorts on disk belongs beside the
-// directory of the build. In a dry run nothing is published, and the manifest has no number.
+// Publish builds a generation of a data set and makes it the current one. If build fails or the
+// context ends, the published generation stays as it was. build fills in the manifest's fields
+// about the sources and returns the record for the generation's reader. Its temporary files
+// belong beside the directory of the build. In a dry run nothing is published, and the manifest
+// has no number.
 func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
 	rep, begin := o.ReporterOrSilent(), c.Begin
@@ -217,7 +214,7 @@ func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.Of[R]) (
 		}
 		err = errors.Join(err, g.Close())
 	}
-	if !errors.Is(err, cellstore.ErrLayout) { // which says what to do
+	if !errors.Is(err, cellstore.ErrLayout) { // that error already gives advice
 		err = fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
 	}
 	return r, nil, err
@@ -238,9 +235,9 @@ type Tally struct {
 	reasons            map[string]*badReason
 
 	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // so many bad records are tolerated where any are, if four in five are good
-	// Excuse tells of a bad record that it says nothing against a file. Such records are told
-	// like others, and are no part of the share. Nil excuses none.
+	Floor int64   // so many bad records are always tolerated, if four in five records are good
+	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
+	// others, but do not count in the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
 }
 
@@ -260,10 +257,10 @@ func (t *Tally) Good() { t.good++ }
 // Retract takes back a Good, of a record that turned out to be bad.
 func (t *Tally) Retract() { t.good-- }
 
-// Taken is how many records were good.
+// Taken returns the number of good records.
 func (t *Tally) Taken() int64 { return t.good }
 
-// LeftOut is how many were not, for whatever reason.
+// LeftOut returns the number of all other records, for whatever reason.
 func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
 // Bad takes the error of a reader. It counts a *source.BadRecord and returns
@@ -306,16 +303,17 @@ func (t *Tally) Bad(err error) error {
 // is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// IsOther reports whether more records are counted apart than were taken. The file is then
-// not the one that was meant, and the records counted apart are bad.
+// IsOther reports whether more records are counted apart than are good. Then the file is the
+// wrong one, and the records counted apart are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
-// excuses also tells of records that are left out because the user wants it.
+// excuses reports whether a bad record does not count: Excuse accepts it, or the user wants to
+// leave it out.
 func (t *Tally) excuses(r *source.BadRecord) bool {
 	return r.Reason == source.AtZero || t.Excuse != nil && t.Excuse(r)
 }
 
-// Merge adds what another tally counted.
+// Merge adds the counts of another tally.
 func (t *Tally) Merge(other *Tally) {
 	t.good += other.good
 	t.bad += other.bad
@@ -332,7 +330,7 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Counts is how many records were bad, by reason; nil when none was.
+// Counts returns the number of bad records by reason, nil if there are none.
 func (t *Tally) Counts() map[string]int64 {
 	if len(t.reasons) == 0 {
 		return nil
@@ -388,8 +386,8 @@ func (t *Tally) Example() (e *source.BadRecord) {
 	return e
 }
 
-// TooManyBadError says that a job stopped because more of its records were bad
-// than it was told to tolerate.
+// TooManyBadError is the error of a job that stopped because more of its records were bad than
+// Max allows.
 type TooManyBadError struct {
 	Bad, Records int64
 	Max          float64           // share tolerated

@@ -33,7 +33,7 @@ func TestTally(t *testing.T) {
 	if d := cmp.Diff(map[string]int64{"a": 1, "b": 2}, tally.Counts()); d != "" {
 		t.Error(d)
 	}
-	// Reasons from a hostile file do not add up without end.
+	// The number of reasons is bounded, even for a hostile file.
 	for i := range 1000 {
 		tally.Bad(bad(strings.Repeat("x", i+1)))
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// languageProperty is a property that holds a name in a language: name_de as Natural
-// Earth has it, name:de and name:zh-Hant as OpenStreetMap has it.
+// languageProperty matches a property that holds a name in a language: name_de in Natural Earth,
+// name:de and name:zh-Hant in OpenStreetMap.
 var languageProperty = regexp.MustCompile(`^name(?:_([a-z]{2}|zht)|:([a-z]{2,3}(?:-[a-z0-9]{2,8})*))$`)
 
 // LanguageOf is the language of a property's name, in lower case, or "".

@@ -6,8 +6,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// NoteFew passes on at most so many of texts. If there are more, it notes how
-// many others there are.
+// NoteFew notes at most the given number of texts. If there are more, it notes how many are left.
 func NoteFew(rep Reporter, most int, more string, texts []string) {
 	for i, text := range texts {
 		if i == most {
@@ -18,13 +17,13 @@ func NoteFew(rep Reporter, most int, more string, texts []string) {
 	}
 }
 
-// LostProperties counts the properties of a file that are not kept.
+// LostProperties counts the properties of a file that are dropped.
 type LostProperties struct {
 	properties, features int
 	example              string
 }
 
-// Add counts those of a feature.
+// Add counts the dropped properties of a feature.
 func (l *LostProperties) Add(path string, line int, lost source.Lost) {
 	if lost.Count == 0 {
 		return
@@ -36,7 +35,7 @@ func (l *LostProperties) Add(path string, line int, lost source.Lost) {
 	l.features++
 }
 
-// Note tells of them, if there are any.
+// Note notes the dropped properties, if there are any.
 func (l *LostProperties) Note(rep Reporter) {
 	if l.features > 0 {
 		rep.Note(fmt.Sprintf("warning: %d properties of %d features are not kept; the first is %s", l.properties, l.features, l.example))

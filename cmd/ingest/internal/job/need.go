@@ -13,11 +13,11 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// Need is what a job needs, as far as its input tells before the work begins.
+// Need is the estimated need of a job, as far as its input allows before the work begins.
 type Need struct {
 	Time   time.Duration // on two processors
 	Memory int64         // bytes
-	Disk   int64         // bytes, with what is sorted there meanwhile
+	Disk   int64         // bytes, including temporary files
 	Room   int64         // bytes of disk that it takes at the very least
 }
 
@@ -28,17 +28,17 @@ type Costs struct {
 	Memory, Disk float64 // bytes
 }
 
-// Of is what so many units take.
+// Of returns the need for a number of units.
 func (k Costs) Of(units int64) Need {
 	n := float64(units)
 	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}
 }
 
-// shortJob is the length of a job for which nobody has to plan.
+// shortJob is the length of a job that needs no planning.
 const shortJob = 10 * time.Second
 
-// Announce says what a long job will need. It refuses a job for which the disk
-// lacks the least room that it needs: a full disk would end it much later.
+// Announce reports the needs of a long job. It refuses a job if the disk has less than Room: a
+// full disk would end the job much later.
 func (o Options) Announce(c *dataset.Catalog, n Need) error {
 	if n.Time < shortJob {
 		return nil
@@ -93,7 +93,7 @@ func UnpackedBytes(paths ...string) (n int64) {
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		entries, _ := os.ReadDir(path) // its reader says what is wrong
+		entries, _ := os.ReadDir(path) // its reader reports errors
 		for _, e := range entries {
 			info, err := os.Stat(filepath.Join(path, e.Name()))
 			add(e.Name(), info, err)

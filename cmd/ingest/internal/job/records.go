@@ -41,7 +41,8 @@ func ReadRecords[T any](ctx context.Context, records iter.Seq2[T, error], tally 
 	return nil
 }
 
-// Sequence yields what read passes on, and then its error.
+// Sequence turns the callback-style read into a sequence. It yields the values passed to take,
+// and then read's error.
 func Sequence[T any](read func(take func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := read(func(v T) error {

@@ -34,12 +34,12 @@ const (
 	longestAnswer = 2 * time.Minute
 )
 
-// Target says which collection is written.
+// Target is the collection to write.
 type Target struct {
 	Server     *url.URL // such as http://127.0.0.1:8080
 	Collection string
 	Key        string
-	// Note is called with attempts that failed and will be repeated.
+	// Note is called with each failed attempt that will be repeated.
 	Note func(text string)
 	// Wait pauses between attempts; nil: for that long, or until the context ends.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -159,7 +159,7 @@ func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line,
 			lines = lines[len(answers):]
 			var refused *RefusedError
 			if errors.As(err, &refused) && refused.Status == http.StatusRequestEntityTooLarge && n > 1 {
-				if c.lines = len(answers); c.lines == 0 { // of a proxy, or by the length alone
+				if c.lines = len(answers); c.lines == 0 { // the refusal is from a proxy, or because of the length alone
 					c.lines = n / 2
 				}
 				err = nil
@@ -202,7 +202,7 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 			refusals = append(refusals, "")
 		case a.Line == next && (a.Status == http.StatusBadRequest && a.Type != "bad-body" || a.Status == http.StatusPreconditionFailed):
 			refusals = append(refusals, a.Detail)
-		case a.Status >= http.StatusBadRequest: // of the rest of the request
+		case a.Status >= http.StatusBadRequest: // for the rest of the request
 			return refusals, &RefusedError{URL: c.url, Status: a.Status, Type: a.Type, Detail: a.Detail}
 		default:
 			return refusals, &finalError{fmt.Errorf("%s answers no lines of points: is this a tileserver?", c.url)}
@@ -237,13 +237,14 @@ func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.
 	return res, cancel, nil
 }
 
-// refusedLines reports whether an answer has the lines of a batch none of which was taken.
+// refusedLines reports whether a response has answers to the lines of a batch whose lines were
+// all refused.
 func refusedLines(res *http.Response) bool {
 	return res.StatusCode == http.StatusBadRequest && res.Header.Get("Content-Type") == "application/x-ndjson"
 }
 
-// repeat calls send until its error is none that may pass. An attempt that has done
-// something resets the count.
+// repeat calls send until it succeeds or fails for good. An attempt with progress resets the
+// count of failures.
 func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) error {
 	failures := 0
 	for {

@@ -20,7 +20,7 @@ import (
 	"quadrille/places/live"
 )
 
-// serve returns a client of a server that answers as fn does.
+// serve returns a client of a server with the handler fn.
 func serve(t *testing.T, fn http.HandlerFunc) (*liveclient.Client, *[]time.Duration) {
 	t.Helper()
 	s := httptest.NewServer(fn)
@@ -43,7 +43,7 @@ func lines(n int) (list []liveclient.Line) {
 	return list
 }
 
-// problem answers as tileserver does.
+// problem answers like tileserver.
 func problem(w http.ResponseWriter, status int, typ string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
@@ -83,7 +83,7 @@ func TestWriteGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			request := 0
 			var seen []string
-			// The answer to the next request may begin before the end of the one that was cut.
+			// The answer to the next request may begin before the interrupted one has ended.
 			var mu sync.Mutex
 			c, pauses := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
@@ -140,7 +140,7 @@ func TestWriteGoesOn(t *testing.T) {
 	}
 }
 
-// What does not pass ends at once, and what passes after some attempts.
+// A permanent failure ends at once, a temporary one after some attempts.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   func(w http.ResponseWriter, r *http.Request)
@@ -206,7 +206,7 @@ func TestExistsAndCreate(t *testing.T) {
 	}
 }
 
-// A request of which no line is taken is answered by lines too, with another status.
+// A request whose lines are all refused is answered by lines too, with another status.
 func TestWriteOfBadLinesAlone(t *testing.T) {
 	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-ndjson")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// RefusedError is an answer that is not a success.
+// RefusedError is a response other than a success.
 type RefusedError struct {
 	URL    string
 	Status int
@@ -39,7 +39,7 @@ func (e *RefusedError) passes() bool {
 	return false
 }
 
-// maxProblem bounds what is read of a problem.
+// maxProblem bounds the bytes read of a problem.
 const maxProblem = 64 << 10
 
 func (c *Client) refusal(res *http.Response) *RefusedError {

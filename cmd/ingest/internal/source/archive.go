@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// Archive is an opened zip file, for formats that are several files. Nothing
-// is ever unpacked to disk: members are read in place, each bounded by what a
-// real file of its compressed size could hold, so that neither a member's name
-// nor what it claims to unpack to can do harm.
+// Archive is an opened zip file, for formats of several files. Nothing is ever unpacked to disk:
+// members are read in place, each bounded by what a real file of its compressed size could hold.
+// So neither a member's name nor its declared size can do harm.
 type Archive struct {
 	Path     string
 	Size     int64       // bytes on disk
@@ -24,7 +23,7 @@ type Archive struct {
 	raw io.Closer // nil: the caller closes it
 }
 
-// IsArchive reports whether a file begins as zip archives do.
+// IsArchive reports whether a file begins like a zip archive.
 func IsArchive(name string) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -138,9 +137,8 @@ func (m *member) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SplitLayer splits the name of a layer from that of the file that holds it
-// and others, as in "world.gpkg#countries". A file whose own name has a number
-// sign is found first.
+// SplitLayer splits off the name of a layer from that of its file, as in "world.gpkg#countries".
+// A file whose own name has a number sign is found first.
 func SplitLayer(name string) (file, layer string) {
 	if _, err := os.Stat(name); err == nil {
 		return name, ""

@@ -31,24 +31,23 @@ const (
 // real source of its size.
 var ErrTooLarge = errors.New("unpacks to too many bytes")
 
-// File is an opened source. Reading it gives the unpacked text, without a
-// UTF-8 byte order mark. One goroutine reads; Progress may be called from
-// others.
+// File is an opened source. Reading it gives the unpacked text, without a UTF-8 byte order mark.
+// One goroutine reads; others may call Progress.
 type File struct {
 	Path     string
 	Size     int64     // bytes on disk
-	Modified time.Time // of the file or, if it knows it, of the member that is read from a zip archive, UTC
+	Modified time.Time // of the file or, if known, of the member read from a zip archive, UTC
 	// Packed is the time of the last change of that member, by its publisher's clock. It is zero
 	// for other files.
 	Packed time.Time
-	// Marked says that the text begins with the byte order mark of UTF-8.
+	// Marked says that the text began with the byte order mark of UTF-8.
 	Marked bool
-	// GDAL is GDAL's name for what is read, whether it is packed or not.
+	// GDAL is GDAL's name for the input, packed or not.
 	GDAL string
 
 	raw   *os.File
 	done  atomic.Int64 // bytes of the file on disk read so far
-	sum   hash.Hash    // of those; nil for an archive, which is not read in order
+	sum   hash.Hash    // of those bytes; nil for an archive, which is not read in order
 	text  *bufio.Reader
 	left  int64 // bytes that may still be unpacked
 	plain bool  // not compressed
@@ -71,12 +70,11 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return raw, info, nil
 }
 
-// Open opens a plain or gzip-compressed file. Its first bytes tell which, not
-// its name.
+// Open opens a plain or gzip-compressed file. Its first bytes decide, not its name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
 
-// OpenMember is Open for zip archives too: it reads the one member whose name
-// match accepts. With a nil match an archive is refused.
+// OpenMember is Open, and also reads zip archives: it opens the one member whose name match
+// accepts. With a nil match an archive is refused.
 func OpenMember(path string, match func(name string) bool) (_ *File, err error) {
 	raw, info, err := OpenRegular(path)
 	if err != nil {
@@ -104,7 +102,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		}
 		text, f.GDAL = &boundedReader{f: f, r: z}, "/vsigzip/"+path
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
-		if text, err = f.openZip(match); err != nil { // it bounds its members
+		if text, err = f.openZip(match); err != nil { // members have bounds of their own
 			return nil, err
 		}
 	default:
@@ -168,11 +166,11 @@ func (f *File) Reader() *bufio.Reader { return f.text }
 // Plain reports whether the text is the file itself, not unpacked.
 func (f *File) Plain() bool { return f.plain }
 
-// Progress is how many bytes of the Size on disk have been read.
+// Progress returns how many bytes of the Size on disk have been read.
 func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }
 
-// SHA256 reads what is left of the file on disk and returns the checksum of
-// all of it, in hexadecimal. Nothing can be read afterwards.
+// SHA256 reads the rest of the file on disk and returns the checksum of the whole file, in
+// hexadecimal. Nothing can be read afterwards.
 func (f *File) SHA256() (string, error) {
 	sum := f.sum
 	if sum == nil {

@@ -14,13 +14,13 @@ import (
 // the archive that it is.
 type foreigner struct {
 	is     string // "a KML file"
-	begin  string // behind white space; ? is any byte
+	begin  string // after white space; ? is any byte
 	within string // the first bytes, too
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is for every command, or else shapes, addresses and rows for those that want
-	// such. Without advice the file may have what is wanted.
+	// advice is for every command. shapes, addresses and rows are for commands that want those.
+	// Without advice the file may have the wanted content.
 	advice, shapes, addresses, rows string
 }
 
@@ -43,7 +43,7 @@ const contentXML = "content.xml"
 // begin alike the more special one comes first.
 var foreigners = []foreigner{
 	{is: "zstd", packed: true, begin: "\x28\xb5\x2f\xfd", advice: "zstd -d"},
-	{is: "bzip2", packed: true, begin: "BZh?1AY&SY", advice: "bunzip2 -k"}, // with a digit for the question mark
+	{is: "bzip2", packed: true, begin: "BZh?1AY&SY", advice: "bunzip2 -k"}, // the question mark is a digit
 	{is: "xz", packed: true, begin: "\xfd7zXZ\x00", advice: "unxz -k"},
 	{is: "lz4", packed: true, begin: "\x04\x22\x4d\x18", advice: "lz4 -d"},
 	{is: "7-Zip", packed: true, begin: "7z\xbc\xaf\x27\x1c", advice: "7z x"},
@@ -86,17 +86,17 @@ func (k *foreigner) begins(head []byte) bool {
 	return bytes.Contains(head, []byte(k.within))
 }
 
-// headBytes are enough of a text to tell what it is.
+// headBytes are enough of a text to recognise it.
 const headBytes = 512
 
-// Refuse returns an error if the file is of a kind that nothing here reads, or that cannot hold
-// what is wanted.
+// Refuse returns an error if the file is of a kind that no reader here reads, or that cannot hold
+// the wanted content.
 func (f *File) Refuse(want Want) error {
 	head, err := f.text.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if len(head) == 0 && want == WantAddresses { // readers of others say what they expect
+	if len(head) == 0 && want == WantAddresses { // other readers report what they expect
 		return fmt.Errorf("%s: the file is empty; fetch it again", f.Path)
 	}
 	for i := range foreigners {
@@ -142,7 +142,7 @@ func isUTF16(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return true
 	}
-	if len(head) < 4 { // one pair tells nothing
+	if len(head) < 4 { // one pair is not enough
 		return false
 	}
 	zero := 0

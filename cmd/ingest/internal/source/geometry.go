@@ -12,8 +12,8 @@ import (
 // of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
-// Want is what a job takes from a file that may have several kinds. A file with none of that
-// kind is refused at once.
+// Want is the content that a job takes from a file that may have several kinds. A file without it
+// is refused at once.
 type Want string
 
 // What jobs take.
@@ -21,7 +21,7 @@ const (
 	WantPolygons  Want = "polygons" // or lines
 	WantPoints    Want = "points"
 	WantAddresses Want = "addresses" // of IP
-	WantRows      Want = "rows"      // of tables of a publisher
+	WantRows      Want = "rows"      // of a publisher's tables
 )
 
 // Reasons for which a feature is refused, shared by the readers of
@@ -60,8 +60,7 @@ func AddRepair(repair *string, what string) {
 // enough points to enclose something.
 func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 
-// OnePoint returns why a multipoint of so many positions is not a point, or "" for one
-// position.
+// OnePoint returns the reason why a multipoint is not a point, or "" if it has one position.
 func OnePoint(positions int) (reason, detail string) {
 	switch positions {
 	case 0:
@@ -152,9 +151,9 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 	return nil, "", reason, detail
 }
 
-// Lines returns the lines of a geometry that is made of nothing else, with places as Polygons
-// has them. Lines of fewer than two points are left out. ok says whether it is made of lines;
-// reason says why none is left.
+// Lines returns the lines of a geometry that consists of lines only, with positions as in
+// Polygons. Lines of fewer than two points are left out. ok reports whether it consists of lines;
+// reason tells why none is left.
 func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
@@ -176,8 +175,7 @@ func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail str
 	return out, ok, reason, detail
 }
 
-// CheckFinite refuses a position that is not finite with a reason and detail for a
-// BadRecord.
+// CheckFinite returns a reason and detail for a BadRecord if a position is not finite.
 func CheckFinite(lon, lat float64) (reason, detail string) {
 	if math.IsNaN(lon-lon) || math.IsNaN(lat-lat) {
 		return NotANumber, pair(lon, lat)
@@ -210,7 +208,7 @@ func Place(lon, lat float64) (p orb.Point, reason, detail string) {
 	return orb.Point{lon, max(-90, min(90, lat))}, "", ""
 }
 
-// pair shows a position as a file would write it.
+// pair formats a position like a file.
 func pair(x, y float64) string {
 	show := func(f float64) string {
 		if math.Abs(f) < 1e15 {

@@ -1,12 +1,11 @@
-// Package source holds what every reader of foreign data shares: the records
-// they yield or refuse, and files opened so that a hostile one can neither
-// fill the memory nor pass unnoticed.
+// Package source is the common base of all readers of foreign data. It has the records that they
+// yield or refuse, and opens files so that a hostile one can neither fill the memory nor pass
+// unnoticed.
 //
-// Each format has its own package below this one. A reader turns bytes into an
-// iterator of (record, error) pairs and knows nothing of our tables. It yields
-// a *BadRecord for a record that can be left out, after which it goes on, and
-// any other error for a file that cannot be read further, after which it
-// stops.
+// Each format has its own package below this one. A reader turns bytes into an iterator of
+// (record, error) pairs and knows nothing of our tables. It yields a *BadRecord for a record that
+// can be left out, and goes on. It yields any other error for a file that cannot be read further,
+// and stops.
 package source
 
 import (
@@ -15,41 +14,42 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Feature is one feature of a file, whatever its geometry.
+// Feature is one feature of a file, with any geometry.
 type Feature struct {
 	// ID is the feature's own id as text, or "" when the file gives none.
 	ID string
-	// Members are the properties, under the names and in the order of the file. They are valid
-	// until the next feature is asked for.
+	// Members are the properties, with the names and in the order of the file. They are valid
+	// until the next feature is read.
 	Members []Member
-	// Properties are nil until somebody decodes Members: string, int64, float64 or bool, or else
-	// json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left out.
+	// Properties are nil until Members are decoded. Values are string, int64, float64 or bool, or
+	// else json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left
+	// out.
 	Properties map[string]any
 	// Lost are the properties that are left out for another reason.
 	Lost Lost
 	// Expires is the time at which a point removes itself: JSON as the file spells it, or empty.
 	Expires []byte
-	// Geometry has longitude and latitude in degrees, as in the file; nil if the file
-	// has none. [Polygons] and [Position] tell what can be used of it.
+	// Geometry has longitude and latitude in degrees, as in the file. It is nil if the file has
+	// none. [Polygons] and [Position] return its usable part.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its
 	// 1-based number among the features where the format has no lines.
 	Line int
-	// Repair says what the reader had to make up, "" if nothing.
+	// Repair describes the reader's repairs of the feature, "" if there were none.
 	Repair string
 }
 
 // Member is a property as JSON spells it.
 type Member struct {
 	Name  string
-	Value []byte // as it is written; not to be changed
+	Value []byte // as written; not to be changed
 }
 
-// Lost counts properties that are left out. It names the first alone: a feature of a
+// Lost counts properties that are left out. It names only the first, because a feature of a
 // foreign file may have any number of them.
 type Lost struct {
 	Count int
-	First string // which it is, and why
+	First string // its name and the reason
 }
 
 // Add counts one more.
@@ -74,12 +74,12 @@ const (
 // the precision of its file and is now the box around that.
 const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
-// BadRecord is one record that was refused, and why. Readers yield it as
-// *BadRecord; callers find it with errors.As, count it by Reason and go on.
+// BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find
+// it with errors.As, count it by Reason and go on.
 type BadRecord struct {
 	Source string // path of the file
 	Line   int    // 1-based line, or number of the record where there are no lines
-	Reason string // what is wrong, from a small fixed set: "latitude out of range"
+	Reason string // the fault, from a small fixed set: "latitude out of range"
 	Detail string // this record's own case: "91.2"; may be empty
 }
 

@@ -106,7 +106,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A spreadsheet is told by its parts together: archives of data may have one of a name, too.
+// A spreadsheet is recognised by all its parts together, because archives of data may also have
+// one with such a name.
 func TestOpenArchiveRefusesDocuments(t *testing.T) {
 	for want, members := range map[string][]string{
 		"OpenDocument":      {"content.xml", "META-INF/manifest.xml"},

@@ -31,7 +31,7 @@ func IsDigits[T ~string | ~[]byte](s T) bool {
 	return len(s) > 0
 }
 
-// IsCode reports whether s is n letters A to Z, as codes of countries are.
+// IsCode reports whether s is n letters A to Z, like a country code.
 func IsCode(s string, n int) bool {
 	for i := range len(s) {
 		if s[i] < 'A' || s[i] > 'Z' {

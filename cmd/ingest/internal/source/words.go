@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Words are those that a table writes for an empty value.
+// Words are the words of a table for an empty value.
 type Words struct {
 	exact, folded map[string]bool
 	first         [256]bool // bytes that they begin with, in any case
@@ -16,9 +16,9 @@ type Words struct {
 // The words that sources write for an empty or unknown value.
 var (
 	// EmptyWords are those of databases, statisticians and spreadsheets. A table of text has no
-	// other way to say so; files that have one, such as GeoJSON, mean what they write.
+	// null of its own. In files that have one, such as GeoJSON, these words are ordinary values.
 	EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
-	// UnknownWords are those of lists of addresses, with the codes of no country.
+	// UnknownWords are those of lists of addresses, and codes that no country has.
 	UnknownWords = NewWords("-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`)
 	// UnknownCodes are those of Natural Earth.
 	UnknownCodes = NewWords("-", "-1", "-99", "-099", "-9999")
@@ -40,7 +40,8 @@ func NewWords(words ...string) *Words {
 	return w
 }
 
-// Has reports whether a value is one of the words as it is written: Nan is a town, and NaN is not.
+// Has reports whether a value is one of the words, in exactly this case: Nan is a town, and NaN
+// is not.
 func (w *Words) Has(value []byte) bool {
 	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.exact[string(value)]
 }
@@ -50,7 +51,7 @@ func (w *Words) HasFold(value []byte) bool {
 	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.folded[strings.ToLower(string(value))]
 }
 
-// Tally counts words and knows the line of the first.
+// Tally counts words and keeps the line of the first.
 type Tally struct {
 	counts map[string]*int64
 	line   int
@@ -69,7 +70,7 @@ func (t *Tally) Add(word []byte, line int) {
 	t.counts[string(word)] = &one
 }
 
-// Note tells with a format how many there are, which, and the first line. Without any it is "".
+// Note formats how many there are, which words, and the first line. Without any it returns "".
 func (t *Tally) Note(format string) string {
 	var all int64
 	var words []string

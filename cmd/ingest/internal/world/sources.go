@@ -1,5 +1,5 @@
-// Package world knows where the publishers of the data sets have their files,
-// downloads them, and ingests them in the order they need.
+// Package world lists the publishers' files of all data sets, downloads them, and ingests them in
+// the required order.
 package world
 
 import (
@@ -22,21 +22,21 @@ type Source struct {
 	Dataset string
 	File    fetch.File
 	About   int64      // size in bytes when the file was added to this list
-	Credit  job.Credit // whose it is, and on what terms
+	Credit  job.Credit // its owner and licence
 	Layer   string     // type of region, of boundaries
 	Terms   string     // where the terms of use are, when they have to be accepted
 }
 
-// Selection says which of the publishers' files to take.
+// Selection chooses among the publishers' files.
 type Selection struct {
 	Only   []string // data sets; none: all
 	Scale  string   // of boundaries: 10m, 50m or 110m
 	Places string   // the GeoNames file of places: allCountries, cities500, …
 	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
-	// Account and Key are those of MaxMind.
+	// Account and Key are for MaxMind.
 	Account, Key string
-	// Mirror is the address below which all files are, under their own names. If it
-	// is empty, files come from their publishers.
+	// Mirror is the address below which all files are, with their own names. If it is empty,
+	// files come from their publishers.
 	Mirror string
 }
 

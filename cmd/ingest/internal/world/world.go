@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/timezones"
 )
 
-// Plan is what Run does.
+// Plan sets what Run does.
 type Plan struct {
 	Selection
 	// Cache is the directory that keeps the files.
@@ -39,10 +39,9 @@ type Plan struct {
 	IP ip.Options
 }
 
-// Run downloads what has changed and ingests the data sets to which it belongs.
-// A data set whose files are not all there keeps its published generation. The
-// others are ingested all the same. The error then names every data set that
-// failed.
+// Run downloads changed files and ingests their data sets. A data set with a missing file keeps
+// its published generation. The others are ingested all the same. The error then names every data
+// set that failed.
 func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	sources, err := Sources(p.Selection)
 	if err != nil {
@@ -72,7 +71,7 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	return r.summary()
 }
 
-// ready finds out, before hours of downloads, what could not work after them.
+// ready finds, before hours of downloads, errors that would fail the ingest after them.
 func (p Plan) ready() error {
 	if len(p.IPFiles) > 0 && !p.Wants(ask.Addresses.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
@@ -137,7 +136,7 @@ func (r *run) download(sources []Source) error {
 	return client.Close()
 }
 
-// ingest publishes one data set, unless it was made of the same files.
+// ingest publishes one data set, unless its files have not changed.
 func (r *run) ingest(name string, sources []Source) error {
 	var files []Source
 	for _, s := range sources {
@@ -208,7 +207,7 @@ func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
 	return ip.Ingest(r.ctx, r.catalog, list, o)
 }
 
-// basis lists what the result depends on.
+// basis lists the inputs of the result.
 func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 	of, paths := []string{"program " + r.Program}, []string{}
 	for _, s := range files {

@@ -175,8 +175,8 @@ func TestWorld(t *testing.T) {
 	if got := m.taken(); got != "airports.csv" {
 		t.Errorf("taken: %s", got)
 	}
-	// Places that change make what looks at them anew. A file that cannot be had
-	// leaves its data set as it is, and the others go on.
+	// Changed places rebuild the data sets that use them. A file that cannot be fetched leaves
+	// its data set unchanged, and the others go on.
 	m.set("featureCodes_en.txt", "P.PPLC\tcapital\t\nP.PPL\tpopulated place\t\n", false)
 	m.set("isd-history.csv", m.files["isd-history.csv"], true)
 	delete(m.files, "geo-whois-asn-country-ipv4.csv")
@@ -184,8 +184,7 @@ func TestWorld(t *testing.T) {
 	m.set("isd-history.csv", m.files["isd-history.csv"], false)
 	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.4.255,US\n", false)
 	run("", "stations 2, ip 2")
-	// What was rolled back stays so until there is something new. On demand
-	// everything is made.
+	// A rolled-back data set stays so until a file changes. On demand everything is built.
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}

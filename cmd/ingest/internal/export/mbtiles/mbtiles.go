@@ -1,7 +1,6 @@
-// Package mbtiles writes archives of gzipped vector tiles in version 1.3 of
-// the public MBTiles specification: an SQLite database whose view of tiles
-// joins where a tile lies with what it shows, so that equal tiles are stored
-// once.
+// Package mbtiles writes archives of gzipped vector tiles in version 1.3 of the public MBTiles
+// specification. An archive is an SQLite database. Its view tiles joins a tile's position with
+// its content, so that equal tiles are stored once.
 //
 //	map     zoom_level, tile_column, tile_row → tile_id
 //	images  tile_id → tile_data
@@ -34,8 +33,8 @@ var ErrEmpty = errors.New("no tile to write: the layers show nothing at these zo
 // Row is a name and a value of the metadata table.
 type Row struct{ Name, Value string }
 
-// Metadata are the rows of the specification for vector tiles. VectorLayers
-// is what the row json lists as vector_layers.
+// Metadata returns the specification's rows for vector tiles. VectorLayers becomes vector_layers
+// in the row json.
 func Metadata(name, description, attribution string, bounds [4]float64, center [3]float64, minZoom, maxZoom uint8, vectorLayers any) ([]Row, error) {
 	layers, err := json.Marshal(map[string]any{"vector_layers": vectorLayers})
 	if err != nil {
@@ -222,7 +221,7 @@ func (w *Writer) Finish(metadata []Row) (err error) {
 	return os.Rename(w.temp, w.path)
 }
 
-// Abort removes what was written. After Finish it does nothing.
+// Abort removes the unfinished archive. After Finish it does nothing.
 func (w *Writer) Abort() (err error) {
 	if w.tx != nil {
 		if rerr := w.tx.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {

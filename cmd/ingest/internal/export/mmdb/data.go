@@ -15,7 +15,7 @@ type section struct {
 	out  *bufio.Writer
 	size int64
 
-	// shape, if set, makes of a record's text what is written.
+	// shape, if set, turns the text of a record into the text to write.
 	shape           func(text []byte) ([]byte, error)
 	languages       map[string]bool // of all names
 	records, values memory
@@ -51,7 +51,7 @@ func (s *section) put(text []byte) (record, error) {
 	if typ, _, _ := control(s.plain); typ != typeMap {
 		return 0, fmt.Errorf("record %.40q is not a JSON object", text)
 	}
-	// A record has to be a value itself, which is what the values know.
+	// A record must be a value and not a pointer. values holds only positions of values.
 	if at, known := s.values.find(s.values.key(s.plain)); known {
 		keep(at)
 		return ofData | record(at), nil
@@ -70,7 +70,7 @@ func (s *section) put(text []byte) (record, error) {
 	return ofData | record(at), nil
 }
 
-// pack appends a value to packed, with pointers to what came before.
+// pack appends a value to packed, with pointers to earlier equal values.
 func (s *section) pack(b []byte) (rest []byte) {
 	n := length(b)
 	const shortest = 2 // bytes of a pointer
@@ -121,11 +121,11 @@ func appendPointer(dst []byte, at uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, first|3<<3), at)
 }
 
-// memory knows where values are: those of the latest time at least, as many as
-// there is room for. Two hashes with separate seeds tell values apart.
+// memory maps values to their positions. It forgets the oldest when there is no room. Two hashes
+// with separate seeds tell values apart.
 type memory struct {
 	recent, older map[[2]uint64]uint32
-	most          int // of either
+	most          int // entries in either map
 	seeds         [2]maphash.Seed
 }
 

@@ -42,11 +42,11 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("field %s: no type of the MaxMind DB format holds %.60s; leave the field out by --fields, or correct it in its source and ingest again", e.Field, e.Value)
 }
 
-// encoder writes values as the data section has them, without pointers.
+// encoder writes values in the encoding of the data section, without pointers.
 type encoder struct {
 	json []byte // what is left
 	path []byte
-	name string // of the member at hand
+	name string // of the current member
 	// languages are the names of the members of every map called names.
 	languages map[string]bool
 }
@@ -220,7 +220,7 @@ func (e *encoder) number(dst []byte) ([]byte, error) {
 			}
 			return binary.BigEndian.AppendUint32(appendControl(dst, typeInt32, 4), uint32(int32(v))), nil
 		}
-		// No integer has so many digits: it is a float without a fraction.
+		// No integer type has so many digits, so it becomes a float without a fraction.
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -229,7 +229,7 @@ func (e *encoder) number(dst []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(appendControl(dst, typeDouble, 8), math.Float64bits(v)), nil
 }
 
-// maxSize is the largest size that a control byte and its three others say.
+// maxSize is the largest size that a control byte and three more bytes can hold.
 const maxSize = 65821 + 1<<24 - 1
 
 func appendControl(dst []byte, typ byte, size int) []byte {
@@ -292,7 +292,7 @@ func control(b []byte) (typ byte, size, head int) {
 	return typ, size, head
 }
 
-// length is how many bytes a value that encode wrote has.
+// length returns the size in bytes of a value that encode wrote.
 func length(b []byte) int {
 	typ, size, n := control(b)
 	switch typ {

@@ -6,10 +6,9 @@
 //	data section  the records, which point to what came before them
 //	metadata      a map after a marker
 //
-// Networks come in ascending order, IPv4 before IPv6, so the tree is built in one
-// pass: only the nodes on the path to the network at hand are open. Equal
-// subtrees become one. IPv4 addresses are below ::/96, and the networks of IPv6
-// that carry them, [Aliases], lead there too.
+// Networks come in ascending order, IPv4 before IPv6, so the tree is built in one pass: only the
+// nodes on the path to the current network are open. Equal subtrees become one. IPv4 addresses
+// are below ::/96. The networks of IPv6 that carry them, [Aliases], lead there too.
 package mmdb
 
 import (
@@ -44,7 +43,7 @@ const ipv4Bits = 96
 // ErrEmpty is returned when a database would have no network.
 var ErrEmpty = errors.New("no network to write: nothing is known about any address in these fields")
 
-// Options say how a database is written. The zero value works.
+// Options set how a database is written. The zero value works.
 type Options struct {
 	// RecordSize is 24, 28 or 32 bits; 0 is the least that the database needs.
 	RecordSize int
@@ -226,8 +225,8 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 // separator is the zeros between the tree and the data.
 const separator = 16
 
-// recordSize chooses the bits of a record, or checks those that were chosen: a
-// pointer to the last data is the largest.
+// recordSize chooses the bits of a record, or checks the requested size. A pointer to the last
+// data is the largest value.
 func recordSize(asked int, stats Stats) (int, error) {
 	largest := stats.Nodes + separator + stats.Data
 	for _, size := range []int{24, 28, 32} {

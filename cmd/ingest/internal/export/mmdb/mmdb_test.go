@@ -58,7 +58,7 @@ func open(t testing.TB, path string) *maxminddb.Reader {
 	return db
 }
 
-// lookup is what another reader finds, as JSON; "" for nothing.
+// lookup returns what another reader finds, as JSON; "" for nothing.
 func lookup(t testing.TB, db *maxminddb.Reader, a netip.Addr) string {
 	t.Helper()
 	res := db.Lookup(a)
@@ -83,7 +83,7 @@ func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mmdb")
 	list := []network{
 		{netip.MustParsePrefix("1.0.0.0/24"), `{"country":{"iso_code":"AU"}}`},
-		{netip.MustParsePrefix("1.0.1.0/24"), `{"country":{"iso_code":"AU"}}`}, // joined with the one before
+		{netip.MustParsePrefix("1.0.1.0/24"), `{"country":{"iso_code":"AU"}}`}, // joined with its neighbour above
 		{netip.MustParsePrefix("255.255.255.255/32"), `{"country":{"iso_code":"DE"}}`},
 		{netip.MustParsePrefix("2001:db8::/32"), `{"country":{"iso_code":"DE"}}`},
 		{netip.MustParsePrefix("ffff::/16"), `{"city":{"names":{"en":"x","de":"y"}},"country":{"iso_code":"FR"}}`},

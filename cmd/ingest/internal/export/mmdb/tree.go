@@ -25,7 +25,7 @@ const (
 // 6, which clients can also ask about IPv4 addresses.
 const treeBits = 128
 
-// number is an address as the tree has it: IPv4 addresses are the first of IPv6.
+// number is an address in the tree: IPv4 addresses are the first of IPv6.
 type number struct{ hi, lo uint64 }
 
 func numberOf(a netip.Addr) number {
@@ -70,15 +70,15 @@ func (n number) end(length int) number {
 
 func (n number) less(m number) bool { return n.hi < m.hi || n.hi == m.hi && n.lo < m.lo }
 
-// tree builds a search tree of networks that come in ascending order. Only the
-// nodes on the path to the current network are open. A node is closed when
-// everything below it is known, so that equal nodes are found and stored once.
+// tree builds a search tree of networks that come in ascending order. Only the nodes on the path
+// to the current network are open. A node is closed once everything below it has been added, so
+// that equal nodes are found and stored once.
 type tree struct {
 	nodes *nodes
 
 	path  number
-	depth int    // of the subtree at hand, below path
-	at    record // the subtree at hand
+	depth int    // of the current subtree, below path
+	at    record // the current subtree
 	left  [treeBits]record
 	end   number // the last address taken
 	some  bool
@@ -128,7 +128,7 @@ func (t *tree) close(depth int) (err error) {
 	return nil
 }
 
-// join returns what stands for two halves of a network.
+// join returns the record for two halves of a network.
 func (t *tree) join(a, b record) (record, error) {
 	if a == b && (a == nothing || a&ofData != 0) {
 		return a, nil
@@ -157,8 +157,8 @@ func (t *tree) root() (record, error) {
 	return r, err
 }
 
-// nodes holds the nodes that are finished, each once as far as the memory for
-// recognising them goes.
+// nodes holds the finished nodes. Each is stored once, as far as the memory for recognising them
+// reaches.
 type nodes struct {
 	pages [][]uint64 // left in the high half
 	n     int

@@ -4,9 +4,9 @@
 //	header, root directory │ tiles │ leaf directories │ metadata
 //	16 KiB                 │       │                  │
 //
-// Sections may stand in any order, so the file is written from front to back:
-// the first 16 KiB are filled in at the end, when the root directory is known.
-// Entries of the directories are kept in memory for one leaf only.
+// Sections may stand in any order, so the file is written from front to back. The first 16 KiB
+// are filled in at the end, once the root directory is complete. Only one leaf's directory
+// entries are kept in memory.
 package pmtiles
 
 import (
@@ -285,7 +285,7 @@ func decodeDirectory(dst []pmtiles.Entry, b []byte) ([]pmtiles.Entry, error) {
 	return pmtiles.DecodeDirectory(dst, raw, math.MaxInt)
 }
 
-// header is what the archive begins with.
+// header returns the archive's header.
 func (w *Writer) header(info Info, rootLength, metadataLength uint64) *pmtiles.Header {
 	leaves := pmtiles.HeadSize + w.offset
 	return &pmtiles.Header{
@@ -300,7 +300,7 @@ func (w *Writer) header(info Info, rootLength, metadataLength uint64) *pmtiles.H
 	}
 }
 
-// Abort removes what was written. After Finish it does nothing.
+// Abort removes the unfinished archive. After Finish it does nothing.
 func (w *Writer) Abort() error {
 	err := errors.Join(discard(w.file), discard(w.leaf))
 	w.file, w.leaf = nil, nil

@@ -19,10 +19,9 @@ import (
 // Ingest reads a file of OurAirports, or one of its layout, and publishes a
 // generation of its airports.
 //
-// The file of OurAirports has no time zones. They are taken from what is
-// published, the places, the time zones and the boundaries of type timezone, so
-// those should be ingested before; see [zonefinder.Finder] for which comes first. A column tz of the
-// file's own wins.
+// The file of OurAirports has no time zones. They come from the published places, time zones and
+// boundaries of type timezone, so ingest those first; [zonefinder.Finder] gives their order of
+// precedence. A column tz in the file wins.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	f, err := in.Open(ourairports.Member, source.WantRows)
@@ -91,7 +90,7 @@ func (r *airportReader) read(take func(airports.Airport) error) error {
 
 const metresPerFoot = 0.3048
 
-// airport makes an airport of a record, or says by a *source.BadRecord why not.
+// airport makes an airport of a record. The error is a *source.BadRecord with the reason.
 func (r *airportReader) airport(rec *ourairports.Record) (airports.Airport, error) {
 	bad := func(reason, detail string) error {
 		return &source.BadRecord{Source: r.in.Path, Line: rec.Line, Reason: reason, Detail: detail}
@@ -141,7 +140,7 @@ func identID(ident string) uint32 {
 	return max(h.Sum32(), 1)
 }
 
-// note tells what the user may want to know or do.
+// note reports what the user may want to know or do.
 func (r *airportReader) note(stats *airports.Stats) {
 	r.zero.Note(r.rep)
 	if stats.Conflicts > 0 {

@@ -33,7 +33,7 @@ import (
 
 const sampleAirports = "../../../../../sample/airports.csv"
 
-// openAirports opens what is published.
+// openAirports opens the published airports.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
 	f, g := jobtest.Open(t, c, ask.Airports)
@@ -90,8 +90,8 @@ func TestAirports(t *testing.T) {
 	}
 }
 
-// Where a time zone comes from when the file has none.
-// Airports at exactly 0, 0 are told, or left out.
+// The sources of a time zone when the file has none. Airports at exactly 0, 0 are reported, or
+// left out.
 func TestZeroAirports(t *testing.T) {
 	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
 	for drop, want := range map[bool]string{
@@ -222,7 +222,7 @@ func TestAirportsFailures(t *testing.T) {
 	if _, err := Ingest(cancelled, c, job.Input{Path: good}, job.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	// What time zones come from must be readable.
+	// The sources of time zones must be readable.
 	dir := filepath.Join(c.Dir(), ask.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestAirportsFailures(t *testing.T) {
 	}
 }
 
-// The sample is readable, gives all time zones itself and finds what it should.
+// The sample is readable, has all time zones itself and finds the expected airports.
 func TestSampleAirports(t *testing.T) {
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
@@ -352,7 +352,7 @@ func TestRealAirports(t *testing.T) {
 			t.Errorf("%s: %v", code, doc)
 		}
 	}
-	// The sample says the same as is derived, as far as clocks show.
+	// The sample agrees with the derived zones, as far as clocks show.
 	sample, err := source.Open(sampleAirports)
 	if err != nil {
 		t.Fatal(err)
@@ -374,7 +374,7 @@ func TestRealAirports(t *testing.T) {
 		}
 		var r airports.Record
 		if err := f.Lookup(t.Context(), rec.IATA, &r); errors.Is(err, airports.ErrNotFound) {
-			continue // it has no service at present
+			continue // it has no scheduled service at present
 		} else if err != nil {
 			t.Fatal(err)
 		}

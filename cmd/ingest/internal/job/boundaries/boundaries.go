@@ -1,5 +1,5 @@
-// Package boundaries publishes layers of regions, whatever their format: it gives regions
-// their ids and names, and keeps the layers that stay.
+// Package boundaries publishes layers of regions from files of any supported format. It gives
+// regions their ids and names, and keeps the published layers that are to stay.
 package boundaries
 
 import (
@@ -30,18 +30,17 @@ import (
 	"quadrille/tiles/build"
 )
 
-// vertexCount counts the vertices of all layers of a job, which are held in
-// memory together.
+// vertexCount counts the vertices of all layers of a job, because all are in memory together.
 type vertexCount struct {
 	n      int64
-	memory int64 // that the job may take; 0: without bound
+	memory int64 // the bound in bytes; 0: none
 }
 
-// fits reports whether the layers fit into memory. If not, what is read further
-// is only counted, so that the error can say how much memory it takes.
+// fits reports whether the layers fit into memory. If they do not, further features are only
+// counted, so that the error can give the memory needed.
 func (v *vertexCount) fits() bool { return v.memory == 0 || build.MemoryFor(v.n) <= v.memory }
 
-// moreMemory adds to a *build.MemoryError what to do about it.
+// moreMemory adds advice to a *build.MemoryError.
 func moreMemory(err error) error {
 	var short *build.MemoryError
 	if errors.As(err, &short) {
@@ -55,8 +54,8 @@ func moreMemory(err error) error {
 type Input struct {
 	Type string
 	job.Input
-	// IDProperty names the property that holds the region's id, in any case
-	// of letters; empty: what the type's preset knows, or the feature's own.
+	// IDProperty names the property with the region's id, in any case of letters. If it is empty,
+	// the type's preset decides, or else the feature's own id.
 	IDProperty string
 	// Worldview says whose view of disputed areas to take, as two letters or "ISO".
 	// If it is empty, the source's own view is taken, which mostly shows who
@@ -65,21 +64,21 @@ type Input struct {
 	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
 	// windows-1252 where they can be nothing else.
 	Encoding string
-	// LongEdges is how edges wider than 180° are meant.
+	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
 
 	kept bool    // Path is a layer of the published generation
 	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
 }
 
-// typeName is what package tiles takes.
+// typeName matches the names that package tiles accepts.
 var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// taken are the names that stand for other layers in addresses, which write a collection of
-// points as points:NAME and a region as TYPE:ID.
+// taken are names that addresses use for other layers. There, points:NAME is a collection of
+// points and TYPE:ID a region.
 var taken = append(new(ask.Sets).SingleNames(), "all", "points")
 
-// CheckType says whether a region type can be named so.
+// CheckType returns an error if a region type cannot have this name.
 func CheckType(typ string) error {
 	switch {
 	case !typeName.MatchString(typ):
@@ -100,8 +99,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 // Index adds the index of names to a build of layers. It returns nil if there are none.
 type Index func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
 
-// IngestSet is Ingest for a data set of its own, with the names of its regions: it changes, goes back and is
-// dropped without the others. A layer is in one data set only.
+// IngestSet is Ingest for a separate data set that includes the names of its regions. The set
+// changes, rolls back and is dropped without the others. A layer is in one data set only.
 func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index Index, o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(set); err != nil {
 		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
@@ -112,7 +111,8 @@ func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Inp
 	})
 }
 
-// ingest publishes a generation of d. finish adds to what was built and returns what describes it; nil adds nothing.
+// ingest publishes a generation of d. finish, if not nil, adds to the build and returns its
+// description.
 func ingest(
 	ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input, o job.Options,
 	finish func(*dataset.Build, tiles.Meta) (any, error),
@@ -142,7 +142,7 @@ func ingest(
 		if err := stillPublished(ctx, c, d.Name, inputs[0].base); err != nil {
 			return nil, err
 		}
-		if err := checkElsewhere(ctx, c, d, inputs); err != nil { // somebody else may have published meanwhile
+		if err := checkElsewhere(ctx, c, d, inputs); err != nil { // another process may have published meanwhile
 			return nil, err
 		}
 		budget, err := tileBudget(ctx, c, d.Name, inputs[0].base, o)
@@ -163,7 +163,7 @@ func ingest(
 			},
 			Assumed: func(typ, id, name, what string) {
 				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
-					return // it was noted when the layer was ingested
+					return // already noted when the layer was ingested
 				}
 				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
@@ -191,7 +191,7 @@ func ingest(
 	})
 }
 
-// finishLayers gives the regions their ids, and notes those that have several names or spellings.
+// finishLayers gives the regions their ids, and notes those with several names or spellings.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
 		layer, shared := l.finish(rep)
@@ -204,7 +204,7 @@ func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	return built
 }
 
-// noteAssumed notes the regions with edges that can be meant in two ways.
+// noteAssumed notes the regions with ambiguous edges.
 func noteAssumed(rep job.Reporter, assumed []string) {
 	job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
 	if n := len(assumed); n > 0 {
@@ -212,9 +212,8 @@ func noteAssumed(rep job.Reporter, assumed []string) {
 	}
 }
 
-// tileBudget is TileBudget, or else that of the published generation, if layers of
-// it are kept, or else the default. Whoever adds a layer does not mean to change the
-// tiles of the others.
+// tileBudget returns TileBudget if it is set, else that of the published generation if layers of
+// it are kept, else the default. Adding a layer should not change the tiles of the others.
 func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint64, o job.Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
@@ -352,16 +351,16 @@ func bounds(types []tiles.TypeMeta) []float64 {
 type layer struct {
 	typ      string
 	claims   []claim
-	viewed   []viewed        // when there is a worldview, as many as features
+	viewed   []viewed        // one per feature if there is a worldview
 	features []build.Feature // without ids as yet, unless kept
 	sources  []dataset.Source
 	kept     bool
-	said     geojson.Said // by its files
+	said     geojson.Said // members of its files outside the features
 	named    bool         // the property with the ids was named for each of its files
 	lines    bool         // its first feature, and so all, are lines
 }
 
-// kindOf names the type of lines as a file does.
+// kindOf returns the GeoJSON type of lines.
 func kindOf(lines orb.MultiLineString) string {
 	if len(lines) == 1 {
 		return orb.LineString{}.GeoJSONType()
@@ -447,7 +446,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	return src, nil
 }
 
-// layerFile is what a file of polygons turned out to have.
+// layerFile is the state of reading one file of a layer.
 type layerFile struct {
 	in     Input
 	view   string // the worldview to take; empty: the source's own
@@ -463,9 +462,9 @@ type layerFile struct {
 	columns           []string // properties of the first feature, for errors
 
 	waiting  []source.Feature // until it is known what their ids are
-	numbered bool             // ids that are numbers are those of countries
+	numbered bool             // numeric ids are those of countries
 	own      ownIDs
-	from     []string // what the candidates of the features are
+	from     []string // the meaning of each candidate of the features
 
 	sawIDProperty bool
 	sawView       bool
@@ -532,7 +531,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	if !ok {
 		file.badLabels, file.badLabel = file.badLabels+1, cmp.Or(file.badLabel, f.Line)
 	}
-	fromZoom := 0 // of lines, as Natural Earth's column says
+	fromZoom := 0 // of lines, from Natural Earth's column
 	if written := c.written("min_zoom"); isLines && written != "" {
 		zoom, number := source.Decimal(written, 13)
 		if !number || zoom < 0 {
@@ -548,7 +547,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	return nil
 }
 
-// addWaiting adds the features that waited for the others of the file.
+// addWaiting adds the features that had to wait for the rest of the file.
 func (l *layer) addWaiting(file *layerFile) error {
 	file.numbered = countryNumbers(file.waiting)
 	for i := range file.waiting {
@@ -560,7 +559,7 @@ func (l *layer) addWaiting(file *layerFile) error {
 	return nil
 }
 
-// check refuses a file that has not what was asked for. some says whether any feature of it
+// check refuses a file without the requested properties. some reports whether any feature of it
 // can be used.
 func (file *layerFile) check(some bool) error {
 	in, tally := &file.in, file.tally
@@ -583,10 +582,10 @@ func (file *layerFile) check(some bool) error {
 	return nil
 }
 
-// finish gives the features their ids. If several features are one region, the first gives
-// the region its name. So features that are part of a region only by a worldview come last,
-// and of the others the largest comes first: Ashmore and Cartier Islands have Australia's
-// code in world-atlas. finish reports which features of different names or ids are one region.
+// finish gives the features their ids. If several features form one region, the first gives the
+// region its name. So features that belong to a region only by a worldview come last, and the
+// others come largest first: Ashmore and Cartier Islands have Australia's code in world-atlas.
+// shared lists features of different names or ids that form one region.
 func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil

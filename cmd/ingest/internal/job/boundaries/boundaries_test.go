@@ -196,7 +196,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 }
 
-// A region that the file's precision has flattened is kept, and said to be.
+// A region flattened by the file's precision is kept and reported.
 func TestCollapsedRegion(t *testing.T) {
 	rep := &jobtest.Recorder{}
 	file := testfile.Temp(t, "a.json", `{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
@@ -210,7 +210,7 @@ func TestCollapsedRegion(t *testing.T) {
 	}
 }
 
-// Names are found under what other people call them, where no region has one under its usual name.
+// If no region has a name under the usual property, names come from other common ones.
 func TestLikelyNames(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{

@@ -11,8 +11,8 @@ type usState struct {
 	box                box
 }
 
-// box is west, south, east and north in whole degrees. The west of what crosses ±180° is below
-// -180°. The zero value holds nothing.
+// box is west, south, east and north in whole degrees. A box across ±180° has a west below -180°.
+// The zero value holds nothing.
 type box [4]float64
 
 // holds reports whether all of a geometry lies in the box, or up to a degree beside it: some

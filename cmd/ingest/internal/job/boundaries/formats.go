@@ -14,9 +14,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// readPolygons reads a file of polygons or lines in whatever format it has, and describes what was
-// read. each gets the features, or the errors of those that cannot be used. said gets what files
-// of GeoJSON say of themselves; its notes are passed on.
+// readPolygons reads a file of polygons or lines in any supported format, and describes its
+// source. each gets every feature, or the error of one that cannot be used. said gets the members
+// of GeoJSON files outside the features; their notes are passed on.
 func readPolygons(
 	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature, error) error,
 ) (_ []dataset.Source, err error) {
@@ -47,7 +47,7 @@ func readPolygons(
 				return err
 			}
 			if bad := (*source.BadRecord)(nil); errors.As(err, &bad) {
-				bad.Source = f.Path // a copy may be what is read
+				bad.Source = f.Path // the reader may see a converted copy
 			}
 			if err == nil {
 				err = judge(&feature, name, values)

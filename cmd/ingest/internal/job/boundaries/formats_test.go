@@ -11,7 +11,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// A page of a service is published with the others only. What one geometry is made of is told.
+// A single page of a service is refused; all pages together are published. The parts of a
+// geometry collection are reported.
 func TestPagesOfRegions(t *testing.T) {
 	page := func(name, before string, numbers ...int) Input {
 		var features []string

@@ -20,22 +20,22 @@ import (
 // maxID is the longest region id made, in bytes, before a suffix.
 const maxID = 80
 
-// candidate is a value that a region's id may be made of.
+// candidate is a value that may become a region's id.
 type candidate struct {
-	value string // as in the source; empty when there is none
-	// shared says that features with the same value are one region. A candidate
-	// that is not shared is good only if a single feature has it.
+	value string // as in the source; empty if missing
+	// shared says that features with the same value form one region. A candidate that is not
+	// shared is good only if a single feature has it.
 	shared bool
 }
 
-// claim is what one feature has to be named by: candidates in order of
-// preference, with the same meaning at the same index for all features of a
-// layer, and a text, usually its name, for when none is good.
+// claim is what a feature can get its id from: candidates in order of preference, and a fallback
+// text, usually the name, if none is good. The same index has the same meaning in all features of
+// a layer.
 type claim struct {
 	candidates []candidate
 	fallback   string
 	from       []string // what the candidates are, in words
-	level      int      // of the candidate that assignIDs has taken, from 1; 0: none
+	level      int      // of the candidate that assignIDs took, from 1; 0: none
 }
 
 // spot tells features without a code or a name of their own apart by where they
@@ -43,11 +43,11 @@ type claim struct {
 // differs whenever the geometry does.
 type spot struct{ near, exact string }
 
-// publishable is what an id may be as it is published: it means the same in every address.
+// publishable matches ids that mean the same in every address.
 var publishable = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._-]{0,%d}$`, maxID-1))
 
-// ownCodes are the codes by which regions of some types are called in lower case, whatever file
-// they are from: fr, us-ks, usa-3514, africa.
+// ownCodes match codes that name regions of some types in every file. They become lower case: fr,
+// us-ks, usa-3514, africa.
 var ownCodes = map[string]*regexp.Regexp{
 	"country":   regexp.MustCompile(`^[A-Za-z]{2,3}$`),
 	"state":     regexp.MustCompile(`^[A-Za-z]{2}-[A-Za-z0-9]{1,3}$|^[A-Za-z]{3}-[0-9]+$`),
@@ -56,7 +56,8 @@ var ownCodes = map[string]*regexp.Regexp{
 	"timezone":  regexp.MustCompile(``),
 }
 
-// spelled is the id made of a value: the value as it is written if it may be, or else its slug.
+// spelled returns the id for a value: the value itself if it is publishable and none of the
+// ownCodes, else its slug.
 func spelled(typ, value, slug string) string {
 	if own, ok := ownCodes[typ]; !publishable.MatchString(value) || ok && own.MatchString(value) {
 		return slug
@@ -94,11 +95,10 @@ func unify(claims []claim) (others map[int][]string) {
 	return others
 }
 
-// assignIDs gives every claim the id made of its first candidate that is good, as spelled says.
-// All others are lower case and URL-safe, [a-z0-9-]. Claims with one id are one region. Those
-// with no good candidate get a slug of the name, or of the type, and where
-// several would have the same, of the name and the spot. An id does not depend
-// on the order of the claims, unless they are alike in everything.
+// assignIDs gives every claim the id of its first good candidate, in the spelling of spelled.
+// Claims with one id are one region. The others get a slug of the name, or of the type. If
+// several would get the same one, the spot is added. All slugs are URL-safe, [a-z0-9-]. An id
+// does not depend on the order of the claims, unless they are alike in everything.
 func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 	ids := make([]string, len(claims))
 	taken := map[string]bool{}
@@ -145,7 +145,7 @@ func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 	return ids
 }
 
-// assignNames gives ids to the claims that have none as yet.
+// assignNames gives ids to the claims that still have none.
 func assignNames(typ string, claims []claim, ids []string, taken map[string]bool, spotOf func(i int) spot) {
 	named := map[string][]int{} // by the slug of their fallback
 	for i, c := range claims {
@@ -197,15 +197,15 @@ func hash(text string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// spotOf is the geohash of the middle of a geometry, to about a kilometre, and
-// a hash of all its vertices in an order that does not depend on the file's.
+// spotOf returns the geohash of a geometry's middle, to about a kilometre, and a hash of all its
+// vertices. The hash does not depend on the file's order of vertices.
 func spotOf(g orb.Geometry) spot {
 	box := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	var exact uint32
 	for _, p := range polygonsOf(g) {
 		for _, r := range p {
 			for _, pt := range r[:len(r)-1] {
-				if math.Abs(pt[0]) > 180 { // as others would write the same shape
+				if math.Abs(pt[0]) > 180 { // normalize, so that the same shape has one hash
 					pt[0] -= math.Copysign(360, pt[0])
 				}
 				box = box.Extend(pt)

@@ -35,8 +35,7 @@ var ordinary = map[string]*regexp.Regexp{
 	"county":  regexp.MustCompile(`^[0-9]{5}$`),
 }
 
-// The golden files list the ids of real layers that are not ordinary, and how
-// many are.
+// The golden files list the ids of real layers that are not ordinary, and count the others.
 func TestIDsOfRealLayers(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and much to read")
 	for _, tc := range []struct{ typ, file, missing string }{

@@ -20,10 +20,10 @@ func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// countryNumbers reports whether the ids of features that are plain numbers are those of ISO
-// 3166-1. A number alone says nothing, since tools number rows. At least half of the names must be
-// those of the numbers' countries. Names in another language never are. So the names are not asked
-// if every number of many is that of a country: of all numbers, one in four is.
+// countryNumbers reports whether numeric ids of features are ISO 3166-1 numbers. A number alone
+// proves nothing, because tools number rows. At least half of the names must match the numbers'
+// countries. Names in another language never match, so names are ignored if there are many
+// numbers and each is a country's: of all three-digit numbers, one in four is.
 func countryNumbers(features []source.Feature) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
@@ -49,7 +49,7 @@ func countryNumbers(features []source.Feature) bool {
 	return named > 0 && 2*agreed >= named
 }
 
-// sameCountry reports whether a name shares a word with that of the country of a code, such as
+// sameCountry reports whether a name shares a word with the name of a code's country, such as
 // "Dem. Rep. Congo" with "Congo - Kinshasa".
 func sameCountry(name, code string) bool {
 	c, ok := iso3166.Lookup(code)
@@ -69,12 +69,12 @@ func sameCountry(name, code string) bool {
 	})
 }
 
-// ownIDs gathers what the ids of a file may be made of where the preset knows nothing better:
-// features' own ids, and columns that are called codes.
+// ownIDs gathers a file's own sources of ids, for features where the preset has nothing better:
+// features' own ids, and columns with the names of codes.
 type ownIDs struct {
 	features int
 	columns  []*codeColumn // by rank
-	// serial says that the ids so far are the values of a column in which a database numbers rows.
+	// serial says that so far every id is the value of a column in which a database numbers rows.
 	serial bool
 }
 
@@ -82,11 +82,11 @@ type ownIDs struct {
 type codeColumn struct {
 	key    string // the name, folded
 	name   string
-	rank   int // of its name, the lowest first
+	rank   int // of its name; the lowest comes first
 	values []string
 }
 
-// maxCodeColumns is how many columns of codes are held in memory.
+// maxCodeColumns bounds the columns of codes in memory.
 const maxCodeColumns = 10
 
 // byRank orders columns, those whose codes are ids first. Of the levels of GADM and OCHA the
@@ -98,8 +98,8 @@ func byRank(a, b *codeColumn) int {
 // serialColumns are folded names of columns in which databases and other tools number rows.
 var serialColumns = []string{"objectid", "objectid_1", "fid", "ogc_fid", "gid", "oid"}
 
-// Names of columns of codes, in the order of their ranks: those of ids; those of codes, such as
-// WARD_CODE, LAD23CD, ADM2_PCODE, CD_MUN, GID_2 and ref:INSEE; and other ids.
+// codeNames match names of columns of codes, by rank: id itself; codes, such as WARD_CODE,
+// LAD23CD, ADM2_PCODE, CD_MUN, GID_2 and ref:INSEE; and other ids.
 var codeNames = []*regexp.Regexp{
 	regexp.MustCompile(`^id$`),
 	regexp.MustCompile(`^(?:geoid|fips|insee|ags|ars|pcode|nuts_id|statcode|iso[_-]?3166[_-]2|ref:.*)$`),
@@ -108,7 +108,7 @@ var codeNames = []*regexp.Regexp{
 	regexp.MustCompile(`(?:[_ .:-]id|shapeid|uid)(?:_?[0-9]{1,4})?$`),
 }
 
-// codeRank returns the rank of a column by its name; ok says whether it may hold codes at all.
+// codeRank returns the rank of a column by its name. ok is false if the column cannot hold codes.
 func codeRank(name string) (rank int, ok bool) {
 	if slices.Contains(serialColumns, name) {
 		return 0, false
@@ -146,7 +146,8 @@ func codeOf(c *columns, key string) string {
 	return text
 }
 
-// wrong returns how many features lack a value or repeat that of another, and the first of them.
+// wrong returns how many features lack a value or repeat an earlier one, and the index of the
+// first.
 func (c *codeColumn) wrong() (n, first int) {
 	seen := make(map[string]bool, len(c.values))
 	for i, v := range c.values {
@@ -201,18 +202,19 @@ const (
 	ofID   = 2
 )
 
-// addOwn adds candidates for what ownIDs settles once the file has been read.
+// addOwn adds placeholders for the candidates that ownIDs settles after the whole file has been
+// read.
 func (d *described) addOwn(c *columns) {
 	d.candidates = append(d.candidates, candidate{value: clean(c.id), shared: true}, candidate{})
 }
 
-// settle decides whether features' own ids are ids, and which column has codes. Numbers of rows
-// are none: they are others once a file is sorted, cut or exported anew. The features of the file
-// are those of the layer from an index on.
+// settle decides whether features' own ids can be ids, and which column has codes. Row numbers
+// cannot: they change when a file is sorted, cut or exported anew. The file's features are those
+// of the layer from an index on.
 func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	claims, o := l.claims[from:], &file.own
 	values := make([]string, len(claims))
-	has, needed := false, false // needed: somebody has nothing better
+	has, needed := false, false // needed: some feature has nothing better
 	for i, c := range claims {
 		better, own := c.candidates[:len(c.candidates)-ofID], c.candidates[len(c.candidates)-ofID]
 		values[i] = own.value
@@ -253,7 +255,7 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 // property of that name.
 func takesOwnID(property string) bool { return strings.EqualFold(property, "id") }
 
-// uniqueNames reports whether the names of features tell them apart.
+// uniqueNames reports whether all names of features differ.
 func uniqueNames(features []build.Feature) bool {
 	seen := make(map[string]bool, len(features))
 	for i := range features {
@@ -266,8 +268,8 @@ func uniqueNames(features []build.Feature) bool {
 	return true
 }
 
-// withIDProperty puts a property the user named before everything else an id
-// could be made of. has says whether the feature has it.
+// withIDProperty puts the property that the user named before all other candidates. has reports
+// whether the feature has it.
 func withIDProperty(d described, c *columns, property string) (out described, has bool) {
 	key := strings.ToLower(property)
 	value := c.text(key)
@@ -278,8 +280,8 @@ func withIDProperty(d described, c *columns, property string) (out described, ha
 	return d, has
 }
 
-// noteIDs notes what the ids of the layer were made of, each with three examples, unless all are
-// of properties that were named.
+// noteIDs notes the sources of the layer's ids, each with three examples, unless the user named a
+// property for all of them.
 func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 	type made struct {
 		of       string

@@ -47,7 +47,7 @@ func gridded(id, properties string, lon, lat float64) string {
 		id, properties, lon, lat, lon+.1, lat+.1)
 }
 
-// A number is nobody's code unless the name, the place or all of the file agree.
+// A number is no code unless the name, the position or the whole file agrees.
 func TestNumbersAreNobodysCodes(t *testing.T) {
 	const lon, lat = 7, 46
 	var many []string
@@ -58,7 +58,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 		typ      string
 		features []string
 		want     []string // ids
-		record   string   // a part of that of the first
+		record   string   // a part of the first feature's record
 		note     string   // a part of one
 	}{
 		"provinces of Spain": {"state", []string{gridded(`"01"`, `"name":"Andalucía"`, -5, 37), gridded(`"13"`, `"name":"Comunidad de Madrid"`, -4, 40)},
@@ -105,7 +105,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 	}
 }
 
-// What ids are made of where nobody says it.
+// Sources of ids without an IDProperty.
 func TestCodesAreFound(t *testing.T) {
 	row := func(i int, id, properties string) string { return gridded(id, properties, float64(i), 10) }
 	for name, tc := range map[string]struct {
@@ -204,7 +204,7 @@ func TestAtlases(t *testing.T) {
 	}
 }
 
-// What others brought.
+// Files from users.
 func TestIDsOfCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/boundaries-2/"
 	if _, err := os.Stat(cases); err != nil {
@@ -230,7 +230,7 @@ func TestIDsOfCases(t *testing.T) {
 	}
 }
 
-// Of a file that is cut into pages or layers nothing is lost by what its properties are called.
+// A file cut into pages or layers keeps all its properties, whatever their names.
 func TestPropertiesBesideKnownOnes(t *testing.T) {
 	f := source.Feature{Properties: map[string]any{
 		"name": "Kansas", "iso_3166_2": "US-KS", "country": "Union", "kind": "plain", "type_en": "State", "source_kind": "x", "fips": "20", "ALAND": int64(7), "postal": "KS", "id": "q",

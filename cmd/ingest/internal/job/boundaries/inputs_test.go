@@ -31,7 +31,7 @@ func shapefileOf(t *testing.T, names ...string) string {
 	return shapesOf(t, "squares.zip", "CODE", names...)
 }
 
-// shapesOf is shapefileOf under a name of its own, and that of its column.
+// shapesOf is shapefileOf with a name for the file and for the column.
 func shapesOf(t *testing.T, file, column string, names ...string) string {
 	t.Helper()
 	be, le := binary.BigEndian, binary.LittleEndian
@@ -106,7 +106,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another layer beside them, one of them again, twice over.
+	// Another layer beside them, and one of them given again twice.
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]Input{{more}, {county}, {later, county}} {
@@ -182,7 +182,7 @@ func TestKeep(t *testing.T) {
 	if _, err := Ingest(ctx, c, inputs, job.Options{}); err == nil || !strings.Contains(err.Error(), "pruned") {
 		t.Error(err)
 	}
-	// A generation of an earlier version holds no layers as they were read.
+	// A generation of an earlier version has no copies of its layers.
 	c = jobtest.Catalog(t)
 	if _, err := job.Publish(ctx, c, ask.Boundaries.Dataset, job.Options{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
 		return tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{{Name: "ward"}}}, nil

@@ -36,10 +36,9 @@ import (
 // back from tiles would round them a second time, and layers published again
 // beside them would no longer fit.
 //
-// Such a file is a line of JSON for the layer and then, for each feature, a
-// line of JSON and its geometry: the number of polygons, the number of rings of
-// each and of points of each ring as uvarints, and the points as two float64,
-// little-endian.
+// The file begins with a line of JSON for the layer. Then each feature has a line of JSON and its
+// geometry: as uvarints the number of polygons, of rings of each, and of points of each ring;
+// then the points as two float64, little-endian.
 const (
 	layersDir   = "layers"
 	layerSuffix = ".gz"
@@ -70,9 +69,9 @@ type layerProperty struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Keep adds the layers of the published generation of a data set, Boundaries or one of its own, to those of a
-// job that is to replace some of them, or to add to them. Layers that are already published come first, in the
-// order they have there, whether kept or replaced: their bytes in the store's keys stay.
+// Keep adds the layers of a data set's published generation, of Boundaries or another, to the
+// inputs of a job that replaces or adds some. Published layers come first and in their old order,
+// whether kept or replaced, so that their keys in the store stay the same.
 func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
@@ -122,7 +121,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 // IngestZones publishes the zones in a release of timezone-boundary-builder as the
 // layer timezone, beside the layers that are published.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
-	// The id property is what tells such a release from areas of one offset.
+	// The id property tells such a release from areas of one offset.
 	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
@@ -130,10 +129,9 @@ func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Op
 	return Ingest(ctx, c, inputs, o)
 }
 
-// KeepZones keeps the published layer timezone if its zones are those of
-// [IngestZones]. It puts the layer in the place of the input that would replace
-// it, or adds it if no input would. A routine ingest of other sources thus does
-// not replace what a person has added.
+// KeepZones keeps the published layer timezone if its zones come from [IngestZones]. It replaces
+// the input of that type, or adds the layer if there is no such input. So a routine ingest of
+// other sources does not replace zones that a person has added.
 func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, ask.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {
@@ -151,7 +149,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	if i < 0 {
 		return inputs, nil
 	}
-	// The credit may be that of another layer.
+	// The credit alone may be another layer's.
 	head, err := readHead(published[i].Path)
 	if err != nil || !hasZones(head.Sources) {
 		return inputs, err
@@ -159,7 +157,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	return append(based(slices.DeleteFunc(slices.Clone(inputs), isZones), *published[i].base), published[i]), nil
 }
 
-// readHead reads what a kept layer says of itself.
+// readHead reads the first line of a kept layer.
 func readHead(path string) (head layerHead, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -180,8 +178,8 @@ func hasZones(sources []dataset.Source) bool {
 	return slices.ContainsFunc(sources, func(s dataset.Source) bool { return strings.HasPrefix(s.Name, job.ZoneBorders.Name) })
 }
 
-// noteGone says which published layers are not among the inputs. Their loss may
-// not be meant.
+// noteGone notes the published layers that are missing from the inputs, because the loss may be a
+// mistake.
 func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Input, rep job.Reporter) {
 	m, err := c.Current(ctx, name)
 	var meta tiles.Meta
@@ -209,8 +207,8 @@ func based(inputs []Input, generation uint64) []Input {
 	return inputs
 }
 
-// stillPublished refuses to publish layers kept from a generation that is not
-// the published one any more: what another job added meanwhile would be lost.
+// stillPublished refuses layers kept from a generation that is no longer the published one.
+// Otherwise layers that another job has added meanwhile would be lost.
 func stillPublished(ctx context.Context, c *dataset.Catalog, name string, base *uint64) error {
 	if base == nil {
 		return nil
@@ -286,7 +284,7 @@ func writePolygons(w *bufio.Writer, polygons []orb.Polygon) error {
 				binary.LittleEndian.PutUint64(b[:], math.Float64bits(pt[0]))
 				binary.LittleEndian.PutUint64(b[8:], math.Float64bits(pt[1]))
 				if _, err := w.Write(b[:16]); err != nil {
-					return err // as were those before, which a buffered writer remembers
+					return err // a buffered writer also returns the errors of earlier writes
 				}
 			}
 		}
@@ -380,8 +378,8 @@ func readLine(r *bufio.Reader, v any) error {
 	return json.Unmarshal(line, v)
 }
 
-// readPolygonsBack reads what writePolygons wrote. Slices grow with what is
-// there, so that a damaged number cannot ask for more memory than the file has.
+// readPolygonsBack reads the output of writePolygons. Slices grow with the data read, so that a
+// damaged number cannot demand more memory than the file's size.
 func readPolygonsBack(r *bufio.Reader, vertices *vertexCount) ([]orb.Polygon, error) {
 	var polygons []orb.Polygon
 	n, err := binary.ReadUvarint(r)
@@ -413,7 +411,8 @@ func readPolygonsBack(r *bufio.Reader, vertices *vertexCount) ([]orb.Polygon, er
 	return polygons, err
 }
 
-// polygonsOf is what Join joined. Lines are like the rings of one polygon.
+// polygonsOf splits a geometry into the polygons that Join joined. Lines are the rings of one
+// polygon.
 func polygonsOf(g orb.Geometry) []orb.Polygon {
 	switch g := g.(type) {
 	case orb.MultiLineString:
@@ -430,8 +429,8 @@ func polygonsOf(g orb.Geometry) []orb.Polygon {
 	return nil
 }
 
-// Elsewhere is why a generation that has been published again has layers that another data set has, nil if it
-// has none.
+// Elsewhere returns an error if a generation that has been published again has layers of another
+// data set.
 func Elsewhere(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
@@ -469,7 +468,7 @@ func checkElsewhere(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inpu
 	return nil
 }
 
-// command is what publishes a layer in a data set beside those that it has.
+// command returns the command that adds a layer to a data set.
 func command(dataset string) string {
 	if set, own := strings.CutPrefix(dataset, ask.RegionSetPrefix); own {
 		return "ingest boundaries --set " + set + " --keep"

@@ -29,7 +29,7 @@ func collection(t *testing.T, name string, features ...string) string {
 	return path
 }
 
-// A layer of lines is published beside one of polygons, and kept as it is.
+// A layer of lines is published beside one of polygons, and kept unchanged.
 func TestLines(t *testing.T) {
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	path := collection(t, "rivers.geojson", lineA, lineB)

@@ -12,8 +12,8 @@ import (
 	"quadrille/tiles"
 )
 
-// A polygon that encloses nothing is a bad record, two regions made one are told, and what says
-// that there is no id is none. A ring whose first two points nearly coincide is a ring.
+// A polygon that encloses nothing is a bad record, two regions merged into one are reported, and
+// a code for "no id" is not an id. A ring whose first two points nearly coincide is a ring.
 func TestWhatIsLostIsSeen(t *testing.T) {
 	path := testfile.Temp(t, "zones.geojson", jobtest.Collect(
 		`{"type":"Feature","properties":{"id":"shell","name":"Shell"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1e-13,0],[4,0],[4,4],[0,4],[0,0]]]}}`,

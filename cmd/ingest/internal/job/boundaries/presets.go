@@ -29,15 +29,16 @@ type preset struct {
 	// objects are the names the layer has within a topology.
 	objects  []string
 	describe func(*columns) described
-	// from says what the candidates for an id are, in words.
+	// from describes each candidate for an id, in words.
 	from []string
-	// numbers says that features' ids may be the numbers of countries. Only all features of a file
-	// together can tell.
+	// numbers says that features' ids may be numbers of countries. This can be decided only from
+	// all features of a file together.
 	numbers bool
-	// own says that an id may be made of a column of codes or of the feature's own id, if it
-	// cannot be made of what describe says.
+	// own says that the id may come from a column of codes or the feature's own id, if describe
+	// yields none.
 	own bool
-	// apart says that a region is not any of its features, so that it has none of their properties.
+	// apart says that a region is not one of its features, so that it has none of their
+	// properties.
 	apart bool
 }
 
@@ -73,8 +74,8 @@ func (d *described) addNames(c *columns) {
 	}
 }
 
-// presetFor is the preset of a region type; types without one take whatever
-// properties the file has.
+// presetFor returns the preset of a region type. Types without one keep whatever properties the
+// file has.
 func presetFor(typ string) preset {
 	switch typ {
 	case "country":
@@ -97,8 +98,8 @@ func presetFor(typ string) preset {
 	return preset{objects: []string{typ, typ + "s"}, describe: custom, own: true}
 }
 
-// of describes a feature: by what is known of its type, and then by all other columns, under the
-// file's own names, sorted.
+// of describes a feature by its type's preset, and then by all other columns under the file's own
+// names, sorted.
 func (p preset) of(c *columns) described {
 	d := p.describe(c)
 	if !p.apart && d.refused == "" {
@@ -115,7 +116,7 @@ func (p preset) of(c *columns) described {
 // some.
 type columns struct {
 	id       string // of the feature itself
-	numbered bool   // the ids of the file that are numbers are those of countries
+	numbered bool   // numeric ids of the file are those of countries
 	lost     source.Lost
 	folded   map[string]any
 	names    map[string]string // folded name to the file's own
@@ -139,7 +140,7 @@ func newColumns(f *source.Feature) *columns {
 	return c
 }
 
-// text returns the first of the named columns that is known.
+// text returns the first of the named columns that has a value and not a code for an unknown one.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
 		c.known[name] = true
@@ -150,7 +151,7 @@ func (c *columns) text(names ...string) string {
 	return ""
 }
 
-// written is a column as text, whatever it says.
+// written returns a column as text, even if it is a code for an unknown value.
 func (c *columns) written(name string) string {
 	switch v := c.folded[name].(type) {
 	case string:
@@ -167,15 +168,15 @@ func (c *columns) written(name string) string {
 	return ""
 }
 
-// named are the properties whose names say that they are names, in the languages of publishers:
-// GM_NAAM, reg_name, NAME_2. levelled are those of GADM, of which the last is the region's own.
+// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name,
+// NAME_2. levelled match those of GADM; the last level is the region's own.
 var (
 	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
 	levelled = regexp.MustCompile(`^name_?[0-9]$`)
 )
 
-// likelyName returns the text of the property that is probably the name, judging by what it is
-// called, and the property's own name.
+// likelyName returns the property that probably holds the name, judged by the property's own
+// name, and that name.
 func (c *columns) likelyName() (text, column string) {
 	best := ""
 	for key := range c.folded {
@@ -226,8 +227,8 @@ func (c *columns) number(name string) any {
 	return f
 }
 
-// label is what Natural Earth's columns LABEL_X, LABEL_Y and LABELRANK say. What cannot be is
-// left out, and ok is false then.
+// label reads Natural Earth's columns LABEL_X, LABEL_Y and LABELRANK. Invalid values are left
+// out, and ok is then false.
 func (c *columns) label() (l build.Label, ok bool) {
 	ok = true
 	known := func(name string) (float64, bool) {
@@ -312,7 +313,7 @@ func country(c *columns) (d described) {
 	if iso2 == "" {
 		iso2 = byID
 	} else {
-		byID = "" // what a column says counts more than an id
+		byID = "" // a column counts more than an id
 	}
 	if iso2 == "" {
 		iso3, iso1 = "", "" // codes of the sovereign
@@ -351,8 +352,8 @@ func country(c *columns) (d described) {
 	return d
 }
 
-// idRegion is regionOf the feature's own id. A number is the code of a country only if all of the
-// file says so.
+// idRegion is regionOf for the feature's own id. A number is a country's code only if the whole
+// file agrees.
 func (c *columns) idRegion() (language.Region, string) {
 	if isNumber(c.id) && !c.numbered {
 		return language.Region{}, ""
@@ -390,7 +391,7 @@ func state(c *columns) (d described) {
 	if code := c.code(fips2, "statefp", "state_fips", "fips", "geoid"); code != "" {
 		us, _ = stateByFIPS(padded(code, 2))
 	} else if fips2.MatchString(c.id) {
-		// A number says nothing by itself: Spain counts by two digits as well.
+		// A number alone proves nothing: Spain's codes also have two digits.
 		if by, ok := stateByFIPS(padded(c.id, 2)); ok && (strings.EqualFold(d.name, by.name) || by.box.holds(c.geometry)) {
 			us = by
 		}
@@ -432,8 +433,8 @@ func state(c *columns) (d described) {
 	return d
 }
 
-// county understands Natural Earth's admin 2, the Census Bureau's files and
-// us-atlas, all of which count by FIPS 6-4.
+// county reads Natural Earth's admin 2, the Census Bureau's files and us-atlas. All of them use
+// FIPS 6-4.
 func county(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "namelsad")
 	code := c.code(fips5, "fips", "geoid")
@@ -483,7 +484,7 @@ func (c *columns) inUS(fips string) bool {
 	if !ok {
 		return false
 	}
-	// A code of a country may be that of a state as well: CO is Colombia and Colorado.
+	// A country's code may also be a state's: CO is Colombia and Colorado.
 	for _, column := range []string{"iso_a2", "country", "country_code"} {
 		switch c.written(column) {
 		case "US", "USA", "United States", "United States of America":
@@ -498,8 +499,7 @@ func (c *columns) inUS(fips string) bool {
 	return us.box.holds(c.geometry)
 }
 
-// continent makes one region of all countries of a continent, from the same
-// files as country.
+// continent merges all countries of a continent into one region, from the same files as country.
 func continent(c *columns) (d described) {
 	d.name = c.text("continent")
 	if d.name == "" {
@@ -539,10 +539,9 @@ func urban(c *columns) (d described) {
 	return d
 }
 
-// timezone understands Natural Earth's zones, which are areas of one UTC
-// offset with the name of one IANA zone in them at best, and the zones of
-// timezone-boundary-builder, which are called tzid. Areas without a name are
-// one region per offset.
+// timezone reads Natural Earth's zones and those of timezone-boundary-builder, whose property is
+// tzid. Natural Earth's are areas of one UTC offset, at best with the name of one IANA zone in
+// them. Areas without a name become one region per offset.
 func timezone(c *columns) (d described) {
 	if id := c.text("tzid"); id != "" && !zonefinder.Known(id) {
 		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
@@ -580,15 +579,15 @@ var (
 	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)
 )
 
-// custom keeps what the file has.
+// custom keeps the file's own properties.
 func custom(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "title", "label")
 	c.known = map[string]bool{"name": true}
 	return d
 }
 
-// addOthers adds the columns that are not in the properties yet: those that the preset does not
-// know, and those that it knows by their names but whose values it could not use.
+// addOthers adds the columns that are not yet in the properties: those that the preset does not
+// read, and those that it reads but whose values it could not use.
 func (d *described) addOthers(c *columns) {
 	d.lost = c.lost
 	taken := make(map[string]any, len(d.properties)+len(c.folded))
@@ -611,7 +610,7 @@ func (d *described) addOthers(c *columns) {
 		}
 		switch key {
 		case "id", "type", "bbox", "geometry":
-			known = true // the one without a prefix says which region this is
+			known = true // the plain name is the region's own member
 		}
 		if known {
 			name = "source_" + name
@@ -627,7 +626,7 @@ func (d *described) addOthers(c *columns) {
 		}
 		other, is := taken[name]
 		for is && (isRaw || other != v) {
-			name = "source_" + name // the other is made of what is known of the type
+			name = "source_" + name // the plain name is taken by a property of the preset
 			other, is = taken[name]
 		}
 		if !is {

@@ -45,8 +45,8 @@ func TestKeptPropertiesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// What a layer of one's own says of a region is in its record, lists, objects and large
-// numbers too, also when the layer has been kept. What is not kept is counted and told.
+// A user's own layer keeps its properties in the records, including lists, objects and large
+// numbers, also after the layer was kept. Dropped properties are counted and reported.
 func TestPropertiesOfOwnLayers(t *testing.T) {
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	path := filepath.Join(t.TempDir(), "wards.geojson")
@@ -88,7 +88,7 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(kept)
-	if _, err := names.Ingest(ctx, c, job.Options{}); err != nil { // whatever a member of the record is
+	if _, err := names.Ingest(ctx, c, job.Options{}); err != nil { // must accept any member of a record
 		t.Error(err)
 	}
 }

@@ -24,8 +24,8 @@ func squaresWith(t *testing.T, codes ...string) string {
 	return testfile.Temp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
 }
 
-// Codes stay as their publisher writes them. Those that everybody has, and what is no id, are
-// spelled as ever. Ids that differ only in case are one region, which is told.
+// Codes stay in the publisher's spelling. Common codes and values that cannot be ids keep their
+// slugs. Ids that differ only in case are one region, which is reported.
 func TestCodesAsPublished(t *testing.T) {
 	for _, c := range []struct {
 		typ   string
@@ -43,7 +43,7 @@ func TestCodesAsPublished(t *testing.T) {
 			"ward DE21: de21 differs only in case, so that it is the same id", "ward DE21: dE21 differs only in case, so that it is the same id",
 			"ward DE21 (N1): N3 has the same id and is a part of it",
 		}},
-		// What differs in more is told apart, as it always was.
+		// Ids that differ in more than case stay apart.
 		{"ward", []string{"1.1", "1-1", "11"}, "1-1-" + hash("1.1") + " 1-1-" + hash("1-1") + " 11", nil},
 	} {
 		rep := &jobtest.Recorder{}
@@ -67,8 +67,8 @@ func TestCodesAsPublished(t *testing.T) {
 	}
 }
 
-// The id that older programs made of a code is the fold of the one that it is now, so that it
-// leads to the same region.
+// The slug that older versions made of a code is the fold of its present id, so it leads to the
+// same region.
 func TestSlugsAreFolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		code := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,79}`).Draw(t, "code")

@@ -15,14 +15,13 @@ import (
 //	             empty where XX has no opinion of its own
 //	ADM0_A3_XX   the code of the country XX counts the area to; ADM0_ISO for ISO
 //
-// An area becomes part of the country of ADM0_A3_XX, with that country's id,
-// name and record, when XX does not hold it to be a country or dependency and
-// the file has that country. Where FCLASS_XX is empty that of ISO decides: the
-// column says Barbados to be Uruguay's in Argentina's view, by a slip, and
-// Taiwan to be China's in Russia's, by intent. An area that is unrecognized and
-// counted to nobody else, such as Gibraltar in Spain's view, stays as it is:
-// the columns do not say whose it should be. Borders within an area, such as
-// those of Kashmir, are in other files of Natural Earth and are not moved.
+// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record, if
+// XX does not hold it to be a country or dependency and the file has that country. Where
+// FCLASS_XX is empty, ISO's class decides: there ADM0_A3_XX gives Barbados to Uruguay in
+// Argentina's view, by a slip, and Taiwan to China in Russia's, by intent. An unrecognized area
+// that is counted to no other country, such as Gibraltar in Spain's view, stays as it is: the
+// columns do not say whose it should be. Borders within an area, such as those of Kashmir, are in
+// other files of Natural Earth and are not moved.
 const (
 	classColumn = "fclass_"
 	ownerColumn = "adm0_a3_"
@@ -30,7 +29,7 @@ const (
 
 var viewCode = regexp.MustCompile(`^[a-z]{2,3}$`)
 
-// CheckWorldview says whether a view can be named so.
+// CheckWorldview returns an error if a view cannot have this name.
 func CheckWorldview(view string) error {
 	if !viewCode.MatchString(strings.ToLower(view)) {
 		return fmt.Errorf("%q is no worldview; give the two letters of a country, such as IN, or ISO", view)
@@ -38,13 +37,13 @@ func CheckWorldview(view string) error {
 	return nil
 }
 
-// hasWorldviews is whether a type is of those with the columns.
+// hasWorldviews reports whether layers of a type have these columns.
 func hasWorldviews(typ string) bool { return typ == "country" }
 
-// viewed is what a view says of a feature.
+// viewed is a feature in a worldview.
 type viewed struct {
 	self  string // the feature's own code
-	owner string // of the country it is part of; "" when it stands for itself
+	owner string // the code of the country that it belongs to; "" if it stands for itself
 	known bool   // whether the columns are there
 }
 

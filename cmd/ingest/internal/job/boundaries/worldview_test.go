@@ -93,7 +93,7 @@ func regionsOf(t *testing.T, in Input) string {
 	return b.String()
 }
 
-// What the views of Natural Earth make of its countries, beside the file's own.
+// The countries of Natural Earth in each of its views, compared with the file's own view.
 func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	file := naturalEarth + "/zip/ne_50m_admin_0_countries.zip"
 	if _, err := os.Stat(file); err != nil {

@@ -29,7 +29,7 @@ func zonesOf(ids ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
 }
 
-// zippedZones packs a release beside what explains it.
+// zippedZones packs a release with a read-me file.
 func zippedZones(t *testing.T, member, text string) string {
 	t.Helper()
 	return testfile.Zip([2]string{"readme.txt", "columns:\n"}, [2]string{member, text})
@@ -37,8 +37,7 @@ func zippedZones(t *testing.T, member, text string) string {
 
 func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job.KnownCredit(path)} }
 
-// TestZonePolygons: every form of the releases becomes the layer timezone beside
-// those that are published.
+// TestZonePolygons: every form of release becomes the layer timezone beside the published layers.
 func TestZonePolygons(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
@@ -94,8 +93,8 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 	return strings.Join(names, ", ")
 }
 
-// TestZonePolygonsRefused: what is no such release says so, and the published
-// generation stays.
+// TestZonePolygonsRefused: a file that is no such release is refused with the reason, and the
+// published generation stays.
 func TestZonePolygonsRefused(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))), job.Options{}); err != nil {
@@ -142,8 +141,8 @@ func TestLayersGone(t *testing.T) {
 	}
 }
 
-// TestKeepZones: a job of other sources leaves the zones that somebody has added
-// where they are, in the place of its own areas.
+// TestKeepZones: a job of other sources keeps zones that somebody has added, instead of its own
+// areas.
 func TestKeepZones(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
@@ -163,7 +162,7 @@ func TestKeepZones(t *testing.T) {
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept: %+v", in)
 	}
-	// The credit of the zones may be that of another layer.
+	// The credit of the zones alone may be another layer's.
 	other := layerInput("district", "testdata/squares.geojson", "CODE")
 	other.Credit = job.ZoneBorders
 	if _, err := Ingest(t.Context(), c, append(keep(), other), job.Options{}); err != nil {
@@ -188,8 +187,7 @@ func TestKeepZones(t *testing.T) {
 	}
 }
 
-// TestZoneOfOverlap: of zones that overlap ingest takes the more local one, as the
-// server does.
+// TestZoneOfOverlap: where zones overlap, ingest takes the more local one, like the server.
 func TestZoneOfOverlap(t *testing.T) {
 	c := jobtest.Catalog(t)
 	square := func(id string, west, east int) string {
@@ -211,8 +209,8 @@ func TestZoneOfOverlap(t *testing.T) {
 	}
 }
 
-// TestZoneOfOcean: a zone that a map draws over the sea is that of ships and of no
-// airport or network there.
+// TestZoneOfOcean: a zone drawn over the sea is for ships. Airports and networks there do not get
+// it.
 func TestZoneOfOcean(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), job.Options{}); err != nil {
@@ -246,8 +244,7 @@ func TestZoneOfOcean(t *testing.T) {
 	}
 }
 
-// TestZonesKeepTheBudget: zones that are added leave the budget of the tiles as it is
-// published.
+// TestZonesKeepTheBudget: adding zones keeps the published tile budget.
 func TestZonesKeepTheBudget(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	zones := zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich")))

@@ -69,7 +69,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		return job.Input{Path: path, Credit: job.KnownCredit(path)}
 	}
 	_, err := boundaries.Ingest(ctx, c, []boundaries.Input{
-		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // it is stitched
+		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // stitched across ±180°
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
 		{Type: "lake", Input: job.Input{Path: filepath.Join(sample, lakeShapes), Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json"))}},

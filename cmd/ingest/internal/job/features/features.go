@@ -1,6 +1,6 @@
-// Package features reads files of features for jobs: in whatever format of package format they
-// are, from a file, an archive or standard input, with progress, notes and the description that
-// manifests keep.
+// Package features reads files of features for jobs: from a file, an archive or standard input,
+// in any format of package format. It reports progress and notes, and describes the sources for
+// manifests.
 package features
 
 import (
@@ -25,11 +25,11 @@ type Files struct {
 	rep   job.Reporter
 	dir   string
 	stdin io.Reader // nil once it has been read
-	once  bool      // it was there to be read
+	once  bool      // whether there was a standard input to read
 	temp  []string  // files to remove
 }
 
-// copies are the names of copies of what cannot be read where it lies.
+// copies is the pattern for names of temporary copies of inputs that cannot be read in place.
 const copies = "copy-*.tmp"
 
 // New begins to read files. Copies go to dir, "" for the usual place, where a killed run may have
@@ -59,16 +59,16 @@ func (s *Files) Close() error {
 // File is a file whose format is known.
 type File struct {
 	*format.File
-	Sources []dataset.Source // what was read, once it has been
+	Sources []dataset.Source // set after reading
 
 	in    job.Input
 	files *Files
 }
 
-// stdinName is what standard input is called in messages.
+// stdinName is the name of standard input in messages.
 const stdinName = "standard input"
 
-// Open finds out what a file is.
+// Open detects the format of a file.
 func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	o.Copy = s.copied
 	path, called := in.Path, ""
@@ -103,7 +103,7 @@ const spare = 64 << 20
 // free is disk.Free, but for tests.
 var free = disk.Free
 
-// copied copies what r has to a file.
+// copied copies r to a temporary file.
 func (s *Files) copied(r io.Reader, name string) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 }
 
 // Read hands the layer of the file to take, whose error may be job.ErrEnough, and notes what was
-// assumed. report tells how far the reading is. Sources are set unless there is an error.
+// assumed. report reports the progress of reading. Sources are set unless there is an error.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
 		err := take(l, func() {
@@ -170,7 +170,7 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 	}
 	for _, path := range l.Paths {
 		if path == f.OnDisk && f.Path != stdinName {
-			path = f.Path // and not its copy
+			path = f.Path // not that of its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/format"
 )
 
-// zeros reads as so many bytes.
+// zeros is a reader of n zero bytes.
 func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n) }
 
 type zero struct{}
@@ -49,7 +49,7 @@ func TestCopiesLeaveRoom(t *testing.T) {
 	}
 }
 
-// Jobs that do not read standard input say so, and not that it has been read.
+// Jobs that do not read standard input say so, and not that it was read already.
 func TestStandardInput(t *testing.T) {
 	s, err := New(t.Context(), job.Options{}.ReporterOrSilent(), t.TempDir(), nil)
 	if err != nil {

@@ -27,8 +27,8 @@ func cityList(b *testing.B, n, cities int) job.Input {
 	return job.Input{Path: path}
 }
 
-// BenchmarkIPList reads a list of cities: into fields only, and into ranges
-// with their records, with few cities and with so many that none is kept.
+// BenchmarkIPList reads a list of cities: into fields only, and into ranges with their records,
+// with few cities and with too many to keep.
 func BenchmarkIPList(b *testing.B) {
 	const n = 200_000
 	for _, cities := range []int{1000, 150_000} {

@@ -12,7 +12,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Change is how a new generation differs from the published one.
+// Change is the difference between a new generation and the published one.
 type Change struct {
 	Published uint64 // the generation compared with
 	ipgeo.DiffStats

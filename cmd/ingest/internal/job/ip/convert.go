@@ -11,7 +11,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// conversion is what a raw record was turned into.
+// conversion is the result of converting a raw record.
 type conversion struct {
 	record ipgeo.Prepared
 	err    error          // why it was refused, or errNothing
@@ -45,7 +45,7 @@ func (v *conversion) losses() iprecord.Loss {
 // errNothing marks a record that has nothing to say, which is no fault.
 var errNothing = errors.New("the record says nothing")
 
-// ipRange is a range of a source with what its record was turned into.
+// ipRange makes a range of a source from its converted record.
 func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
 	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
 	for _, lost := range v.losses() {
@@ -59,11 +59,11 @@ func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ip
 	return r, nil
 }
 
-// converter makes records of what sources hold.
+// converter makes records of a source's raw records.
 type converter struct {
 	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
 	memory int64                     // bytes for the conversions kept in case their raw records come again
-	feed   bool                      // for a geofeed, where a row without information says that its addresses have no place
+	feed   bool                      // for a geofeed, where an empty row says that its addresses have no place
 }
 
 // convert completes a record, or keeps the error that refused it.
@@ -106,8 +106,8 @@ func (c *converter) keeper() *keeper {
 	}
 }
 
-// rawKey identifies a raw record: by its place in a file, or by two hashes with
-// separate seeds, 128 bits that nobody can aim at.
+// rawKey identifies a raw record by its position in a file, or by two hashes with separate seeds:
+// 128 bits for which nobody can construct a collision.
 type rawKey [2]uint64
 
 // keeper keeps conversions in case their raw records come again. It is a table of
@@ -117,8 +117,8 @@ type rawKey [2]uint64
 // find that found nothing.
 type keeper struct {
 	again   repeats.Watch
-	looked  bool       // for the record at hand
-	passing conversion // of a record that is not kept
+	looked  bool       // whether find looked up the current record
+	passing conversion // the last one that was not kept
 
 	seeds [2]maphash.Seed
 	slots []kept // a power of two
@@ -135,12 +135,12 @@ type kept struct {
 
 const (
 	minKept   = 1 << 10
-	keptBytes = 80 // of a slot
+	keptBytes = 80 // size of a slot
 
-	refusalBytes = 32 // of a refusal without its detail; its reason is a constant
+	refusalBytes = 32 // size of a refusal without its detail; its reason is a constant
 )
 
-// key is that of a raw record with this text.
+// key returns the key of a raw record's text.
 func (k *keeper) key(text []byte) rawKey {
 	return rawKey{maphash.Bytes(k.seeds[0], text), maphash.Bytes(k.seeds[1], text) | 1}
 }
@@ -169,7 +169,7 @@ func (k *keeper) find(key rawKey) *conversion {
 	return nil
 }
 
-// keep keeps a conversion until others take its place.
+// keep keeps a conversion until another takes its slot.
 func (k *keeper) keep(key rawKey, v conversion) *conversion {
 	if !k.looked {
 		k.passing = v
@@ -195,8 +195,8 @@ func (k *keeper) keep(key rawKey, v conversion) *conversion {
 	return &p[0].conversion
 }
 
-// used corrects the memory held after the build has seen a conversion. Its
-// record took so many bytes before, which the build may have taken over.
+// used corrects the count of bytes after the build has seen a conversion. before is the size of
+// its record until then; the build may have taken the bytes over.
 func (k *keeper) used(v *conversion, before int) {
 	if v != &k.passing {
 		k.held += int64(v.record.Size() - before)

@@ -12,8 +12,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// What the keeper finds is what was kept for the key, within its memory,
-// whether records come again or not.
+// The keeper finds exactly the conversion kept for a key, within its memory, whether records
+// repeat or not.
 func TestKeeper(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and two million records")
 	if unsafe.Sizeof(kept{}) != keptBytes {
@@ -47,7 +47,7 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("%d slots", len(k.slots))
 	}
 
-	// Records of which the build takes none, and refusals.
+	// Records that the build does not take over, and refusals.
 	detail := fmt.Sprintf("%01000d", 0)
 	k = (&converter{memory: 2 * room}).keeper()
 	for i := range 3 * room / 1000 {

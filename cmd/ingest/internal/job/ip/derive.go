@@ -34,14 +34,13 @@ const maxFilled = 1 << 17
 // subdivision from the published boundaries, the time zone from these and
 // from places, as for airports. What is derived is marked in the record.
 //
-// Coordinates of a network are those of a city at best. So the country of the
-// source is believed before ours: a point beyond its border tells nothing of
-// its states.
+// Coordinates of a network are those of a city at best. So the source's country counts more than
+// the derived one: a point beyond that country's border tells nothing about its states.
 type filler struct {
 	zones *zonefinder.Finder
-	types []string // of state and country, those there are
+	types []string // of state and country, the published ones
 
-	mu    sync.Mutex // guards what follows, and the finder
+	mu    sync.Mutex // guards the fields below, and the finder
 	known map[point]derived
 	hits  []places.Hit
 	// Numbers of conversions of records that got each field. A record that comes
@@ -51,11 +50,11 @@ type filler struct {
 
 type point struct {
 	lat, lon float64
-	country  string // of the source
-	zone     bool   // the time zone is asked for
+	country  string // from the source
+	zone     bool   // whether to derive the time zone
 }
 
-// derived is what is known about a point.
+// derived holds the fields derived from a point.
 type derived struct {
 	country, code, name, zone string
 }
@@ -74,8 +73,7 @@ func openFiller(ctx context.Context, c *dataset.Catalog) (*filler, error) {
 	return f, nil
 }
 
-// record fills in what r lacks, if it has coordinates. Any number of goroutines
-// may call it.
+// record fills in r's missing fields if it has coordinates. It is safe for concurrent use.
 func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {
 	if r.Location.Latitude == nil || r.Location.Longitude == nil {
 		return nil
@@ -101,7 +99,7 @@ func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {
 	return nil
 }
 
-// apply fills the empty fields of r with what is known about a point.
+// apply fills the empty fields of r from d.
 func (f *filler) apply(r *ipgeo.Record, d derived) {
 	mark := func(field string, count *int64) {
 		r.Derived = append(slices.Clip(r.Derived), field)
@@ -124,7 +122,7 @@ func (f *filler) apply(r *ipgeo.Record, d derived) {
 	}
 }
 
-// The ids that presets make of ISO 3166 codes.
+// Ids that presets make from ISO 3166 codes.
 var (
 	countryID = regexp.MustCompile(`^[a-z]{2}$`)
 	stateID   = regexp.MustCompile(`^([a-z]{2})-([a-z0-9]{1,3})$`)
@@ -168,9 +166,9 @@ func (f *filler) derive(ctx context.Context, p point) (d derived, err error) {
 	return d, err
 }
 
-// divisionCode returns the ISO 3166-2 code, without the country, of a state
-// whose region has none: that of the nearest place in a division of the same
-// name, in the countries whose divisions have these codes in GeoNames.
+// divisionCode returns the ISO 3166-2 code, without the country, of a state whose region has
+// none. It is that of the nearest place in a division of the same name. It works for countries
+// whose divisions have ISO codes in GeoNames.
 func (f *filler) divisionCode(ctx context.Context, p point, country, name string) (string, error) {
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {
 		return "", nil

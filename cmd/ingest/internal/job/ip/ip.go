@@ -1,4 +1,4 @@
-// Package ip publishes what databases and lists say of IP addresses.
+// Package ip publishes IP geolocation from databases and lists.
 package ip
 
 import (
@@ -27,7 +27,7 @@ type Input struct {
 	Columns []ipcsv.Column
 }
 
-// Options are those of Ingest.
+// Options are the options of Ingest.
 type Options struct {
 	job.Options
 	// Derive fills subdivision, time zone and country of records that have
@@ -35,9 +35,9 @@ type Options struct {
 	Derive bool
 	// KeepPrivate lets lists locate private networks, although they are not databases.
 	KeepPrivate bool
-	// Check compares what was built with what is published, as a MaxChange does: that is
-	// here the share of addresses whose answers may differ from the published ones, and the
-	// error a *ChangeError.
+	// Check compares the build with the published generation even without MaxChange. Here
+	// MaxChange is the share of addresses whose answers may change, and its error is a
+	// *ChangeError.
 	Check bool
 	// Compared, if set, receives the result of the comparison.
 	Compared func(Change)
@@ -47,19 +47,18 @@ type Options struct {
 // have about as many bytes for each range.
 var costs = job.Costs{Nanoseconds: 250, Memory: 8, Disk: 4}
 
-// maxSources is how many sources one data set may have: ranks are 16 bits.
+// maxSources bounds the sources of a data set: ranks have 16 bits.
 const maxSources = 1000
 
-// Ingest publishes the data set "ip" from sources of address ranges, IPv4 and
-// IPv6, each a rank of its own in the order given: of each field the first
-// source that has it answers, and within a source the narrowest range.
+// Ingest publishes the data set "ip" from sources of address ranges, IPv4 and IPv6. Each source
+// has a rank, in the order given. Each field comes from the first source that has it, and within
+// a source from the narrowest range.
 //
-// A range that says nothing, such as one whose country is empty, "-", "--",
-// "None", "ZZ" or "XX" and that has no more, is left out, so that a wider range
-// or a later source may answer. In a geofeed it keeps the wider ranges of the feed
-// from answering. That is no fault of the source. Codes
-// that are not assigned are bad; AP and EU, which are not
-// countries, are kept, as package iso3166 explains.
+// An empty range, such as one whose country is empty, "-", "--", "None", "ZZ" or "XX" and that
+// has no other field, is left out, so that a wider range or a later source may answer. In a
+// geofeed it keeps the feed's wider ranges from answering. An empty range is no fault of the
+// source. Codes that are not assigned are bad. AP and EU, which are not countries, are kept, as
+// package iso3166 explains.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dataset.Manifest, error) {
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one source of address ranges")
@@ -136,8 +135,8 @@ func unpackedBytes(inputs []Input) (n int64) {
 	return n
 }
 
-// finish compares the new generation with the published one, if that is asked
-// for, and writes its index file.
+// finish compares the new generation with the published one, if asked to, and writes its index
+// file.
 func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipgeo.Meta, o Options) error {
 	r, err := ipgeo.Open(ctx, b.Store(), meta)
 	if err != nil {
@@ -172,8 +171,8 @@ func index(ctx context.Context, r *ipgeo.Reader, path string, o Options) (err er
 	return nil
 }
 
-// rangeInputs are the sources of an IP job, opened at once: the age of the
-// newest must be known before the first row is written.
+// rangeInputs are the sources of an IP job. All are opened at once, because the newest date must
+// be known before the first row is written.
 type rangeInputs struct {
 	ctx     context.Context
 	sources []ipSource
@@ -216,7 +215,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 	return in, nil
 }
 
-// close closes the sources and removes what was unpacked.
+// close closes the sources and removes unpacked files.
 func (in *rangeInputs) close() (err error) {
 	if in.closed {
 		return nil
@@ -287,8 +286,8 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 	}
 }
 
-// ranges yields the good ranges of all sources, and counts the others. Its
-// error is that of a source, or of too many bad records.
+// ranges yields the good ranges of all sources, and counts the bad ones. Its error is a source's,
+// or that of too many bad records.
 func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) { job.Sequence(in.read)(yield) }
 
 func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
@@ -337,7 +336,7 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 	return in.tally.Err()
 }
 
-// check refuses what Build would, naming the place.
+// check refuses a range that Build would refuse, and adds its position.
 func (in *rangeInputs) check(rec *ipRange) error {
 	r := ipgeo.Range{First: rec.first, Last: rec.last}
 	err := r.Check()
@@ -351,7 +350,7 @@ func (in *rangeInputs) check(rec *ipRange) error {
 // ipRange is one range of a source.
 type ipRange struct {
 	first, last netip.Addr
-	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil when it says nothing
+	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil if it is empty
 	lost        []error         // a *source.BadRecord for each thing of a good range that has no effect
 	blank       bool            // its addresses are not to be located
 	label       string

@@ -54,7 +54,7 @@ func ipJob(t testing.TB, c *dataset.Catalog, o job.Options, inputs ...job.Input)
 	return Ingest(t.Context(), c, ipInputs(inputs), Options{Options: o})
 }
 
-// ipReader opens what is published.
+// ipReader opens the published generation.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
 	r, g := jobtest.Open(t, c, ask.AddressTable)
@@ -79,7 +79,7 @@ func ipRows(t testing.TB, c *dataset.Catalog) (rows []string) {
 	return rows
 }
 
-// ipReport keeps what a job says.
+// ipReport records a job's reports.
 type ipReport struct {
 	job.Silent
 	mu     sync.Mutex
@@ -111,7 +111,7 @@ func TestIP(t *testing.T) {
 		"9.12.0.0,9.12.0.255,eu\r\n"+
 		"9.13.0.0,9.13.0.255,UK\r\n"+
 		"9.14.0.0,9.14.0.255,QQ\r\n"+
-		"9.9.10.0,9.9.10.255,ZZ\r\n"+ // says nothing: CH shows through
+		"9.9.10.0,9.9.10.255,ZZ\r\n"+ // empty, so that CH shows through
 		"9.15.0.0,9.15.0.255,\r\n"+
 		"9.16.0.9,9.16.0.0,FR\r\n"+
 		"9.17.0.0,2400::,FR\r\n"+
@@ -192,7 +192,7 @@ func TestIP(t *testing.T) {
 	}
 }
 
-// A job that fails leaves what was published.
+// A failed job leaves the published generation.
 func TestIPFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
 	good := ipFile(t, "good.csv", "9.9.9.0,9.9.9.255,FR\n")

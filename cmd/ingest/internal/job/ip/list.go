@@ -130,7 +130,7 @@ func (m *listMaker) make(r *listRow) {
 // listRows yields the rows of a list.
 func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
 	return func(yield func(listRow, error) bool) {
-		var texts []byte // of many rows
+		var texts []byte // shared by many rows
 		for r, err := range t.Records() {
 			if cap(texts)-len(texts) < 1<<10 {
 				texts = make([]byte, 0, 64<<10)
@@ -147,8 +147,8 @@ func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
 }
 
 const (
-	// reasonAgain is the loss of a row of a geofeed because an earlier row has its
-	// addresses. Only so many rows are remembered.
+	// reasonAgain is the loss of a geofeed's row whose addresses are in an earlier row. At most
+	// maxAgain rows are remembered.
 	reasonAgain = "the same addresses as an earlier row, which counts"
 	maxAgain    = 1 << 17
 )

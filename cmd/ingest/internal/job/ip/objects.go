@@ -19,8 +19,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 )
 
-// A list of objects has one of JSON in each line, with its network, or both ends of a range,
-// beside the fields of a MaxMind DB: so export ip writes it, and so some publishers do.
+// A list of objects has one JSON object in each line: its network, or both ends of a range,
+// beside the fields of a MaxMind DB. export ip writes this form, and so do some publishers.
 
 // maxObject bounds a line of such a list.
 const maxObject = 128 << 10
@@ -37,10 +37,10 @@ const (
 func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 	head, err := r.Peek(r.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil // reading tells the error
+		return nil, nil // reading returns the error
 	}
 	var sample []map[string]any
-	var networks []string // those that stand alone
+	var networks []string // those without a last address or length
 	for line := range bytes.Lines(head) {
 		o := readObject(line)
 		switch {
@@ -67,15 +67,15 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 	return iprecord.Detect("", sample)
 }
 
-// object is a line: the network or the ends of a range, the length of a prefix, and what is
-// known.
+// object is a line: the network or the ends of a range, the length of a prefix, and the other
+// fields.
 type object struct {
 	first, last, length string
 	several             bool           // members contradict each other
 	fields              map[string]any // nil if it is no object
 }
 
-// member is one whose name is that of a column of addresses.
+// member is a member of an object whose name is that of a column of addresses.
 type member struct {
 	name, text string
 	column     ipcsv.Column
@@ -91,7 +91,7 @@ func readObject(line []byte) (o object) {
 	first, severalFirst := best(members, ipcsv.First)
 	last, severalLast := best(members, ipcsv.Last)
 	length, _ := best(members, ipcsv.PrefixLength)
-	for _, m := range []*member{first, last} { // of a network and its bounds the network is enough
+	for _, m := range []*member{first, last} { // a network makes its bounds redundant
 		if m != nil {
 			delete(o.fields, m.name)
 		}
@@ -116,8 +116,8 @@ func readObject(line []byte) (o object) {
 	return o
 }
 
-// best returns the member for a column that says the most, and the first of equals, and
-// whether another says something else.
+// best returns a column's most precise member, the first among equals. several reports whether an
+// equally precise member contradicts it.
 func best(members []member, column ipcsv.Column) (m *member, several bool) {
 	for i := range members {
 		switch other := &members[i]; {
@@ -131,10 +131,11 @@ func best(members []member, column ipcsv.Column) (m *member, several bool) {
 	return m, several
 }
 
-// addressColumns are those of the members that have addresses.
+// addressColumns are the columns of members with addresses.
 var addressColumns = [...]ipcsv.Column{ipcsv.Network, ipcsv.First, ipcsv.Last, ipcsv.PrefixLength}
 
-// members returns those that may have addresses, by their names: maps have no order.
+// members returns the members that may have addresses, sorted by name, because maps have no
+// order.
 func (o *object) members(line []byte) []member {
 	var all []member
 	for name, v := range o.fields {
@@ -165,7 +166,7 @@ func digits(line []byte, name string, v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	var exact map[string]json.RawMessage
-	_ = json.Unmarshal(line, &exact) // it was read before
+	_ = json.Unmarshal(line, &exact) // valid, because readObject has parsed it
 	return string(exact[name])
 }
 
@@ -213,7 +214,7 @@ func objectRanges(f io.Reader, schema *iprecord.Schema, label string, c *convert
 		if reason != "" {
 			return rows.Bad(reason, source.Excerpt(rows.Text()))
 		}
-		extra, _ := fields["extra"].(map[string]any) // as export writes it; other lists have theirs beside the rest
+		extra, _ := fields["extra"].(map[string]any) // as export writes it; other lists have such fields beside the rest
 		delete(fields, "extra")
 		rec, err := schema.Record(fields)
 		if len(extra) > 0 {

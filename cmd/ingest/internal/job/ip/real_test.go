@@ -154,14 +154,14 @@ func lastAddr(p netip.Prefix) netip.Addr {
 
 func compareMaxMind(t *testing.T, db *maxminddb.Reader, r *ipgeo.Reader, a netip.Addr) {
 	t.Helper()
-	// MaxMind keeps the IPv4 addresses in ::/96 and writes some of them so. As
-	// addresses of IPv6 those are given up (RFC 4291, section 2.5.5.1).
+	// MaxMind keeps the IPv4 addresses in ::/96 and writes some of them in that form. As IPv6
+	// addresses these are deprecated (RFC 4291, section 2.5.5.1).
 	if b := a.As16(); a.Is6() && [12]byte(b[:12]) == [12]byte{} {
 		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
 	got, reserved := ipAnswer(t, r, a)
 	if reserved {
-		return // whatever a database says of them
+		return // databases do not matter there
 	}
 	var record any
 	if err := db.Lookup(a).Decode(&record); err != nil {
@@ -186,7 +186,7 @@ func compareMaxMind(t *testing.T, db *maxminddb.Reader, r *ipgeo.Reader, a netip
 	}
 	have := flat("", got, map[string]any{})
 	delete(have, "traits.network")
-	delete(have, "quadkey") // of the coordinates
+	delete(have, "quadkey") // derived from the coordinates
 	delete(have, "location.quadkey")
 	for path, v := range want {
 		if have[path] != v {
@@ -225,7 +225,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says is what the reference knows: the fields that are compared.
+// says holds the compared fields of the reference.
 type says struct {
 	country, asn, city, lat string
 }
@@ -319,7 +319,7 @@ func refRows(r *bufio.Reader, tabs bool) func() ([]string, error) {
 	}
 }
 
-// find returns what the narrowest row that holds the address says.
+// find returns the fields of the narrowest row that holds the address.
 func (l *refList) find(a netip.Addr) says {
 	best := -1
 	for i := sort.Search(len(l.rows), func(i int) bool { return a.Less(l.rows[i].first) }) - 1; i >= 0 && !l.most[i].Less(a); i-- {
@@ -337,8 +337,8 @@ func (l *refList) find(a netip.Addr) says {
 	return l.rows[best].says
 }
 
-// narrower compares widths; a later row of equal width is not asked, for rows
-// are met backwards and the one named first wins.
+// narrower reports whether a is at most as wide as b. Rows are visited backwards, so of equally
+// wide rows the first in the list wins.
 func narrower(a, b *refRow) bool {
 	wa, wb := width(a), width(b)
 	return bytes.Compare(wa, wb) <= 0
@@ -366,7 +366,7 @@ func (l *refList) bounds() (list [][2]netip.Addr) {
 	return list
 }
 
-// refDatabase asks the reader library.
+// refDatabase uses the reader library.
 type refDatabase struct {
 	t  *testing.T
 	db *maxminddb.Reader
@@ -409,10 +409,9 @@ func (d *refDatabase) bounds() (list [][2]netip.Addr) {
 	return list
 }
 
-// All real files together, as sources in this order, answer at random
-// addresses and at the ends of their ranges what each of them says: the first
-// that names a country decides, and of the others those that name the same
-// one, or none, add to it.
+// All real files together, as sources in this order, at random addresses and at the ends of their
+// ranges: the first source that names a country decides, and the others add fields if they name
+// the same country or none.
 func TestIPRealFilesTogether(t *testing.T) {
 	if _, err := os.Stat(filepath.FromSlash(ipData)); err != nil {
 		t.Skip("no real data: ", err)
@@ -556,7 +555,7 @@ func TestIPRealFilesTogether(t *testing.T) {
 	}
 }
 
-// A database and the lists it was made of say the same.
+// A database and the lists that it was made of give the same answers.
 func TestIPDatabaseIsItsLists(t *testing.T) {
 	lists := []job.Input{{Path: ipData + "geo-asn-country-ipv4-20201219.csv.gz"}, {Path: ipData + "geo-asn-country-ipv6-20201219.csv.gz"}}
 	if _, err := os.Stat(lists[0].Path); err != nil {
@@ -583,8 +582,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 	}
 }
 
-// Each of the files that strangers stumbled over has its right answer, or a refusal
-// that says why.
+// Each file that users had trouble with has its right answer, or a refusal with the reason.
 func TestIPCases(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const dir = "../../../../../../shared/cases/ip/"
@@ -595,7 +593,7 @@ func TestIPCases(t *testing.T) {
 		files string
 		addr  string
 		want  string // in the answer; "" for none
-		not   string // not in it
+		not   string // must not be in the answer
 		err   string
 	}{
 		{files: "dbip-continent-country.csv", addr: "5.1.0.9", want: `"iso_code":"US"`},

@@ -19,10 +19,10 @@ import (
 	"quadrille/cmd/ingest/internal/source/mmdb"
 )
 
-// ipSource is a source of ranges, whatever its format.
+// ipSource is a source of ranges in any format.
 type ipSource interface {
 	path() string
-	// kind returns what the source was recognised as, for people.
+	// kind returns the format of the source, for people.
 	kind() string
 	size() int64 // bytes on disk
 	done() int64 // bytes read so far; may be called while ranges runs
@@ -35,7 +35,7 @@ type ipSource interface {
 	close() error
 }
 
-// openSource opens a file or folder, by what it holds:
+// openSource opens a file or folder by its content:
 //
 //   - a MaxMind DB, alone, compressed by gzip, or in a zip or tar.gz archive;
 //   - a GeoLite2 CSV set, a folder or the zip archive of one;
@@ -129,7 +129,7 @@ type databaseSource struct {
 	read   bool // to the end
 }
 
-// schemaSample is how many records are looked at to find the schema.
+// schemaSample is the number of records from which the schema is detected.
 const schemaSample = 50
 
 func openDatabaseSource(in Input, temp string) (_ *databaseSource, err error) {

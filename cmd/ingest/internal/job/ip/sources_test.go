@@ -29,8 +29,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// answer is what the published generation and its index say of an address,
-// without its network; "" for nothing.
+// answer returns the answer of the published generation and of its index for an address, without
+// its network; "" for nothing.
 func answer(t *testing.T, c *dataset.Catalog, addr string) string {
 	t.Helper()
 	g, r := ipReader(t, c)
@@ -142,7 +142,7 @@ func TestIPGeoLiteSet(t *testing.T) {
 	}
 }
 
-// Sources of all kinds at once: of each field the first that has it.
+// Sources of all kinds at once: each field comes from the first source that has it.
 func TestIPSeveralSources(t *testing.T) {
 	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
 		{Network: "9.0.0.0/8", Data: map[string]any{"country": map[string]any{"iso_code": "CH"}, "city": map[string]any{"names": map[string]any{"en": "Bern"}}, "new": uint32(7)}},
@@ -253,8 +253,8 @@ func TestIPColumnsGiven(t *testing.T) {
 	}
 }
 
-// What holds for all rows of a list is said once; private networks are located by lists
-// that may, and not by databases.
+// A field with one value for all rows of a list is given once. Lists may locate private networks
+// with the option, and databases may not.
 func TestIPPrivateNetworksOfLists(t *testing.T) {
 	columns, err := ipcsv.ParseColumns("network,country=DE,extra.list=offices")
 	if err != nil {
@@ -281,7 +281,7 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	}
 }
 
-// Two countries, two states, of which one has a code, and a time zone.
+// Two countries, two states of which only one has a code, and a time zone.
 const (
 	fijiSquare = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
@@ -311,7 +311,7 @@ func TestIPDerive(t *testing.T) {
 		"9.0.3.0/24,FR,46.9,7.4,,\n"+ // beyond its border
 		"9.0.4.0/24,FJ,-18,178,,\n"+ // a state without a code
 		"9.0.5.0/24,CH,,,,\n"+
-		"9.0.6.0/24,BR,0,-40,,\n") // nothing is known there
+		"9.0.6.0/24,BR,0,-40,,\n") // no region there
 	run := func(derive bool) dataset.Manifest {
 		m, err := Ingest(t.Context(), c, []Input{{Input: list}}, Options{Derive: derive})
 		if err != nil {
@@ -366,8 +366,8 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes that of GeoNames' division of the same name,
-// in the countries whose divisions have such codes there.
+// A state without an ISO code takes that of GeoNames' division of the same name, in countries
+// whose divisions have ISO codes there.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
@@ -454,14 +454,14 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// What strangers' files say is what is answered: of each set of files, in order,
-// answers by address, and what is told of lost values.
+// The answers match the meaning of users' files: for each set of files, in order, answers by
+// address, and the reported losses.
 func TestIPAsItIsMeant(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for name, tc := range map[string]struct {
 		files []string
 		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer
-		lost  string            // what is reported
+		lost  string            // the reported loss
 	}{
 		"a blank row in a wider network of a geofeed": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n9.0.3.0/24,ZZ,,,\n"},
 			map[string]string{"9.0.1.1": `"iso_code":"CA"`, "9.0.2.1": "", "9.0.3.1": ""}, ""},
@@ -557,7 +557,8 @@ func TestIPAsItIsMeant(t *testing.T) {
 	}
 }
 
-// Sources that place addresses elsewhere than one before them are told, with how many ranges.
+// Sources that place addresses elsewhere than an earlier source are reported, with the number of
+// ranges.
 func TestElsewhereIsTold(t *testing.T) {
 	continents := "network,continent\n9.0.0.0/24,EU\n9.0.1.0/24,EU\n9.0.2.0/24,NA\n"
 	for name, tc := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package jobtest holds what the tests of several jobs need: an empty catalogue, a
-// reporter that keeps what it is told, and rows of files.
+// Package jobtest has helpers for the tests of several jobs: an empty catalogue, a reporter that
+// records, and rows of files.
 package jobtest
 
 import (
@@ -34,7 +34,7 @@ func CatalogIn(t testing.TB, dir string) *dataset.Catalog {
 	return c
 }
 
-// Open opens what is published of a data set until the test ends.
+// Open opens the published generation of a data set until the test ends.
 func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Generation) {
 	t.Helper()
 	g, err := c.OpenCurrent(t.Context(), d.Name)
@@ -52,7 +52,7 @@ func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Ge
 	return r, g
 }
 
-// Recorder keeps what a job reports.
+// Recorder records the reports of a job.
 type Recorder struct {
 	job.Silent
 	mu        sync.Mutex
@@ -110,14 +110,14 @@ const ZoneSquares = `{"type":"FeatureCollection","features":[
 // Packages is where the packages of the sample are installed.
 const Packages = "../../../../../sample/node_modules"
 
-// Places, as GeoNames has them.
+// Rows of places in the format of GeoNames.
 const (
 	RowBern = "2661552\tBern\tBern\tBerna,Berne\t46.94809\t7.44744\tP\tPPLC\tCH\t\tBE\t246\t351\t\t121631\t\t549\tEurope/Zurich\t2019-09-05"
 	RowThun = "2658377\tThun\tThun\t\t46.75118\t7.62166\tP\tPPL\tCH\t\tBE\t\t\t\t42136\t\t-9999\tEurope/Zurich\t2020-01-02"
 	RowSuva = "2198148\tSuva \"FJ\"\tSuva\t\t-18.14161\t178.44149\tP\tPPLC\tFJ\t\tC\t\t\t\t77366\t\t7\tPacific/Fiji\t2018-01-01"
 )
 
-// Airports, as OurAirports has them; RealAirports is its file.
+// Rows of airports in the format of OurAirports; RealAirports is its file.
 const (
 	RealAirports = "../../../../../../shared/data/airports/ourairports-airports.csv.gz"
 	AirportHead  = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
@@ -125,7 +125,7 @@ const (
 	AirportSuva  = "2,FJ-0001,small_airport,Suva Test,-18.1,178.5,,FJ,FJ-C,,no,,,,ZZB,,,\n"
 )
 
-// Stations, as NOAA has them.
+// Rows of stations in the format of NOAA.
 const (
 	StationsHead = `"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"` + "\n"
 	RowZurich    = `"066600","99999","ZURICH <TOWN>","SZ","","","+47.383","+008.567","+0569.0","19490101","20250525"` + "\n"

@@ -10,15 +10,15 @@ import (
 // These decide which parts of a country are its main part.
 const (
 	mainShare = 0.75 // the least share of the area; with less there is no main part
-	largeArea = 0.25 // of the largest polygon: belongs to it wherever it lies
-	nearShare = 0.08 // of the largest polygon's extent: not farther than that
+	largeArea = 0.25 // share of the largest polygon's area from which a part belongs to it wherever it lies
+	nearShare = 0.08 // greatest distance, as a share of the largest polygon's extent
 	nearLeast = 2.0  // degrees
 	muchWider = 2    // how many times larger the bounds of everything must be
 )
 
-// mainBounds returns the bounds of the main part of a country, from its geometry: the France
-// that a map of France shows, without Réunion. Bounds that are not much larger than those of
-// the main part stay as they are, and so do the bounds of countries of scattered islands.
+// mainBounds returns the bounds of a country's main part, from its geometry: France as on a map
+// of France, without Réunion. The bounds stay whole if they are not much larger than those of the
+// main part, or if the country consists of scattered islands.
 func mainBounds(geometry orb.Geometry, whole [4]float64) [4]float64 {
 	polygons, ok := geometry.(orb.MultiPolygon)
 	if !ok {

@@ -28,7 +28,7 @@ func (n *namer) countDivision(h *places.Hit) {
 	}
 }
 
-// note remembers what a feature tells of countries.
+// note records the countries of a feature.
 func (n *namer) note(f *names.Feature) {
 	switch {
 	case f.Kind != names.Region || f.Type == names.Division || f.Country == "" && f.Code == "":
@@ -41,11 +41,10 @@ func (n *namer) note(f *names.Feature) {
 	}
 }
 
-// readDivisions yields the first-level divisions that the gazetteer names and no layer has. These
-// are the divisions of countries that have none drawn, and of countries that have only parts of
-// them drawn, as the départements of Île-de-France are. A division that is also a place is found
-// as the place. The largest place of a division tells where it lies; a division without places is
-// left out.
+// readDivisions yields the gazetteer's first-level divisions without a region in any layer. These
+// are divisions of countries without drawn divisions, and of countries that have only their parts
+// drawn, such as the départements of Île-de-France. A division that is also a place is found as
+// the place. A division has the position of its largest place; one without places is left out.
 func (n *namer) readDivisions(take func(names.Feature) error) error {
 	if n.places == nil {
 		return nil
@@ -108,8 +107,8 @@ func (n *namer) divisionNames(f *names.Feature, ascii string) error {
 	return nil
 }
 
-// addISONames gives a first-level division the code and the names that are known by its own code,
-// or else by one of its names. A country gets those known by its code.
+// addISONames adds the code and the known names of a first-level division, looked up by its own
+// code or else by one of its names. A country gets the names of its code.
 func addISONames(f *names.Feature) {
 	country := f.Country
 	if of, _, ok := strings.Cut(f.Code, "-"); ok && country == "" {

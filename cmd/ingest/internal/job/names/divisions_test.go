@@ -13,8 +13,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Divisions that only the gazetteer names are regions, at their largest places, where they are
-// no places and no layer has those of their country.
+// Divisions known only to the gazetteer are regions at the position of their largest place,
+// unless they are places themselves or a layer has their country's divisions.
 func TestNamesOfDivisions(t *testing.T) {
 	row := func(id, name, class, code, country, admin1, people string) string {
 		return strings.Join([]string{id, name, "", "", "48.1", "11.5", class, code, country, "", admin1, "", "", "", people, "", "", "", "2020-01-01"}, "\t") + "\n"
@@ -65,8 +65,8 @@ func TestNamesOfDivisions(t *testing.T) {
 	}
 }
 
-// A division of which several states are parts is a region, and a drawn state has the names that
-// are known of its code or of one of its names.
+// A division that consists of several states is a region. A drawn state has the known names of
+// its code or of one of its names.
 func TestNamesOfPartsAndStates(t *testing.T) {
 	c := jobtest.Catalog(t)
 	town := func(id, lon, country, admin1 string) string {

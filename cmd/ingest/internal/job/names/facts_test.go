@@ -18,8 +18,8 @@ import (
 	"quadrille/places/names"
 )
 
-// What a region is said to have comes from a source, and what its places say is kept apart: how
-// many people they have, and by what codes they call it.
+// The facts of a region come from its source. Facts from its places are kept apart: their
+// population, and the codes that they use for it.
 func TestNamesOfFacts(t *testing.T) {
 	c := jobtest.Catalog(t)
 	must := func(_ any, err error) {

@@ -26,11 +26,11 @@ var formProperties = map[string]search.Name{
 	"int_name": {}, "namelsad": {}, "abbrev": {Short: true}, "short_name": {Short: true}, "old_name": {Historic: true},
 }
 
-// maxOtherNames bounds the names that are taken of one record.
+// maxOtherNames bounds the names of one record.
 const maxOtherNames = 500
 
-// otherNames adds the names of a region besides its own: those of its record and, for
-// a country, the names and codes that places know.
+// otherNames adds a region's other names: those of its record and, for a country, the names and
+// codes in the places.
 func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	var properties map[string]any
 	if err := json.Unmarshal(record, &properties); err != nil {
@@ -93,7 +93,7 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	return nil
 }
 
-// displayed knows the languages that CLDR's names are at hand in.
+// displayed matches the languages in which CLDR's names are available.
 var displayed = sync.OnceValue(func() language.Matcher { return language.NewMatcher(display.Supported.Tags()) })
 
 // ownNames yields the names of a country in the languages that are spoken there by CLDR, each
@@ -112,7 +112,7 @@ func ownNames(country string, spoken []string) iter.Seq2[string, string] {
 		for _, code := range spoken {
 			tag, err := language.Parse(code)
 			if _, _, sure := displayed().Match(tag); err != nil || sure < language.High {
-				continue // it has no names in that language
+				continue // CLDR has no names in that language
 			}
 			base, _ := tag.Base()
 			if name := display.Regions(tag).Name(region); name != "" && name != country && !yield(base.String(), name) {

@@ -16,7 +16,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Regions are found by the names of their records, and countries by those that places know.
+// Regions are found by the names in their records, and countries by those in the places.
 func TestNamesInLanguages(t *testing.T) {
 	square := func(properties string, west, size string) string {
 		e := map[string]string{"0": "10", "10": "20"}[west]

@@ -33,9 +33,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Ingest publishes what searches find besides places: the regions of every published
-// layer with their parents and people, the airports, time zones and weather stations, and
-// the points of the collections that are to be searched. It reads only what is published.
+// Ingest publishes the index for everything that search finds besides places: the regions of
+// every published layer with their parents and population, the airports, time zones and weather
+// stations, and the points of searchable collections. It reads only published data sets.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	n := newNamer(ctx, o)
 	defer n.close()
@@ -129,7 +129,7 @@ var ErrNoNames = errors.New("nothing is published that has names besides places:
 // regionID names a region of a layer.
 type regionID struct{ typ, id string }
 
-// namer reads what is published and makes features of it.
+// namer makes features from the published data sets.
 type namer struct {
 	ctx context.Context
 	rep job.Reporter
@@ -137,7 +137,7 @@ type namer struct {
 	regions  *tiles.Reader // nil without boundaries
 	layers   []tiles.TypeMeta
 	ground   feature.Area     // of these layers; nil: the world
-	only     *tiles.Reader    // has the layers that are wanted; nil: all, and all else that has names
+	only     *tiles.Reader    // the layers to index; nil: all layers and everything else with names
 	places   *places.Finder   // nil without places
 	airports *airports.Finder // nil without airports
 	stations *stations.Finder // nil without stations
@@ -154,8 +154,8 @@ type namer struct {
 	// rows counts the places of each state by first-level code; the key is the state's id.
 	rows      map[string]map[string]int
 	seats     map[string]seat         // of first-level divisions, by their codes
-	countries map[string]names.Parent // that were read, by code
-	divided   map[string]bool         // countries of which a layer has divisions
+	countries map[string]names.Parent // already read, by code
+	divided   map[string]bool         // countries whose divisions are in a layer
 	shown     map[string]bool         // countries that have a region
 }
 
@@ -186,7 +186,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 	return nil
 }
 
-// published opens what is published of a data set, nil if nothing is.
+// published opens a published data set, nil if there is none.
 func published[R any](n *namer, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {
@@ -215,8 +215,8 @@ func (n *namer) close() {
 	}
 }
 
-// coarsestFirst orders layers by the size of their regions. It leaves out layers that
-// do not divide land for people.
+// coarsestFirst orders layers by the size of their regions. It leaves out layers that do not
+// divide land by where people live.
 func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	var list []tiles.TypeMeta
 	for _, t := range types {
@@ -238,7 +238,7 @@ func layerRank(name string) int {
 	return 1
 }
 
-// Layers whose names say what they are.
+// Names of layers with a fixed meaning.
 const (
 	countryType = "country"
 	stateType   = "state"
@@ -336,8 +336,8 @@ func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	return nil
 }
 
-// drawnIn returns what names.Meta has: for each code, the one country of the map in which
-// most of its people are drawn.
+// drawnIn returns the field of names.Meta: for each code, the country of the map in which most of
+// its people are drawn.
 func (n *namer) drawnIn() map[string][]string {
 	in := map[string][]string{}
 	for _, code := range slices.Sorted(maps.Keys(n.drawn)) {
@@ -348,7 +348,7 @@ func (n *namer) drawnIn() map[string][]string {
 	return in
 }
 
-// divisions returns what names.Meta has: for each state, the code that four fifths of its
+// divisions returns the field of names.Meta: for each state, the code that four fifths of its
 // places have.
 func (n *namer) divisions() map[string]string {
 	codes := map[string]string{}

@@ -81,7 +81,7 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 		}
 		f := names.Feature{Kind: names.Zone, Type: zonefinder.Layer, ID: region.ID, Name: cmp.Or(region.Name(), region.ID), Bounds: boundsOf(region)}
 		f.Lon, f.Lat = pointOf(region, geometry)
-		// People know the city of a zone and not the name of the zone.
+		// People know a zone's city and not its name.
 		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
 			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(f.Name[i+1:], "_", " ")})
 		}
@@ -139,8 +139,8 @@ func (n *namer) readPoints(take func(names.Feature) error) error {
 	return nil
 }
 
-// nameOf returns the name of a point, which some sources write as Name or NAME. A name that
-// is not a text is not searched.
+// nameOf returns the name of a point, which some sources write as Name or NAME. A name that is
+// not a text is not searchable.
 func nameOf(f *feature.Feature) string {
 	name := f.Name()
 	for key, v := range f.Properties.All() {
@@ -151,8 +151,8 @@ func nameOf(f *feature.Feature) string {
 	return name
 }
 
-// The first two digits of a county's FIPS code stand for its state or territory. These
-// are the ones whose counties have another name.
+// The first two digits of a county's FIPS code are its state or territory. In these ones counties
+// have another title.
 const (
 	fipsAlaska     = "02"
 	fipsCapital    = "11" // District of Columbia
@@ -163,10 +163,9 @@ const (
 	fipsCity = "510"
 )
 
-// countyTitle returns a county of the United States as people call it: "Rice County".
-// Lists of counties leave the second word out. The state is known by the code of the
-// record, or by the FIPS code that is the id. Alaska's boroughs and census areas cannot
-// be told apart, and keep their names.
+// countyTitle returns the usual name of a county of the United States: "Rice County". Lists of
+// counties omit the second word. The state follows from the code of the record, or from a FIPS
+// code as the id. Alaska's boroughs and census areas cannot be told apart, and keep their names.
 func countyTitle(typ, id string, r *regionRecord) string {
 	state, fips := strings.CutPrefix(string(r.ISO3166), "US-")
 	if !fips {
@@ -273,7 +272,7 @@ func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 // airportCode is a keyword that is a code and no name.
 var airportCode = regexp.MustCompile(`^([A-Z0-9]{3,4}|[A-Z]{2}-[0-9]{4,5})$`)
 
-// maxKeywords bounds the keywords that are taken of an airport.
+// maxKeywords bounds the keywords of an airport.
 const maxKeywords = 30
 
 // otherCodes are codes besides those of ISO 3166-1 that people use for countries.

@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// What stands for lines lies on the longest of them, and never at 0, 0.
+// The point of lines lies on the longest of them, and never at 0, 0.
 func TestPointOfLines(t *testing.T) {
 	region := &feature.Feature{Position: quadkey.Position{Lat: 3, Lon: 4}}
 	for _, tc := range []struct {

@@ -14,7 +14,7 @@ import (
 	"quadrille/places"
 )
 
-// what the files hold, in words.
+// kindWords are the contents of files, in words.
 var kindWords = map[geonames.Kind]string{
 	geonames.KindPlaces: "places", geonames.KindAlternates: "alternate names",
 	geonames.KindAdmin1: "first-level divisions", geonames.KindAdmin2: "second-level divisions",
@@ -67,7 +67,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 	case !newest.IsZero():
 		f.src.Modified = newest
 	case f.Released.IsZero():
-		// The time when the file was fetched says nothing about its content.
+		// The download time says nothing about the content.
 		f.src.Modified = file.Packed
 	}
 	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.Taken(), kindWords[f.Kind])
@@ -93,11 +93,11 @@ func (f *placesFile) cannotStore(line int, err error) error {
 	return &source.BadRecord{Source: f.Path, Line: line, Reason: "cannot be stored", Detail: err.Error()}
 }
 
-// source is what the places are built from. Its sequences read the files as
-// they are ranged over, each once.
+// source returns the input of the build. Its sequences read the files as they are ranged over,
+// each once.
 func (j *placesJob) source() places.Source {
 	rows, alternates := j.of(geonames.KindPlaces), j.of(geonames.KindAlternates)
-	slices.Reverse(rows) // of equal dates the last row counts, and the file named first
+	slices.Reverse(rows) // among equal dates the last row wins, so the file named first comes last
 	j.several = len(alternates) > 1
 	return places.Source{
 		Places:    converted(j, rows, geonames.Read, j.place),
@@ -108,9 +108,8 @@ func (j *placesJob) source() places.Source {
 	}
 }
 
-// converted yields what convert makes of the records of all files of a kind, and
-// does not drop. convert may also call a record bad. The sequence is nil if there
-// are no such files.
+// converted converts the records of all files of a kind and yields those that convert keeps.
+// convert may also return a *source.BadRecord. The sequence is nil if there are no such files.
 func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	if len(files) == 0 {
 		return nil

@@ -48,8 +48,8 @@ const (
 	allPlaces  = jobtest.RowBern + "\n" + jobtest.RowThun + "\n" + jobtest.RowSuva + "\n"
 )
 
-// writeAll writes files of these names and texts, those called .zip with
-// their table and the other members that GeoNames packs.
+// writeAll writes files with these names and texts. For names in .zip it packs the table with the
+// other members of GeoNames' archives.
 func writeAll(t *testing.T, files ...[2]string) (paths []string) {
 	t.Helper()
 	for _, f := range files {
@@ -190,7 +190,7 @@ func TestDeletedPlaces(t *testing.T) {
 	}
 }
 
-// Daily changes are rows like others.
+// Daily changes are rows like any others.
 func TestModifiedPlaces(t *testing.T) {
 	newer := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Bern anew\t", 1), "2019-09-05", "2026-11-20", 1)
 	files := writeAll(t, [2]string{"allCountries.zip", allPlaces}, [2]string{"modifications-2026-11-20.txt", newer})
@@ -204,9 +204,9 @@ func TestModifiedPlaces(t *testing.T) {
 	}
 }
 
-// Of the rows of a place, in one file or in several, the one with the latest date counts, and of
-// equal dates the last of the file named first. However many they are, they are told and fail
-// nothing.
+// Of the rows of a place, in one file or in several, the one with the latest date counts, and
+// among equal dates the last row of the file named first. Repeated rows are reported, and any
+// number of them is no failure.
 func TestPlacesGivenAgain(t *testing.T) {
 	rng := testseed.Rand(t)
 	type latest struct {
@@ -377,8 +377,8 @@ func currentGeneration(t *testing.T, c *dataset.Catalog) uint64 {
 	return g.Manifest.Generation
 }
 
-// stopper ends the context when a stage begins, or at the latest when the last does: names are
-// indexed beside tiles, and tell of their stages only if they take longer.
+// stopper ends the context when a stage begins, or at the latest when the last stage does: names
+// are indexed while tiles are built, and report their stages only if they take longer.
 type stopper struct {
 	job.Silent
 	stage, last string
@@ -391,8 +391,8 @@ func (s *stopper) Progress(p job.Progress) {
 	}
 }
 
-// A job that is interrupted, at whatever stage, leaves what is published and
-// nothing else; run again, it gives what it would have given.
+// A job interrupted at any stage leaves the published generation and nothing else. Run again, it
+// gives the same result.
 func TestPlacesInterrupted(t *testing.T) {
 	files := placeFiles(writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2},
 		[2]string{"hierarchy.txt", parents}, [2]string{"admin1CodesASCII.txt", admin1})...)

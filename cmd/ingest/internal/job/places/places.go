@@ -16,8 +16,7 @@ import (
 	"quadrille/places"
 )
 
-// costs are for each byte of the unpacked tables. What is sorted on disk is
-// counted with what is built.
+// costs are per byte of the unpacked tables. Disk includes temporary files for sorting.
 var costs = job.Costs{Nanoseconds: 60, Memory: 2, Disk: 5}
 
 // Input is a file of GeoNames.
@@ -28,16 +27,15 @@ type Input struct {
 	Kind geonames.Kind
 }
 
-// Ingest reads files of GeoNames and publishes a generation of their places, with what the other
-// files add to these. A place may have several rows, in one file or in several. The row with the
-// latest modification date is taken. Of rows with equal dates it is the last row of the file
-// that was named first. A place that a file of deletions names is left out, unless its row is
-// from a later day. Anything else that occurs twice is taken where it occurs first.
+// Ingest reads files of GeoNames and publishes a generation of their places, with the details
+// from the other files. A place may have several rows, in one file or in several. The row with
+// the latest modification date is taken, and among equal dates the last row of the file named
+// first. A place named by a file of deletions is left out, unless its row is from a later day.
+// For all other duplicates the first one is taken.
 //
-// The share of bad records that o tolerates applies to each file, so that a small file of errors
-// does not hide behind a large one. The manifest dates each file by its newest row. Files whose
-// rows have no dates are dated by their name or their archive, if these say a date, and
-// otherwise not at all.
+// The tolerated share of bad records applies to each file, so that a small file of errors does
+// not hide behind a large one. The manifest dates each file by its newest row. A file whose rows
+// have no dates is dated by its name or its archive, if possible.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
 	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
 	if err := j.recognise(inputs); err != nil {
@@ -90,15 +88,15 @@ type placesJob struct {
 	gazetteer places.Gazetteer
 	given     map[string]bool   // kinds and codes that the gazetteer has
 	deleted   map[uint32]int64  // day of deletion, in days since 1970
-	languages map[string]string // codes of two letters, by those of three
+	languages map[string]string // two-letter codes by three-letter codes
 	zones     map[string]bool   // nil: not given
 
 	zero         job.Zero       // places at exactly 0, 0
 	several      bool           // files of alternate names
-	names        geonames.IDSet // of the alternate names of several files
-	repeated     int64          // alternate names that several of them hold
+	names        geonames.IDSet // ids of alternate names, if there are several files
+	repeated     int64          // alternate names in more than one file
 	gone         int64          // rows of places that were deleted
-	unknownZones int64          // places with a time zone that is not among zones
+	unknownZones int64          // places whose time zone is not among zones
 	unknownZone  string         // the first of them
 }
 
@@ -110,7 +108,7 @@ type placesFile struct {
 	read bool
 }
 
-// recognise finds out what the files hold.
+// recognise sets the kinds of the files.
 func (j *placesJob) recognise(inputs []Input) error {
 	var found, whole bool
 	for _, in := range inputs {

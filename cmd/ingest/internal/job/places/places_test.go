@@ -38,14 +38,14 @@ func placeFiles(paths ...string) (inputs []Input) {
 	return inputs
 }
 
-// openPlaces opens what is published.
+// openPlaces opens the published places.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
 	f, g := jobtest.Open(t, c, ask.Places)
 	return f, g.Manifest
 }
 
-// Places at exactly 0, 0 are told, or left out.
+// Places at exactly 0, 0 are reported, or left out.
 func TestZeroPlaces(t *testing.T) {
 	unknown := strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "0\t0.0", 1)
 	path := testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+unknown+"\n")
@@ -152,8 +152,8 @@ func TestPlacesFailures(t *testing.T) {
 	}
 }
 
-// Real files, overlapping and of different years, against measuring every
-// place of them.
+// Real files, overlapping and of different years, compared with a measurement of every place in
+// them.
 func TestPlacesRealFiles(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	files := []string{"countries/NL.zip", "countries/SG.zip", "countries/no-country.zip", "countries/LV.zip", "cities15000.zip"}

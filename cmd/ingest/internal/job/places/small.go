@@ -11,8 +11,8 @@ import (
 	"quadrille/places"
 )
 
-// smallRows counts what is kept in memory of all small files, and bounds it. Texts are
-// cloned, since those of a record keep its whole line in memory, white space included.
+// smallRows counts and bounds the rows of small files in memory. Their texts are cloned, because
+// a text of a record would keep its whole line in memory.
 type smallRows struct{ rows, bytes int }
 
 const (
@@ -35,8 +35,8 @@ func (h *smallRows) add(texts ...string) error {
 	return nil
 }
 
-// readSmall reads the files that are kept in memory: all except those of places
-// and of what is joined with places.
+// readSmall reads the files that are kept in memory: all except those of places and those joined
+// with places.
 func (j *placesJob) readSmall() error {
 	j.given, j.deleted, j.languages = map[string]bool{}, map[uint32]int64{}, map[string]string{}
 	for _, f := range j.files {

@@ -30,11 +30,11 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// The battery: shapes, coordinate systems, texts and values, each with its right answer, written
-// in every format that can hold it and read by the jobs. A new format is judged by one line
-// in batteryFormats.
+// The battery is a set of shapes, coordinate systems, texts and values, each with its right
+// answer. It is written in every format that can hold it and read by the jobs. A new format needs
+// one line in batteryFormats.
 
-// sheet is what a file holds.
+// sheet is the content of a file.
 type sheet struct {
 	system   batterySystem
 	features []batteryFeature
@@ -46,9 +46,9 @@ type batteryFeature struct {
 	value      any          // of the property value: nil, string, float64, int64 or bool
 }
 
-// batterySystem is a coordinate system in all spellings, of which a format has one.
+// batterySystem is a coordinate system in all spellings. Each format uses one of them.
 type batterySystem struct {
-	srs     int    // of a GeoPackage, and of EPSG unless authority says otherwise
+	srs     int    // of a GeoPackage, and the EPSG code unless org says otherwise
 	org     string // of a GeoPackage; EPSG if empty
 	text    string // well-known
 	crs     string // of GeoJSON
@@ -77,7 +77,7 @@ var (
 	}
 )
 
-// batteryFormats write a sheet. They return "" for what the format cannot hold.
+// batteryFormats write a sheet. They return "" if the format cannot hold it.
 var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 	"GeoJSON": func(t *testing.T, s *sheet) string {
 		head := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"` + s.system.crs + `"}},"features":[`
@@ -299,7 +299,7 @@ func inEveryFormat(t *testing.T, name string, s sheet, fn func(t *testing.T, pat
 	}
 }
 
-// batteryRegion is what a region's record and geometry say, as far as the battery asks.
+// batteryRegion is the part of a region's record and geometry that the battery checks.
 type batteryRegion struct {
 	Name  string
 	Area  float64 // square degrees, rounded
@@ -451,7 +451,8 @@ func TestBatteryTexts(t *testing.T) {
 	})
 }
 
-// TestBatteryValues reads values of every type. A format without a type tells it by the text.
+// TestBatteryValues reads values of every type. For a format without types, the text shows the
+// type.
 func TestBatteryValues(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for want, value := range map[string]any{

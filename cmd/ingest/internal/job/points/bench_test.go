@@ -8,7 +8,7 @@ import (
 	"quadrille/places/points"
 )
 
-// BenchmarkPointsRead reads points of each format, as a run does before it sorts them.
+// BenchmarkPointsRead reads points of each format, up to the sorting.
 func BenchmarkPointsRead(b *testing.B) {
 	const n = 50_000
 	all := shops(n)

@@ -30,15 +30,15 @@ const (
 type pointFile struct {
 	*features.File
 	index      int                 // among the files
-	line       int                 // of the record at hand
-	number     int64               // of the record in it
-	taken      *pointtable.Columns // nil where features say what their ids are; those of a table are known with its first record
+	line       int                 // of the current record
+	number     int64               // of the current record in its line
+	taken      *pointtable.Columns // nil where features have ids of their own; a table's are set with its first record
 	properties func() []string     // of a table
-	emptied    source.Tally        // of a file that is no table
+	emptied    source.Tally        // empty values; not for tables
 	key        string              // column of the primary key
 }
 
-// record is a point as a file has it.
+// record is a point as its file gives it.
 type record struct {
 	ID         string // "" when the file gives none
 	Lat, Lon   float64
@@ -58,7 +58,7 @@ func (f *pointFile) place(line int) int64 {
 	return int64(f.index)<<pointFileShift | int64(min(line, 1<<(pointFileShift-pointLineShift)-1))<<pointLineShift | min(f.number, 1<<pointLineShift-1)
 }
 
-// open finds out what the files are.
+// open detects the formats of the files.
 func (j *pointsJob) open(paths []string) (err error) {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
@@ -88,7 +88,7 @@ func (j *pointsJob) open(paths []string) (err error) {
 // readFile hands over the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
 	before := j.tally.Taken()
-	f.emptied = source.Tally{} // of looking at it
+	f.emptied = source.Tally{} // forget the count of look
 	err := j.readRecords(f, func(seq iter.Seq2[record, error], report func()) error {
 		return job.ReadRecords(j.ctx, job.Ahead(j.checked(f, seq)), j.tally, report, take)
 	})
@@ -98,8 +98,7 @@ func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error 
 	return err
 }
 
-// readRecords opens the file and hands its records to read. report tells how far the file has
-// been read.
+// readRecords opens the file and hands its records to read. report reports the progress.
 func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, error], report func()) error) error {
 	return f.Read("reading "+filepath.Base(f.Path), func(l *format.Layer, report func()) error {
 		if l.Columns != nil {
@@ -111,9 +110,9 @@ func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, er
 	})
 }
 
-// records makes points of features. Where columns are known, one of them is the id. A feature of
-// GeoJSON has no columns: its id is its own, or else its property id, unless another property is
-// named. A table has taken the id of its own accord.
+// records makes points of features. If the columns are known, one of them is the id. A feature of
+// GeoJSON has no columns: its id is its own, or else its property id, unless the user names
+// another property. The reader of a table has already set the id.
 func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, error] {
 	f.key, f.taken, f.properties = l.Key, l.Taken, l.Properties
 	names := j.of.Columns
@@ -125,7 +124,7 @@ func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, err
 			names.ID = f.key
 		}
 		found := l.Columns
-		if names.Certain { // then the key is not found by its name either
+		if names.Certain { // then the key is not an id by its name either
 			found = slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == f.key })
 		}
 		names.FindID(found)
@@ -214,7 +213,7 @@ func (j *pointsJob) isEmpty(f *pointFile, value []byte, line int) bool {
 		return false
 	}
 	var text string
-	_ = json.Unmarshal(value, &text) // it has been scanned
+	_ = json.Unmarshal(value, &text) // valid, because it has been scanned
 	if !j.empty.Has([]byte(text)) {
 		return false
 	}

@@ -56,7 +56,7 @@ func table(all []shop, separator string) string {
 	return strings.Join(rows, "\r\n") + "\r\n"
 }
 
-// geoFeatures writes shops as features: before is what comes before each.
+// geoFeatures writes shops as features, with the text before in front of each.
 func geoFeatures(all []shop, before string) string {
 	var out strings.Builder
 	for i, s := range all {

@@ -37,7 +37,7 @@ func TestForeignAdvice(t *testing.T) {
 	}
 }
 
-// What begins like a compressed file and is none is read.
+// A file that begins like a compressed one but is none is read.
 func TestNotPacked(t *testing.T) {
 	path := testfile.Temp(t, "in.csv", "BZh?1AY,lat,lon\na,47,8\n")
 	if _, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{}); err != nil {
@@ -45,7 +45,7 @@ func TestNotPacked(t *testing.T) {
 	}
 }
 
-// A file of another kind is refused by what it is, whoever is to read it.
+// A file of another kind is refused by its content, for every reader.
 func TestForeignFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"PAR1\x15\x04\x15":                           "it is a Parquet file; convert it by ogr2ogr",

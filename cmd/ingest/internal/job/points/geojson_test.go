@@ -166,7 +166,7 @@ func TestPointsWithoutGeometry(t *testing.T) {
 	}
 }
 
-// A page of a service is not published, and ids that number rows are told.
+// A single page of a service is not published, and ids that number rows are reported.
 func TestPagesOfPoints(t *testing.T) {
 	page := func(name, before string, ids ...string) string {
 		var features []string
@@ -184,7 +184,7 @@ func TestPagesOfPoints(t *testing.T) {
 	}{
 		{[]string{first}, "give them together: ingest points mine PAGE1 PAGE2", ""},
 		{[]string{last}, "it says that there are 3 features, and 1 were read", ""},
-		{[]string{last, first}, "", ""}, // the number says that all are there
+		{[]string{last, first}, "", ""}, // the number of features shows that none is missing
 		{[]string{rows}, "", told},
 		{[]string{last, first, rows}, "", told},
 	} {

@@ -23,10 +23,10 @@ import (
 
 const reasonRefused = "the server refuses it"
 
-// IntoLive reads files of points as Ingest does and writes them into a live
-// collection, which it makes if there is none. It writes nothing unless all files
-// could be read. It writes all records in their order, so that the last one of an
-// id stays. Points that are not in the files stay.
+// IntoLive reads files of points like Ingest and writes them into a live collection. It makes the
+// collection if it is missing. It writes nothing unless all files could be read. It writes all
+// records in their order, so that the last one of an id stays. Points that are not in the files
+// stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := newJob(ctx, of, o)
 	to.Note = j.rep.Note
@@ -75,8 +75,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	return nil
 }
 
-// typesThere returns the types of a live collection that exists, overridden by those in
-// told. Values of another type would spoil the type for all.
+// typesThere returns the types of an existing live collection, overridden by those in told.
+// Values of another type would spoil the type for the whole collection.
 func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {
@@ -101,8 +101,8 @@ type spooled struct {
 // spoolMargin is more bytes than one feature has.
 const spoolMargin = feature.MaxPropertiesBytes + 8<<10
 
-// spoolHead is how many bytes a spooled point has before its id: its line, latitude,
-// longitude and when it expires, 8 bytes each, and the length of the id, 2 bytes.
+// spoolHead is the number of bytes before a spooled point's id: its line, latitude, longitude and
+// expiry time, 8 bytes each, and the length of the id, 2 bytes.
 const spoolHead = 34
 
 // appendSpooled appends a point. Its properties come last.
@@ -137,7 +137,7 @@ func appendFeature(dst, spooled []byte, schema feature.Schema) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// spool reads all files. Only then are types known, so what is to be sent waits on disk.
+// spool reads all files. Types are known only after that, so the points wait on disk.
 func (j *pointsJob) spool() (s *spooled, err error) {
 	s = &spooled{}
 	file, err := os.CreateTemp(j.dir, "features-*")
@@ -147,7 +147,7 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 	s.file = file
 	defer func() {
 		if err != nil {
-			_ = file.Close() // and goes with its directory
+			_ = file.Close() // its directory is removed with it
 		}
 	}()
 	learner := feature.NewLearner(j.types)
@@ -186,7 +186,7 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 	return s, nil
 }
 
-// send writes what was spooled.
+// send writes the spooled points.
 func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refused int64, err error) {
 	in := bufio.NewReaderSize(s.file, 1<<20)
 	answered := func(l *liveclient.Line, refusal string) error {

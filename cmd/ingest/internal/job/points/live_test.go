@@ -25,13 +25,13 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// liveServer takes lines as tileserver does.
+// liveServer accepts lines like tileserver.
 type liveServer struct {
 	there  bool
 	made   string
 	lines  []string
 	refuse string // lines that hold it
-	schema string // of the collection that is there
+	schema string // of the existing collection
 }
 
 func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func TestPointsIntoLive(t *testing.T) {
 	}
 }
 
-// The types of the collection that is there are those of the files, unless --type says otherwise.
+// The files get the types of the existing collection, unless --type says otherwise.
 func TestIntoLiveTakesTypes(t *testing.T) {
 	s, rep := &liveServer{there: true, schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`}, &examples{}
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "tags", Kind: feature.Texts}},
@@ -186,7 +186,7 @@ func TestManyPointsIntoLive(t *testing.T) {
 	}
 }
 
-// Nothing is made or written where too many records are bad.
+// If too many records are bad, nothing is made or written.
 func TestNothingIntoLive(t *testing.T) {
 	for name, text := range map[string]string{
 		"bad":   "id,lat,lon\na,1,1\nb,x,1\n",

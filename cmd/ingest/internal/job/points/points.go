@@ -33,17 +33,16 @@ import (
 	"quadrille/places/points"
 )
 
-// costs are for each byte of the unpacked files. What is sorted on disk is
-// counted with what is built.
+// costs are per byte of the unpacked files. Disk includes temporary files for sorting.
 var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
 
-// Collection describes what is published from files of points.
+// Collection describes the collection to publish from files of points.
 type Collection struct {
 	// Dataset is the data set to publish: without a name, the collection Name.
 	Dataset ask.Dataset
 	Name    string
-	Columns pointtable.Columns // of tables; of other files the id and the name
-	// Types are the types of properties that are not to be found from the points.
+	Columns pointtable.Columns // of tables; for other files the id and the name
+	// Types are the given types of properties. The others are inferred from the points.
 	Types feature.Schema
 	// Empty are the words that stand for an empty value. If it is nil, they are
 	// source.EmptyWords in tables, and none in other files, which have a null of their own.
@@ -51,12 +50,12 @@ type Collection struct {
 	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
 	// windows-1252 where the text can be nothing else.
 	Encoding string
-	// Repeated says which of the points with one id counts. IntoLive writes all of them.
+	// Repeated chooses among points with one id. IntoLive writes all of them.
 	Repeated Repeated
-	// Layer is the layer to read from GeoPackages and archives that have several. An
-	// input may name another one behind #.
+	// Layer is the layer to read from GeoPackages and archives with several. An input may name
+	// another one after #.
 	Layer string
-	// Title, Private and Search are as in live.Meta. Credit holds for all files.
+	// Title, Private and Search are those of live.Meta. Credit holds for all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -73,7 +72,7 @@ func (c *Collection) command() string {
 	return "ingest points " + c.Name
 }
 
-// Repeated says what becomes of points with the id of another one, in the order of the files.
+// Repeated is the choice among points with one id, in the order of the files.
 type Repeated string
 
 const (
@@ -125,8 +124,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	})
 }
 
-// nearest returns the published place nearest to a point, so that people see what a
-// position was taken for. It returns "" if there is none.
+// nearest returns the published place nearest to a point, so that people can check its position.
+// It returns "" if there is none.
 func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 	finder, g, err := job.OpenCurrent(ctx, c, ask.Places)
 	if g == nil || err != nil {
@@ -157,23 +156,23 @@ type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter
 	of    Collection
-	types feature.Schema // that values must have
+	types feature.Schema // required types of values
 	tally *job.Tally
 	dir   string
 	files []*pointFile
 	input *features.Files
-	empty *source.Words // of files that are no tables, and not nil
+	empty *source.Words // for files other than tables; not nil
 
 	near    func(*points.Point) string // names the place at a point
-	first   *points.Point              // that is good
+	first   *points.Point              // the first good one
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
 	zero    job.Zero                   // points at exactly 0, 0
 	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
-	object  []byte       // of properties; reused
-	said    geojson.Said // by the files of GeoJSON
+	object  []byte       // properties; reused
+	said    geojson.Said // members of GeoJSON files outside the features
 	rows    *pointFile   // a file whose ids number its features
 }
 
@@ -217,12 +216,13 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 	return j.explain(j.files[len(j.files)-1], err)
 }
 
-// Enough records to tell that a file has latitudes and longitudes swapped.
+// swappedCheck is the number of records that suffice to recognise swapped latitudes and
+// longitudes.
 const swappedCheck = 100
 
 var errSwapped = errors.New("latitudes and longitudes are swapped")
 
-// explain adds to the error for too many bad records what is wrong with most of them.
+// explain adds to the error for too many bad records the fault that most of them share.
 func (j *pointsJob) explain(f *pointFile, err error) error {
 	var many *job.TooManyBadError
 	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
@@ -244,15 +244,15 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	return fmt.Errorf("%w; in %d of them latitude and longitude seem to be swapped: %s", err, j.swapped, advice)
 }
 
-// checked makes points of what a reader yields. A point that a collection cannot have
-// is a bad record.
+// checked makes points of a reader's records. A point that a collection cannot have is a bad
+// record.
 func (j *pointsJob) checked(f *pointFile, records iter.Seq2[record, error]) iter.Seq2[points.Point, error] {
 	return func(yield func(points.Point, error) bool) {
 		for rec, err := range records {
 			var p points.Point
 			var bad *source.BadRecord
 			if errors.As(err, &bad) {
-				bad.Source = f.Path // a copy may be what is read
+				bad.Source = f.Path // the reader may see a copy
 				rec.Line = bad.Line
 			} else if err != nil {
 				yield(p, err)
@@ -318,7 +318,7 @@ func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, er
 	return p, nil
 }
 
-// expiresOf reads the JSON of when a point expires. If there is none, the point never does.
+// expiresOf parses the JSON of an expiry time. Without one the point never expires.
 func expiresOf(value []byte) (time.Time, error) {
 	if len(value) == 0 {
 		return time.Time{}, nil
@@ -337,7 +337,7 @@ func orNull(object []byte) []byte {
 	return object
 }
 
-// counted counts records and knows the file and line of the first.
+// counted counts records and keeps the file and line of the first.
 type counted struct {
 	count int64
 	first string
@@ -363,13 +363,13 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
-// place returns what a pointFile.place stands for: the file, the line or record in it, and
-// the number of the feature in the line.
+// place decodes a number of pointFile.place: the file, the line or record in it, and the number
+// of the feature in the line.
 func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
 
-// leaveOut counts a point as bad that was good when it was read.
+// leaveOut counts a point as bad that was good at reading.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	f, line, number := j.place(at)
 	if number > 1 {
@@ -415,7 +415,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 	return nil
 }
 
-// note reports what was made of the files.
+// note reports how the files were read.
 func (j *pointsJob) note(meta *live.Meta) {
 	for _, f := range j.files {
 		var taken []string
@@ -474,8 +474,8 @@ func (j *pointsJob) note(meta *live.Meta) {
 	}
 }
 
-// noteSearch tells what searches will not find. The index of names takes a text that is called
-// name, in any case.
+// noteSearch warns about what search will not find. The index of names uses a text property
+// called name, in any case.
 func (j *pointsJob) noteSearch(schema feature.Schema) {
 	texts := slices.DeleteFunc(slices.Clone(schema), func(f feature.Field) bool { return f.Kind != feature.Text && f.Kind != feature.Any })
 	if !j.of.Search || slices.ContainsFunc(texts, func(f feature.Field) bool { return strings.EqualFold(f.Name, "name") }) {
@@ -488,7 +488,7 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find none of them; " + advice)
 }
 
-// likeNames are parts of what people call the name of something, the most certain ones first.
+// likeNames are parts of common property names for a name, the most certain ones first.
 var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"}
 
 // likeName returns the field that looks most like a name, the shortest of its kind, or "".
@@ -514,7 +514,7 @@ func idOf(value []byte, typed bool) (id string) {
 	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'
 	switch {
 	case c == '"' && len(value) <= 1<<10:
-		_ = json.Unmarshal(value, &id) // it has been scanned
+		_ = json.Unmarshal(value, &id) // valid, because it has been scanned
 	case typed && isNumber && bytes.IndexByte(value, 'e') > 0:
 		number, _ := source.Decimal(value, math.MaxFloat64)
 		id = strconv.FormatFloat(number, 'f', -1, 64)
@@ -548,7 +548,7 @@ func (j *pointsJob) look() error {
 	for _, f := range j.files {
 		err := j.readRecords(f, func(records iter.Seq2[record, error], _ func()) error {
 			if f.taken == nil {
-				return job.ErrEnough // its features say what their ids are
+				return job.ErrEnough // its features have ids of their own
 			}
 			for p, err := range records {
 				var bad *source.BadRecord

@@ -28,14 +28,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// openPoints opens what is published.
+// openPoints opens a published collection.
 func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collection {
 	t.Helper()
 	collection, _ := jobtest.Open(t, c, ask.CollectionOf(name))
 	return collection
 }
 
-// answers are what a collection says: its points, those near one and those within a box.
+// answers returns a collection's answers: its points, those near one and those within a box.
 func answers(t *testing.T, c *points.Collection) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
@@ -105,7 +105,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if stdin {
 						of.Stdin = strings.NewReader(content)
 					} else {
-						path = testfile.Temp(t, "file", content) // the name tells nothing
+						path = testfile.Temp(t, "file", content) // the name gives no hint
 					}
 					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
 					if err != nil {
@@ -147,7 +147,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 	}
 }
 
-// What a killed run has left goes, whatever the directory is called.
+// Leftovers of a killed run are removed, whatever the directory's name.
 func TestPointsAfterKill(t *testing.T) {
 	c := jobtest.CatalogIn(t, filepath.Join(t.TempDir(), "[data]"))
 	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
@@ -160,7 +160,7 @@ func TestPointsAfterKill(t *testing.T) {
 	}
 }
 
-// A shapefile is found with what lies beside it.
+// A shapefile is found with its companion files.
 func TestPointsOfShapefile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range pointShapefile(shops(20)) {
@@ -204,7 +204,7 @@ func TestPointsLargeNumbers(t *testing.T) {
 	}
 }
 
-// A field that is not read is no property, and no id.
+// An unreadable field is neither a property nor an id.
 func TestPointsFieldsNotRead(t *testing.T) {
 	path := pointShapefileOf(t, []dbaseField{{"ID", 'I', 4}, {"NOTES", 'M', 10}, {"NAME", 'C', 5}},
 		[]string{"\x01\x02\x03\x04", "1", "one"}, []string{"\x05\x02\x03\x04", "", "two"})
@@ -226,7 +226,7 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	}
 }
 
-// What is lost of a record that is refused is not counted: nothing of it is kept.
+// Losses of a refused record are not counted: the whole record is dropped.
 func TestPointsLostOfRefused(t *testing.T) {
 	path := pointShapefileOf(t, []dbaseField{{"id", 'C', 5}, {"NOTES", 'M', 10}},
 		[]string{"\x02", "1"}, []string{"", "2"}, []string{"a", "3"}, []string{"b", ""})
@@ -241,7 +241,7 @@ func TestPointsLostOfRefused(t *testing.T) {
 	}
 }
 
-// What the flags say, and what is found without them.
+// Columns by flags, and without them.
 func TestPointsColumns(t *testing.T) {
 	document := func(id, properties string) string {
 		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
@@ -310,7 +310,7 @@ func TestPointsColumns(t *testing.T) {
 	}
 }
 
-// What a position was taken for shows in the place that it is near.
+// The report names the place near a position, which shows how the position was read.
 func TestPointsNearPlace(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
@@ -327,7 +327,7 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
-// A column that only may be that of ids is none if it does not tell points apart.
+// A column that may hold ids is no id if it does not tell points apart.
 func TestPointsGuessedID(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
@@ -383,8 +383,8 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
-// Words for an empty value say nothing about a type, are told, and are those of --empty. Files that have
-// a null of their own mean what they write unless --empty is given.
+// Words for an empty value do not affect a type, are reported, and can be set by --empty. In
+// files with a null of their own such words are ordinary values unless --empty is given.
 func TestEmptyValues(t *testing.T) {
 	table := "id,lat,lon,price,note\na,1,1,9.5,x\nb,2,2,NULL,-\nc,3,3,7,?\n"
 	geo := `{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,1]},"properties":{"note":"-","path":"\\N"}}`
@@ -419,7 +419,7 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// Positions of exactly 0, 0 are told, or left out and counted apart.
+// Positions at exactly 0, 0 are reported, or left out and counted apart.
 func TestZeroPositions(t *testing.T) {
 	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -443,7 +443,7 @@ func TestZeroPositions(t *testing.T) {
 	}
 }
 
-// A collection that is to be searched and has no names is told of.
+// A searchable collection without names is reported.
 func TestSearchWithoutNames(t *testing.T) {
 	for head, want := range map[string]string{
 		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name='Store Name'`,
@@ -466,7 +466,7 @@ func TestSearchWithoutNames(t *testing.T) {
 	}
 }
 
-// The files of others in shared/cases have the points that they mean, without a flag or with one.
+// Users' files in shared/cases have the points that they mean, with or without a flag.
 func TestCasesOfTables(t *testing.T) {
 	const cases = "../../../../../../shared/cases/"
 	if _, err := os.Stat(cases + "points-2"); err != nil {
@@ -507,7 +507,8 @@ func TestCasesOfTables(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is read as windows-1252 where it fits, which is told, or as --encoding says.
+// Text that is not UTF-8 is read as windows-1252 where it fits, with a note, or in the encoding
+// of --encoding.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)
 	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[7,46]},"properties":{"name":"`
@@ -548,8 +549,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Of records with one id the first counts, or the last, over all files; the others are no bad records
-// then.
+// Of records with one id the first or the last counts, over all files. Then the others are not
+// bad records.
 func TestRepeated(t *testing.T) {
 	head := "MMSI,lat,lon\n"
 	paths := []string{testfile.Temp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.Temp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
@@ -576,8 +577,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// One text among the numbers of a column makes it text, however late it comes: nothing is dropped
-// because of a guess. It is told.
+// One text among the numbers of a column makes it text, however late it comes: no value is
+// dropped because of a guess. The change is reported.
 func TestPointsOddValues(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("id,lat,lon,number\n")
@@ -602,7 +603,7 @@ func TestPointsOddValues(t *testing.T) {
 	}
 }
 
-// The files of others in shared/cases have the points that they mean.
+// Users' files in shared/cases have the points that they mean.
 func TestPointsCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/points/"
 	if _, err := os.Stat(cases); err != nil {
@@ -613,7 +614,8 @@ func TestPointsCases(t *testing.T) {
 		points int64
 		bad    int64
 		note   string
-		// example is a bad record behind the name of the file; with one all may be bad.
+		// example is the text of a bad record after the name of the file. With an example all
+		// records may be bad.
 		example string
 	}{
 		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
@@ -758,7 +760,7 @@ func TestPointsBadRecords(t *testing.T) {
 			if n := openPoints(t, c, "mine").Meta().Points; n != 1 {
 				t.Errorf("%d points", n)
 			}
-			// None is tolerated without leave, and what is published stays.
+			// More bad records than MaxBad fail the job, and the published generation stays.
 			_, err = Ingest(t.Context(), c, of, []string{path}, job.Options{MaxBad: 0.2})
 			var many *job.TooManyBadError
 			if !errors.As(err, &many) {
@@ -771,7 +773,7 @@ func TestPointsBadRecords(t *testing.T) {
 	}
 }
 
-// Files that are no points fail, say what to do and publish nothing.
+// Files without points fail with advice and publish nothing.
 func TestPointsRefusesFiles(t *testing.T) {
 	rows := func(row string, n int) string { return "id,lat,lon\n" + strings.Repeat(row, n) }
 	unnumbered := func(row string, n int) string { return "n,Breite,Länge\n" + strings.Repeat(row, n) }
@@ -887,7 +889,7 @@ func TestPointsTypeOfNothing(t *testing.T) {
 	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
 		t.Error(err)
 	}
-	// One of several files has it, and it may be empty.
+	// It is enough that one of several files has the property, and its values may be empty.
 	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"), testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, job.Options{})
 	if err != nil {
 		t.Error(err)

@@ -69,7 +69,7 @@ func TestCommandNamesTheFile(t *testing.T) {
 		for packing, text := range map[string]string{
 			"": string(content), "/vsigzip/": testfile.Gzip(string(content)), "/vsizip/": zipMembers(t, map[string]string{"in/" + member: string(content)}), "-": string(content),
 		} {
-			path, of := testfile.Temp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name tells nothing
+			path, of := testfile.Temp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
 			want := " " + packing + path + layer + ")"
 			switch packing {
 			case "/vsizip/":

@@ -1,4 +1,4 @@
-// Package renew tells whether a data set would be made of the same as the published one.
+// Package renew decides whether a data set's inputs have changed since it was published.
 package renew
 
 import (
@@ -27,9 +27,8 @@ type Basis struct {
 	Of         []string `json:"of"`
 }
 
-// BasisOf lists what the result of a job depends on: what the caller names, such
-// as the program and its settings; the content of the files; and the published
-// generations of the data sets that the job uses.
+// BasisOf lists the inputs of a job: the caller's own, such as the program and its settings; the
+// content of the files; and the published generations of the data sets that the job uses.
 func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Basis, error) {
 	of = slices.Clone(of)
 	for _, path := range files {
@@ -53,8 +52,8 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 	return Basis{Of: of}, nil
 }
 
-// fingerprint is a checksum of a file, of a shapefile with those beside it, or of
-// all files of a folder with their names.
+// fingerprint returns a checksum of a file, of a shapefile with its companion files, or of all
+// files of a folder with their names.
 func fingerprint(ctx context.Context, path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -95,10 +94,9 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// Renew runs build and replaces the record, whose path is given. It does not run build if the
-// record says that the published generation was made of the same basis in today's layout, or that
-// such a generation was rolled back. A build that publishes nothing, as a dry run does, is not
-// recorded.
+// Renew runs build and replaces the record at the given path. It does not run build if, by the
+// record, the published generation has the same basis in today's layout, or such a generation was
+// rolled back. A build that publishes nothing, like a dry run, is not recorded.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
 	before, err := c.Current(ctx, name)
 	if err == nil && !force {
@@ -136,10 +134,9 @@ func NotRenewed(names []string, errs []error) error {
 	return errors.Join(all...)
 }
 
-// same returns why there is nothing to do, or "" if there is something. There is nothing to
-// do if the record says that the published generation was made of the same inputs, in
-// today's layout. The same holds if such a generation was rolled back: it must not return by
-// itself.
+// same returns the reason why there is nothing to do, or "" if there is something. There is
+// nothing to do if, by the record, the published generation has the same inputs, in today's
+// layout. The same holds if such a generation was rolled back: it must not return by itself.
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis
@@ -155,9 +152,9 @@ func (b Basis) same(record, dataset string, published uint64, otherLayout bool) 
 	return ""
 }
 
-// CarryForward lets the record of a generation stand for a later one, which holds
-// all of the earlier and what a command has added to it. If the record is of
-// another generation, or there is none, it changes nothing.
+// CarryForward makes the record of generation from stand for the later generation to, which holds
+// all of the earlier one and an addition by a command. If the record is missing or of another
+// generation, it changes nothing.
 func CarryForward(record string, from, to uint64) error {
 	text, err := os.ReadFile(record)
 	if errors.Is(err, fs.ErrNotExist) {

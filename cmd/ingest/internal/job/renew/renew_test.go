@@ -12,8 +12,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 )
 
-// What is published in the layout of another program is made anew, although it was made of
-// the same.
+// A generation in another program's layout is built anew, even with the same inputs.
 func TestRenewOtherLayout(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	publish := func(schema int) error {
@@ -27,7 +26,7 @@ func TestRenewOtherLayout(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "REFRESHED")
 	now := ask.Airports.Schema
 	for i, tt := range []struct {
-		schema int // of what a build publishes
+		schema int // of the generation that a build publishes
 		built  bool
 	}{{now - 1, true}, {now + 1, true}, {now, true}, {now, false}} {
 		basis, err := BasisOf(t.Context(), c, ask.Airports.Name, []string{"program"}, nil)

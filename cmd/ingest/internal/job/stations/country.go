@@ -9,8 +9,8 @@ import (
 	"quadrille/places"
 )
 
-// stationReach is the greatest distance of a place that tells the country of a
-// station, in metres.
+// stationReach is the greatest distance, in metres, from a station to a place that decides its
+// country.
 const stationReach = 300_000
 
 // countryOf returns the ISO 3166-1 code of a station's country. NOAA's list

@@ -18,11 +18,10 @@ import (
 	"quadrille/places/stations"
 )
 
-// Ingest reads NOAA's list of weather stations and publishes a generation of
-// them. Rows without a position are counted as bad and left out, but do not
-// count towards the share of bad records that is tolerated. Of several records
-// of one station the one that ends last is taken. The manifest dates the file
-// by the last day on which any station reported.
+// Ingest reads NOAA's list of weather stations and publishes a generation of them. Rows without a
+// position are counted as bad and left out, but do not count in the tolerated share of bad
+// records. Of several records of one station the one that ends last is taken. The manifest dates
+// the file by the last day on which any station reported.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	z, err := zonefinder.Open(ctx, c)
@@ -66,7 +65,7 @@ type stationReader struct {
 	rep     job.Reporter
 	src     dataset.Source
 	tally   *job.Tally
-	foreign int64 // stations whose country code stands for none
+	foreign int64 // stations whose country code is unknown
 	misread int64 // stations whose country code is not of the standard that the list names
 	zones   *zonefinder.Finder
 	hits    []places.Hit
@@ -99,7 +98,7 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 		return err
 	}
 	if !newest.IsZero() {
-		// The time when the file was fetched says nothing about its content.
+		// The download time says nothing about the content.
 		r.src.Modified = newest
 	}
 	return r.tally.Err()

@@ -33,7 +33,7 @@ const (
 	rowNoCountry = `"A00001","00001","SHIP","NT","","","-10.000","-170.000","","20110309","20130730"` + "\n"
 )
 
-// openStations opens what is published.
+// openStations opens the published stations.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
 	f, g := jobtest.Open(t, c, ask.Stations)
@@ -146,7 +146,7 @@ func TestRealStations(t *testing.T) {
 		id, best := "", math.Inf(1)
 		for i := range list {
 			s := &list[i]
-			// Three decimals are what tables keep.
+			// Tables keep three decimals.
 			d := quadkey.Distance(lon, lat, s.Lon, s.Lat)
 			if key := s.USAF + s.WBAN; d < best || d == best && key < id {
 				id, best = key, d
@@ -175,8 +175,8 @@ func TestFIPS10(t *testing.T) {
 	}
 }
 
-// NOAA's list has ISO country codes among its FIPS ones. Where the two differ,
-// the places around a station tell which it is.
+// NOAA's list has ISO country codes among its FIPS ones. Where the two differ, the places around
+// a station decide.
 func TestStationsCountry(t *testing.T) {
 	c := jobtest.Catalog(t)
 	asISO := strings.Replace(jobtest.RowZurich, `"SZ"`, `"CH"`, 1)
@@ -199,7 +199,7 @@ func TestStationsCountry(t *testing.T) {
 			}
 		}
 	}
-	check("CN", "CN") // as the list says its codes are meant
+	check("CN", "CN") // read as FIPS, the list's standard
 	bern := job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: bern}}, job.Options{}); err != nil {
 		t.Fatal(err)

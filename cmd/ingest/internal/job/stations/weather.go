@@ -17,11 +17,10 @@ import (
 	"quadrille/places/stations"
 )
 
-// IngestWeather reads files of observations in NOAA's isd-lite format, one for each
-// station and year, and publishes a generation of them. The published stations tell
-// where each station is; the file of an unknown station is left out and counted. If
-// several files have an observation of one station and hour, the file named first
-// counts.
+// IngestWeather reads files of observations in NOAA's isd-lite format, one for each station and
+// year, and publishes a generation of them. The positions come from the published stations; the
+// file of an unknown station is left out and counted. If several files have an observation of one
+// station and hour, the file named first counts.
 func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, o job.Options) (_ dataset.Manifest, err error) {
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
@@ -78,7 +77,7 @@ const (
 	reasonImpossible     = "value is not possible on Earth"
 )
 
-// readAll passes on the content of the good lines of all files.
+// readAll hands the content of all files' good lines to take.
 func (r *weatherReader) readAll(take func(stations.Observation) error) error {
 	defer r.tally.Report(r.rep)
 	report := func(i int) {
@@ -145,14 +144,14 @@ func (r *weatherReader) read(in job.Input, take func(stations.Observation) error
 	return nil
 }
 
-// quantityOf says which quantity each field of a file is.
+// quantityOf maps the fields of a file to quantities.
 var quantityOf = [isd.Fields]stations.Quantity{
 	isd.AirTemperature: stations.Temperature, isd.DewPoint: stations.DewPoint, isd.Pressure: stations.Pressure,
 	isd.WindDirection: stations.WindDirection, isd.WindSpeed: stations.WindSpeed, isd.SkyCode: stations.Sky,
 	isd.Precipitation1h: stations.Precipitation1h, isd.Precipitation6h: stations.Precipitation6h,
 }
 
-// fill sets what was observed. The units of both are the same.
+// fill sets the observed values. Both sides have the same units.
 func fill(o *stations.Observation, rec *isd.Observation, path string) error {
 	for field, v := range rec.Values {
 		if v == isd.Missing {

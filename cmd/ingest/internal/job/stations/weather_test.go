@@ -49,7 +49,7 @@ func TestWeather(t *testing.T) {
 	rep := &jobtest.Recorder{Counts: map[string]int64{}}
 	inputs := []job.Input{
 		{Path: liteFile(t, "066600-99999-2024.gz", 48, "2024 13 01 00 1 1 1 1 1 1 1 1\n2024 01 03 00 9000 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"), Credit: job.NOAA},
-		// Its first hour is known already and says something else here.
+		// The first file already has its first hour, with another value.
 		{Path: liteFile(t, "066600-99999-2024", 0, "2024 01 01 00    99 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n2024 01 03 01 -9999 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"), Credit: job.NOAA},
 		{Path: liteFile(t, "890090-99999-2024.gz", 5, ""), Credit: job.NOAA},
 		{Path: liteFile(t, "000000-99999-2024.gz", 5, ""), Credit: job.NOAA},
@@ -134,7 +134,7 @@ func TestWeatherFailures(t *testing.T) {
 	}
 }
 
-// Thousands of files are one source, whose checksum follows theirs.
+// Thousands of files are one source, whose checksum depends on theirs.
 func TestManySources(t *testing.T) {
 	list := func(n int, change string) []dataset.Source {
 		var l sourceList

@@ -24,11 +24,10 @@ import (
 	"quadrille/places/zones"
 )
 
-// Ingest publishes the offsets of every time zone from 1900 to 2100. It takes
-// them from the zone database that Go's time package finds: the machine's, or
-// for a zone that the machine lacks the one compiled into this program. The
-// manifest names the version of the database if it can be told. Only the
-// machine's database knows which countries have a single zone.
+// Ingest publishes the offsets of every time zone from 1900 to 2100. It takes them from the zone
+// database that Go's time package finds: the machine's, or the one compiled into this program for
+// a zone that the machine lacks. The manifest names the version of the database if it is known.
+// Only the machine's database lists which countries have a single zone.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	return job.Publish(ctx, c, ask.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
@@ -158,7 +157,7 @@ func versionIn(path string) string {
 	}
 	defer f.Close()
 	head := make([]byte, 64)
-	n, _ := f.Read(head) // what could not be read says nothing
+	n, _ := f.Read(head) // an unreadable file has no version
 	if m := versionLine.FindSubmatch(append(head[:n], '\n')); m != nil {
 		return string(m[1])
 	}

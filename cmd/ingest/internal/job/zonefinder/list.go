@@ -12,7 +12,7 @@ import (
 //go:embed timezones.txt
 var zoneList string
 
-// Names are the names of all zones, sorted.
+// Names returns the names of all zones, sorted.
 var Names = sync.OnceValue(func() []string { return strings.Fields(zoneList) })
 
 // Known reports whether a time zone has this name.

@@ -1,5 +1,5 @@
-// Package zonefinder finds time zones at points in what is published, for jobs whose
-// sources do not tell them, and knows the names of all zones.
+// Package zonefinder finds time zones at points from published data sets, for jobs whose sources
+// have none, and lists the names of all zones.
 package zonefinder
 
 import (
@@ -21,13 +21,13 @@ import (
 const (
 	// Reach is the greatest distance at which a place lends its time zone, in metres.
 	Reach = 200_000
-	// Candidates is the number of places that are looked at for one with a zone.
+	// Candidates is the number of nearest places among which a zone is looked for.
 	Candidates = 8
 	// Layer is the type of the regions that are time zones.
 	Layer = "timezone"
-	// seaZones begins the names of the zones that releases of
-	// timezone-boundary-builder with oceans draw over the sea. An airport on an
-	// island outside of all others keeps the time of its country.
+	// seaZones is the prefix of the zones that releases of timezone-boundary-builder with oceans
+	// draw over the sea. An airport on an island outside of all other zones keeps the time of its
+	// country.
 	seaZones = "Etc/"
 )
 
@@ -38,7 +38,7 @@ const (
 	ofNearest = "nearest"
 )
 
-// Finder finds the time zone at a point in what is published:
+// Finder finds the time zone at a point from published data sets:
 //
 //  1. the region of type timezone that holds the point, if it is one zone of
 //     the land, as those of timezone-boundary-builder are;
@@ -49,8 +49,8 @@ const (
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
 //     for New York.
 //
-// Farther places are not asked: the zone is stored as a fact about the point, without
-// the distance of the place that it comes from.
+// Farther places do not count: the zone is stored as a fact about the point, without the distance
+// to the place.
 type Finder struct {
 	Regions *tiles.Reader  // nil without boundaries
 	Types   []string       // of the regions
@@ -66,14 +66,14 @@ type Finder struct {
 	Nearest, Inside, Only int64
 }
 
-// region is what a region of type timezone says.
+// region is a region of type timezone.
 type region struct {
 	zone  string
 	exact bool
 	size  float64 // of its box, in square degrees
 }
 
-// Open opens the published data sets that tell the time zone at a point.
+// Open opens the published data sets from which time zones are found.
 func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 	z := &Finder{known: map[string]region{}}
 	defer func() {
@@ -98,8 +98,8 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 	return z, nil
 }
 
-// openFor opens the published generation of a data set, nil if there is none, until z is
-// closed.
+// openFor opens the published generation of a data set until z is closed. It returns nil if there
+// is none.
 func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(ctx, c, d)
 	if g != nil {
@@ -111,7 +111,7 @@ func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.O
 // HasZones reports whether a layer of time zones is published.
 func (z *Finder) HasZones() bool { return slices.Contains(z.Types, Layer) }
 
-// Close closes what was opened.
+// Close closes the data sets.
 func (z *Finder) Close() {
 	for _, g := range z.open {
 		_ = g.Close() // only read
@@ -188,7 +188,7 @@ func (z *Finder) region(ctx context.Context, lat, lon float64) (region, error) {
 	return best, nil
 }
 
-// record reads what a region says.
+// record reads the record of a region.
 func (z *Finder) record(ctx context.Context, id string) (region, error) {
 	if found, ok := z.known[id]; ok {
 		return found, nil

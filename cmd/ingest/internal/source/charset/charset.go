@@ -1,5 +1,5 @@
-// Package charset finds the encodings of text by their names, and tells whether text that is not
-// UTF-8 is windows-1252.
+// Package charset finds encodings of text by name, and recognises windows-1252 in text that is
+// not UTF-8.
 package charset
 
 import (
@@ -27,10 +27,10 @@ var pages = map[string]encoding.Encoding{
 	"28599": charmap.ISO8859_9, "28605": charmap.ISO8859_15, "54936": simplifiedchinese.GB18030,
 }
 
-// Find returns the encoding with a name, as programs write it: UTF-8, windows-1252, cp850,
-// ISO-8859-2, 28592, Shift_JIS. It returns nil for UTF-8, which needs no decoder, and false for a
-// name that is not known. Latin-1 is read as windows-1252, which has letters and quotes
-// where Latin-1 has nothing, and is the same otherwise.
+// Find returns the encoding with a name in the spelling of any program: UTF-8, windows-1252,
+// cp850, ISO-8859-2, 28592, Shift_JIS. It returns nil for UTF-8, which needs no decoder, and
+// false for an unknown name. Latin-1 is read as windows-1252, which has letters and quotes where
+// Latin-1 has nothing, and is the same otherwise.
 func Find(page string) (e encoding.Encoding, known bool) {
 	name := strings.ToUpper(strings.TrimSpace(page))
 	for _, prefix := range []string{"ANSI", "OEM", "WINDOWS", "IBM", "CP", "MS", "X-"} {

@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// guess reads a text as Guess does, in pieces of any size.
+// guess reads a text through Guess, in pieces of any size.
 func guess(t interface{ Fatal(...any) }, text string, in io.Reader, size int) (got, note string) {
 	r := charset.Guess(in, "f", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 	all, err := io.ReadAll(bufio.NewReaderSize(r, size))
@@ -95,7 +95,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// What is UTF-8 stays, and what is read as windows-1252 is UTF-8 then.
+// UTF-8 text stays, and text read as windows-1252 becomes UTF-8.
 func TestGuessAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.ByteRange(0x1e, 0xff), 0, 200).Draw(t, "text"))

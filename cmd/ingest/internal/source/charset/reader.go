@@ -21,10 +21,10 @@ type Reader struct {
 	name  string
 	in    io.Reader
 	again func() (io.ReadCloser, error) // nil once it is decided
-	held  []byte                        // the beginning of a character at the end of what was read
+	held  []byte                        // the first bytes of a character cut off by the end of a read
 	note  string
 	named bool  // the encoding is, and is not UTF-8
-	lost  int64 // characters that it has not
+	lost  int64 // characters outside the encoding
 }
 
 // New returns a reader of text in an encoding, or in UTF-8 if it is nil.
@@ -35,15 +35,15 @@ func New(in io.Reader, name string, e encoding.Encoding) *Reader {
 	return &Reader{name: name, in: in, named: e != nil}
 }
 
-// Guess returns a reader of text that should be UTF-8. Where it is not, the whole text, which again
-// opens from its beginning, tells whether it is windows-1252. If so, it is read as that; otherwise
-// what is no UTF-8 stays as it is. name is the subject of Note.
+// Guess returns a reader of text that should be UTF-8. At the first byte that is not, it reads
+// the whole text through again and decides whether it is windows-1252. If so, the text is read as
+// that. Otherwise bytes that are not UTF-8 stay. name is the subject of Note.
 func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
 	return &Reader{name: name, in: in, again: again}
 }
 
-// Marked returns a reader of text whose byte order mark says that it is UTF-8, which counts for
-// more than an encoding that is named for all files; what is its name.
+// Marked returns a reader of text whose byte order mark shows that it is UTF-8. The mark counts
+// more than an encoding named for all files. what is the encoding's name.
 func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
 	r := New(in, name, nil)
 	if e != nil {
@@ -52,10 +52,10 @@ func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader
 	return r
 }
 
-// Text returns a buffer of what is read, behind a byte order mark.
+// Text returns a buffered reader of the text after a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
-// Note tells what was guessed or lost in what has been read, or is "".
+// Note returns a sentence about what was guessed or lost so far, or "".
 func (r *Reader) Note() string {
 	if r.lost > 0 {
 		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check that it is the right one", r.name, r.lost)
@@ -126,7 +126,7 @@ func Whole(text []byte) []byte {
 	return text
 }
 
-// exampleOf is what stands around the first bytes that are not UTF-8, in their line.
+// exampleOf returns the text around the first bytes that are not UTF-8, within their line.
 func exampleOf(text []byte) []byte {
 	const around = 30
 	at := 0
@@ -147,9 +147,10 @@ func exampleOf(text []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
-// survey reads a whole text that is not UTF-8, and returns why it is not windows-1252 either. It is
-// if that has all of its bytes, if hardly any of its characters could be UTF-8's, and if its
-// letters do not stand side by side as those of other alphabets do.
+// survey reads a whole text that is not UTF-8. It returns the reason why it is not windows-1252
+// either, or "". It is windows-1252 if that encoding has all of its bytes, if hardly any of its
+// characters could be UTF-8's, and if its letters do not stand side by side as in other
+// alphabets.
 func survey(open func() (io.ReadCloser, error)) (why string, err error) {
 	file, err := open()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package crs judges coordinate systems for every reader: whether coordinates are longitudes and
-// latitudes in degrees that can be taken as WGS84's. Whatever order a system gives its axes, the
-// formats that are read have longitude first, but for well-known text behind an address.
+// latitudes in degrees that can be used as WGS84's. Whatever axis order a system has, all formats
+// have longitude first, except well-known text after an address.
 package crs
 
 import (
@@ -16,11 +16,11 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Kind says how the coordinates of a system can be used here.
+// Kind is how the coordinates of a system can be used here.
 type Kind int
 
 const (
-	WGS84   Kind = iota // that system itself
+	WGS84   Kind = iota // WGS84 itself
 	Near                // degrees on its ellipsoid or on GRS80 that differ by a few metres at most: NAD83, ETRS89, GDA94
 	Other               // has to be converted
 	Unknown             // no system is named, so nothing can convert from it
@@ -32,12 +32,12 @@ type System struct {
 	Name string // for messages
 }
 
-// Error says that the coordinates of a file have to be converted first, and how.
+// Error says that the coordinates of a file must be converted first, and how.
 type Error struct {
 	System
-	File string   // what the message is about
+	File string   // the subject of the message
 	Out  string   // a file of the same format
-	In   []string // what ogr2ogr should read; empty if it is not a file
+	In   []string // ogr2ogr's input; empty if it is not a file
 }
 
 func (e *Error) Error() string {
@@ -63,9 +63,9 @@ func Quoted(word string) string {
 	return word
 }
 
-// Take returns a note for the user if coordinates of the system are taken as WGS84's, or an
-// *Error. file is the subject of messages, and out names a file of the same format. in is what
-// ogr2ogr should read; without it, or with "", that is the file.
+// Take returns a note for the user if coordinates of the system are used as WGS84's, or an
+// *Error. file is the subject of messages, and out names a file of the same format. in is the
+// input of ogr2ogr; without it, or with "", that is the file.
 func (s System) Take(file, out string, in ...string) (note string, err error) {
 	if len(in) == 0 || in[0] == "" {
 		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
@@ -125,26 +125,26 @@ func Named(name string) System {
 		s.Kind = WGS84
 	case strings.HasSuffix(all, "CRS83"), near[all]:
 		s.Kind = Near
-	case strings.Contains(name, ":"): // somebody's list has it
+	case strings.Contains(name, ":"): // a code of an unknown authority
 		s.Kind = Other
 	}
 	return s
 }
 
-// address matches those that name a coordinate system before well-known text: the OGC's own, and
-// Wikidata's, which stand for a body in space.
+// address matches an address of a coordinate system before well-known text: the OGC's own, and
+// Wikidata's, which names a celestial body.
 var address = regexp.MustCompile(`(?i)^(?:https?://www\.opengis\.net/def/crs/(OGC|EPSG)/[^/]*/|urn:ogc:def:crs:(OGC|EPSG):[^:]*:|https?://www\.wikidata\.org/entity/(Q))([0-9A-Z]+)$`)
 
-// eastFirst are the codes among those of codes whose longitudes come first by EPSG.
+// eastFirst are the codes whose longitudes come first according to EPSG.
 var eastFirst = []int64{7035, 7037, 7039, 7041, 7084, 7086, 7088, 7133, 8902, 9779, 9784, 10307, 10312, 10673}
 
-// newCodes are those from which on the order is not known, but for eastFirst.
+// newCodes is the first code whose axis order is unknown, except for eastFirst.
 const newCodes = 10639
 
-// Address is the system that an address stands for before well-known text, as GeoSPARQL and Wikidata
-// write it. latFirst says that latitudes come first there, as EPSG has it; the OGC's own systems
-// have the longitude first, and so has Wikidata, whose Q2 is the Earth. An address that is not
-// known is of kind Other.
+// Address returns the system of an address before well-known text, as in GeoSPARQL and Wikidata.
+// latFirst reports whether latitudes come first there, as EPSG defines it. The OGC's own systems
+// have the longitude first, and so has Wikidata, whose Q2 is the Earth. An unknown address is of
+// kind Other.
 func Address(iri string) (s System, latFirst bool) {
 	other := System{Other, source.Excerpt(iri)}
 	m := address.FindStringSubmatch(iri)
@@ -185,13 +185,13 @@ var distant = regexp.MustCompile(`^(?:GREEKGEODETICREFERENCESYSTEM1987|GGRS(?:19
 
 var geographic = []string{"GEOGCS", "GEOGCRS", "GEODCRS", "GEOGRAPHICCRS", "GEODETICCRS"}
 
-// WellKnownText is the system that well-known text of either version describes.
+// WellKnownText returns the system that well-known text of either version describes.
 func WellKnownText(text string) System {
 	root, err := parse(text)
 	if err != nil {
 		return System{Unknown, err.Error()}
 	}
-	moved := root.key != "COMPD_CS" && root.key != "COMPOUNDCRS" && root.moved() // of heights it does not matter
+	moved := root.key != "COMPD_CS" && root.key != "COMPOUNDCRS" && root.moved() // a shift of heights does not matter
 	for slices.Contains([]string{"COMPD_CS", "COMPOUNDCRS", "BOUNDCRS"}, root.key) {
 		// The horizontal system is the first one inside the compound.
 		g := root.find(append([]string{"BOUNDCRS", "PROJCS", "PROJCRS"}, geographic...)...)
@@ -249,7 +249,7 @@ func (n *node) name() string {
 	return n.values[0]
 }
 
-// number returns the i-th value behind the name, from 1, or NaN if it is not a number.
+// number returns the i-th value after the name, from 1, or NaN if it is not a number.
 func (n *node) number(i int) float64 {
 	if len(n.values) > i {
 		if f, ok := source.Decimal(n.values[i], math.MaxFloat64); ok {
@@ -278,7 +278,7 @@ func (n *node) moved() bool {
 	switch n.key {
 	case "TOWGS84":
 		return slices.ContainsFunc(n.values, func(v string) bool { return strings.Trim(v, "+-0.") != "" })
-	case "PARAMETER": // a scale of 1 is none
+	case "PARAMETER": // a scale of 1 is no change
 		return n.number(1) != 0 && n.number(1) != 1
 	case "PARAMETERFILE", "DERIVINGCONVERSION":
 		return true

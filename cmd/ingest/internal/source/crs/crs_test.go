@@ -98,7 +98,7 @@ func TestAddress(t *testing.T) {
 		"http://www.opengis.net/def/crs/EPSG/9.9.1/4979":             "0 true",
 		"urn:ogc:def:crs:EPSG::4258":                                 "1 true",
 		"http://www.opengis.net/def/crs/EPSG/0/7084":                 "1 false", // RGF93 v1 (lon-lat)
-		"http://www.opengis.net/def/crs/EPSG/0/11043":                "2 false", // which comes first is not known
+		"http://www.opengis.net/def/crs/EPSG/0/11043":                "2 false", // its axis order is unknown
 		"http://www.opengis.net/def/crs/EPSG/0/3857":                 "2 false",
 		"http://www.opengis.net/def/crs/EPSG/0/4230":                 "2 false",
 		"http://www.opengis.net/def/crs/OGC/1.3/CRS27":               "2 false",

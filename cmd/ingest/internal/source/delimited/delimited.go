@@ -19,7 +19,7 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Format says how a table is written.
+// Format is the syntax of a table.
 type Format struct {
 	// Separator is a comma, a semicolon or a tab. With a comma or a semicolon fields
 	// may be quoted (RFC 4180). With a tab a quote is part of the text unless rows
@@ -31,18 +31,18 @@ type Format struct {
 	// MaxLines bounds the lines of a row with line ends in quotes. 0 means that
 	// every line is a row.
 	MaxLines int
-	// Lax rows may have blanks around themselves and their fields, which are
-	// dropped, and a quote within a field that is not quoted. Where the quotes of a
-	// row do not fit and the row has the header's columns without them, they are text.
+	// Lax rows may have blanks around themselves and their fields, which are dropped, and a quote
+	// within an unquoted field. If a row's quotes do not match and it has the header's columns
+	// without them, they are text.
 	Lax bool
 	// Certain, if set, reports whether the fields of a line can be nothing but a row, such as by
 	// numbers where they must be. Quotes from one such line to another are text if most lines
 	// between are rows.
 	Certain func(fields [][]byte) bool
-	// Comments are the beginnings of rows that are passed over. One that ends in a blank
-	// also stands for a row of it alone.
+	// Comments are the beginnings of rows to skip. One that ends in a blank also matches a row of
+	// it alone.
 	Comments []string
-	Trailing bool // what follows a # outside quotes is a comment, too
+	Trailing bool // text after a # outside quotes is a comment, too
 	UTF8     bool // other rows are bad
 	// Columns are the numbers of columns that a row may have; none: any number.
 	Columns []int
@@ -61,7 +61,7 @@ const (
 	ReasonHeader = "not as many columns as the header"
 )
 
-// ReasonColumns refuses a row with a number of columns that is not allowed.
+// ReasonColumns refuses a row with another number of columns.
 func ReasonColumns(columns ...int) string {
 	allowed := make([]string, len(columns))
 	for i, n := range columns {
@@ -73,7 +73,7 @@ func ReasonColumns(columns ...int) string {
 // Reader reads the rows of a table one after another.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
-	// Stray are the rows whose quotes are read as text, and Joined those of several lines.
+	// Stray are the rows whose quotes are read as text, and Joined the rows of several lines.
 	Stray, Joined Seen
 
 	name   string // in errors
@@ -89,7 +89,7 @@ type Reader struct {
 	fields   [][]byte
 }
 
-// Seen counts rows and tells the line of the first.
+// Seen counts rows and keeps the line of the first.
 type Seen struct{ Count, Line int }
 
 func (s *Seen) add(line int) {
@@ -98,9 +98,9 @@ func (s *Seen) add(line int) {
 	}
 }
 
-// Separator returns what separates the columns of the row that text begins with, 0 if nothing
-// does: of the first group of candidates that the row has outside quotes, the most frequent one
-// or else the first one.
+// Separator returns the separator of the columns in the first row of text, 0 for none. It takes
+// the first group with a candidate outside quotes, and of that group the most frequent or else
+// the first candidate.
 func Separator(text []byte, frequent bool, groups ...string) byte {
 	var counts, first [256]int
 	for i := 0; i < len(text) && text[i] != '\n'; i++ {
@@ -133,7 +133,7 @@ func Separator(text []byte, frequent bool, groups ...string) byte {
 // is passed over. Where no line ends in a line feed, lines end in carriage returns.
 func New(r io.Reader, name string, format Format) *Reader {
 	in := bom.Skip(bufio.NewReaderSize(r, format.MaxBytes))
-	head, _ := in.Peek(min(format.MaxBytes, 4<<10)) // reading tells the error
+	head, _ := in.Peek(min(format.MaxBytes, 4<<10)) // reading returns the error
 	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
 		in = bufio.NewReaderSize(&returns{in}, format.MaxBytes)
 	}
@@ -159,9 +159,9 @@ func (r *returns) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Next goes to the next row that is not blank and returns its first line without
-// the end, valid until the next call. The error is a *source.BadRecord, after
-// which reading goes on, io.EOF, or that of the underlying reader.
+// Next goes to the next row that is not blank and returns its first line without the line end,
+// valid until the next call. The error is a *source.BadRecord, after which reading goes on,
+// io.EOF, or that of the underlying reader.
 func (r *Reader) Next() (text []byte, err error) {
 	for {
 		if r.text, err = r.line(); err != nil {
@@ -224,7 +224,7 @@ func (f *Format) isComment(row []byte) bool {
 	return false
 }
 
-// beforeHash returns a row without the comment behind it.
+// beforeHash returns a row without its trailing comment.
 func beforeHash(row []byte) []byte {
 	quoted := false
 	for i, c := range row {
@@ -238,7 +238,7 @@ func beforeHash(row []byte) []byte {
 	return row
 }
 
-// Text is what Next returned.
+// Text returns the text that Next returned.
 func (r *Reader) Text() []byte { return r.text }
 
 func (r *Reader) failure(err error) error { return fmt.Errorf("%s: line %d: %w", r.name, r.Line, err) }
@@ -258,9 +258,9 @@ func Index(header [][]byte, names ...string) int {
 	})
 }
 
-// Key returns the name of a column without what does not matter: only letters and digits, in
-// lower case. A unit in brackets behind the name is left out if it only says that values are
-// degrees of WGS84; any other unit stays.
+// Key returns the name of a column without insignificant parts: only letters and digits, in lower
+// case. A unit in brackets after the name is omitted if it only says that values are degrees of
+// WGS84; any other unit stays.
 func Key[T ~string | ~[]byte](name T) string {
 	text := string(name)
 	if i := strings.IndexAny(text, "(["); i > 0 {
@@ -281,11 +281,10 @@ func plain(text string) string {
 	}, text)
 }
 
-// Fields returns the fields of the row that Next returned. They are valid until the
-// next call. A row whose quotes stay open, or that has a wrong number of columns, is a
-// *source.BadRecord of its first line. The next line is then a row again: only the
-// first may be at fault. Lines that quotes join count as rows by themselves if the
-// first and most others have the header's columns.
+// Fields returns the fields of the row that Next returned, valid until the next call. A row with
+// unclosed quotes or a wrong number of columns is a *source.BadRecord of its first line. The next
+// line is then a row again: only the first may be at fault. Lines joined by quotes count as rows
+// of their own if the first and most others have the header's columns.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]
@@ -328,11 +327,10 @@ func (r *Reader) isRow(line []byte) (row, certain bool) {
 	return row, row && r.format.Certain != nil && r.format.Certain(s.fields)
 }
 
-// join feeds the lines behind one with open quotes, up to the line that closes them. If
-// no line does within the limits, or the lines are rows by themselves, the quotes do not
-// fit, and nothing is consumed. Quotes that open in the nearer half of those lines would
-// fail in the same way, so they are not followed: otherwise every line would be read once
-// for each such quote.
+// join feeds the lines after one with open quotes, up to the line that closes them. If no line
+// does within the limits, or the lines are rows of their own, the quotes do not match, and
+// nothing is consumed. Quotes that open in the first half of those lines would fail in the same
+// way, so they are not followed: otherwise every line would be read once for each such quote.
 func (r *Reader) join(s *splitter) error {
 	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
 	first, certain := r.isRow(r.first)
@@ -365,7 +363,8 @@ func (r *Reader) join(s *splitter) error {
 		}
 	}
 	columns := len(s.fields)
-	// A few separators may be right by chance, as those of opening hours or an address in a cell.
+	// A few separators may match by chance, for example those of opening hours or an address in a
+	// cell.
 	switch apart := first && 2*rows > lines && (rows*(columns-1) > 20 || certain && last); {
 	case s.quoted, s.misfit:
 		return nil
@@ -422,9 +421,9 @@ func (f *Format) trim(field []byte) []byte {
 // splitter splits a row that has quotes, line by line.
 type splitter struct {
 	format *Format
-	text   []byte // of the fields, without their quotes
+	text   []byte // the fields' text without their quotes
 	fields [][]byte
-	from   int  // where the text of the field at hand begins
+	from   int  // start of the current field's text
 	quoted bool // in quotes that stay open
 	misfit bool // a quote stands where none may
 }
@@ -453,8 +452,8 @@ func (s *splitter) feed(row []byte) {
 	}
 }
 
-// unquote takes in a quoted field, given from behind its first quote, and returns the
-// text behind the field.
+// unquote reads a quoted field from after its opening quote, and returns the text after the
+// field.
 func (s *splitter) unquote(text []byte) (rest []byte) {
 	for {
 		end := bytes.IndexByte(text, '"')
@@ -466,14 +465,14 @@ func (s *splitter) unquote(text []byte) (rest []byte) {
 			s.text = append(s.text, text[:end]...)
 			return text[end+1:]
 		}
-		s.text, text = append(s.text, text[:end+1]...), text[end+2:] // two quotes stand for one
+		s.text, text = append(s.text, text[:end+1]...), text[end+2:] // two quotes are an escaped one
 	}
 }
 
-// Records yields what parse makes of each row, and an error for each bad row, after
-// which reading goes on. parse is called after Next. A *source.BadRecord from it
-// makes the row bad, and ErrSkip passes over the row. Any other error, such as that
-// of the underlying reader, is the last thing yielded.
+// Records yields the record that parse makes of each row, and an error for each bad row, after
+// which reading goes on. parse is called after Next. A *source.BadRecord from it makes the row
+// bad, and ErrSkip skips the row. Any other error, such as that of the underlying reader, is the
+// last value yielded.
 func Records[T any](in *Reader, parse func(rec *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none, rec T

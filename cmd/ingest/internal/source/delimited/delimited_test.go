@@ -199,8 +199,8 @@ func TestReaderFails(t *testing.T) {
 	}
 }
 
-// Lines of which each opens quotes that none behind it closes are read about once, not
-// as far as a row may reach for each.
+// If each line opens a quote that no later line closes, lines are read about once, and not as far
+// as a row may reach for each quote.
 func TestQuotesThatStayOpen(t *testing.T) {
 	const lines = 200_000
 	f := delimited.Format{Separator: ',', MaxBytes: 256 << 10, MaxLines: 100_000, Lax: true, Header: func([][]byte, error) error { return nil }}

@@ -21,16 +21,16 @@ import (
 	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
-// Options say how files are read.
+// Options set how files are read.
 type Options struct {
 	Want    source.Want
-	Layer   string   // of files that have several, unless the path names another behind #
+	Layer   string   // for files with several, unless the path names another after #
 	Objects []string // layers of TopoJSON to try where none is named
-	// Encoding is the name of that of texts. Without one they are UTF-8, or windows-1252 where
-	// they can be nothing else.
+	// Encoding is the name of the encoding of texts. Without one they are UTF-8, or windows-1252
+	// if they can be nothing else.
 	Encoding string
-	Columns  pointtable.Columns      // of tables, that are told
-	Said     *geojson.Said           // gets what the files say of themselves; not nil
+	Columns  pointtable.Columns      // the given columns of tables
+	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
 	// Copy copies a file of this name to the disk and returns its path.
 	Copy func(r io.Reader, name string) (path string, err error)
@@ -39,14 +39,14 @@ type Options struct {
 // File is a file whose format is known. It can be read several times, by one goroutine.
 type File struct {
 	Options
-	Path     string // as messages call it
-	OnDisk   string // what is read: a copy if the file is packed, or is not a file
+	Path     string // its name in messages
+	OnDisk   string // the file to read: a copy if the input is packed, or is not a file
 	Modified time.Time
 	Format   *Format
 
-	layer   string                 // that the path names
-	match   func(name string) bool // tells the member of an archive that is read
-	gdal    string                 // what GDAL reads, if that is one file
+	layer   string                 // named by the path
+	match   func(name string) bool // matches the member of an archive to read
+	gdal    string                 // GDAL's name for the input, if that is one file
 	unknown bool                   // no format claims it
 	text    encoding.Encoding      // nil for UTF-8
 }
@@ -54,8 +54,8 @@ type File struct {
 // headBytes are enough of a file to tell its format.
 const headBytes = 64 << 10
 
-// Open finds out what a file is, by its content. A path may name a layer behind #. called is what
-// messages call the file, if it is not its path.
+// Open detects the format of a file by its content. A path may name a layer after #. called is
+// the file's name in messages, if it is not its path.
 func Open(path, called string, o Options) (*File, error) {
 	f := &File{Options: o}
 	if o.Encoding != "" {
@@ -91,8 +91,8 @@ func Open(path, called string, o Options) (*File, error) {
 	return f, err
 }
 
-// lookInto finds out whether an archive is a file of a format. If not, it notes which member is
-// read: the only one, or the only one with an extension of what is wanted.
+// lookInto checks whether an archive is a file of a format. If not, it sets match to the member
+// to read: the only one, or the only one with an extension of a wanted format.
 func (f *File) lookInto() error {
 	a, err := source.OpenArchive(f.OnDisk)
 	if err != nil {
@@ -111,8 +111,8 @@ func (f *File) lookInto() error {
 		}
 	}
 	formats := f.giving()
-	// Of polygons a text goes before a GeoPackage beside it, which was not read when the first
-	// such archives were.
+	// For polygons a text goes before a GeoPackage beside it. The first such archives date from
+	// before GeoPackages were read.
 	if f.Want == source.WantPolygons && slices.ContainsFunc(names, geoJSON.has) {
 		formats = []*Format{&geoJSON, &topoJSON}
 	}
@@ -125,12 +125,12 @@ func (f *File) lookInto() error {
 	return nil
 }
 
-// giving are the formats that give what is wanted.
+// giving returns the formats that can have the wanted content.
 func (f *File) giving() []*Format {
 	return slices.DeleteFunc(slices.Clone(table), func(format *Format) bool { return !format.gives(f.Want) })
 }
 
-// open opens the file, or what is packed in it.
+// open opens the file, or the member packed in it.
 func (f *File) open() (*source.File, error) {
 	in, err := source.OpenMember(f.OnDisk, f.match)
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *File) open() (*source.File, error) {
 	return in, nil
 }
 
-// recognise tells the format of an open file by its beginning.
+// recognise detects the format of an open file by its beginning.
 func (f *File) recognise(in *source.File) (*Format, error) {
 	begin, err := in.Reader().Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -148,7 +148,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	}
 	head := &Head{Bytes: begin, Text: begin}
 	if f.text != nil && !in.Marked {
-		// What does not fit the encoding is told when it is read.
+		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
 	} else if err := in.Refuse(f.Want); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	switch {
 	case rest < 0:
 		f.unknown = true
-		return &geoJSON, nil // which says what should be there
+		return &geoJSON, nil // its reader reports what is missing
 	case bytes.IndexByte(head.Text, 0) >= 0:
 		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path, listed(giving))
 	case f.layer != "":
@@ -182,7 +182,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	return giving[rest], nil
 }
 
-// instead refuses a file of a format that does not give what is wanted.
+// instead refuses a file of a format without the wanted content.
 func (f *File) instead(format *Format) error {
 	if format.Instead == "" {
 		return fmt.Errorf("%s: is %s, which has no %s", f.Path, format.Name, f.Want)
@@ -218,7 +218,7 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	return f.named(err)
 }
 
-// noLayers refuses a path that names a layer of a file of a format that has none.
+// noLayers refuses a path that names a layer of a file without layers.
 func (f *File) noLayers(format *Format) error {
 	return fmt.Errorf("%s: is %s, which has no layers such as %s; name the file alone", f.Path, format.Name, source.Excerpt(f.layer))
 }

@@ -18,7 +18,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// samples are the small files of a format below testdata, which are called as it is.
+// samples returns the small files of a format below testdata, in the folder with its name.
 func samples(t testing.TB, f *Format) []string {
 	words := strings.Fields(strings.ToLower(f.Name))
 	found, err := filepath.Glob("testdata/" + words[len(words)-1] + ".*")
@@ -28,13 +28,13 @@ func samples(t testing.TB, f *Format) []string {
 	return found
 }
 
-// headOf is how a sample begins.
+// headOf returns the beginning of a sample.
 func headOf(t testing.TB, path string) *Head {
 	text := testfile.Read(t, path)
 	return &Head{Bytes: text, Text: text}
 }
 
-// faults are what is wrong with a table: formats that cannot be told apart or read.
+// faults returns the faults of a table: formats that cannot be told apart or read.
 func faults(t testing.TB, table []*Format) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for i, f := range table {
@@ -71,7 +71,7 @@ func faults(t testing.TB, table []*Format) (faults []string) {
 	return faults
 }
 
-// Every file has one format, which is told by its beginning.
+// Every file has one format, recognised by its beginning.
 func TestTable(t *testing.T) {
 	for _, fault := range faults(t, table) {
 		t.Error(fault)
@@ -119,8 +119,8 @@ func open(t *testing.T, path string, o Options) (features []source.Feature, f *F
 	return features, f, err
 }
 
-// The samples of a format are read as they are, compressed and in an archive, for each purpose
-// that it is for, and refused for others.
+// The samples of a format are read plain, compressed and in an archive, for each content that it
+// can have, and refused for other contents.
 func TestSamples(t *testing.T) {
 	for _, format := range table {
 		for _, path := range samples(t, format) {
@@ -157,7 +157,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// What only reading tells is found out, and what is not there is refused.
+// Formats that only reading shows are recognised, and missing layers are refused.
 func TestOpen(t *testing.T) {
 	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
 	beside := testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
@@ -197,7 +197,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// FuzzOpen: whatever a file is, it is told or refused, and its name is in the error.
+// FuzzOpen: any file is recognised or refused, and its name is in the error.
 func FuzzOpen(f *testing.F) {
 	for _, format := range table {
 		for _, path := range samples(f, format) {

@@ -13,8 +13,8 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Whatever reads a file judges words, numbers, times, encodings, separators and foreign kinds by
-// these, so that the same text means the same in every format and to every command.
+// All readers judge words, numbers, times, encodings, separators and foreign kinds by these
+// functions, so that equal text means the same in every format and to every command.
 func TestJudges(t *testing.T) {
 	words := func(w *source.Words) func(string) string {
 		return func(text string) string { return fmt.Sprint(w.Has([]byte(text))) }
@@ -36,7 +36,7 @@ func TestJudges(t *testing.T) {
 	}
 	for name, judge := range map[string]struct {
 		of    func(string) string
-		cases map[string]string // text and a part of what is said of it
+		cases map[string]string // text and a part of its judgment
 	}{
 		"empty words":    {words(source.EmptyWords), map[string]string{"": "false", "NULL": "true", "Null": "false", `\N`: "true", "-": "true", "n/a": "true", "nan": "true", "Nan": "false", "0": "false"}},
 		"unknown words":  {words(source.UnknownWords), map[string]string{"ZZ": "true", "xx": "true", "Unknown": "true", "NA": "false", "--": "true"}},

@@ -1,7 +1,7 @@
-// Package geojson reads the features of a GeoJSON file, RFC 7946, one at a time and
-// whatever their geometry: those of FeatureCollections, Features and bare geometries, one
-// after another, each on a line or behind a record separator (RFC 8142), or one alone.
-// Memory is bounded by the largest feature, whatever the size of the file or its lines.
+// Package geojson reads the features of a GeoJSON file, RFC 7946, one at a time and with any
+// geometry. It reads FeatureCollections, Features and bare geometries, one alone or one after
+// another, each on a line or after a record separator (RFC 8142). Memory is bounded by the
+// largest feature, whatever the size of the file or its lines.
 package geojson
 
 import (
@@ -36,11 +36,11 @@ const (
 	recordSeparator = 0x1e
 )
 
-// Read yields the features of the file with this name, in order, their properties as
-// Members. The member expires of a Feature, as our server writes it, is kept. A feature
-// that cannot be used is a *source.BadRecord and reading goes on; any other error ends it,
-// and says by line and byte where the file is at fault. If said is not nil, what the file says of
-// itself is added to it; see [Said.Missing].
+// Read yields the features of the file with this name, in order, their properties as Members. It
+// keeps the member expires of a Feature, as tileserver writes it. A feature that cannot be used
+// is a *source.BadRecord and reading goes on. Any other error ends it, and gives the line and
+// byte of the fault. If said is not nil, Read adds the file's members outside the features to it;
+// see [Said.Missing].
 func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, said: said}
@@ -75,10 +75,10 @@ type reader struct {
 	s     *jsonscan.Scanner
 	yield func(source.Feature, error) bool
 	said  *Said
-	whole collection // of the document being read
+	whole collection // of the current document
 
-	points         []orb.Point // of the arrays being read; reused
-	vertices       int         // that the feature being read has
+	points         []orb.Point // of the current arrays; reused
+	vertices       int         // of the current feature
 	parts          int
 	reason, detail string // why the coordinates being read cannot be used
 }
@@ -163,7 +163,7 @@ type feature struct {
 	reason, detail string // why it cannot be used
 }
 
-// begin begins a feature at the line at hand.
+// begin begins a feature at the current line.
 func (d *reader) begin() feature {
 	d.vertices, d.parts = 0, 0
 	return feature{Feature: source.Feature{Line: d.s.Line()}}
@@ -316,7 +316,7 @@ func (d *reader) shapeMember(g *shape, name []byte) (err error) {
 
 // kinds are the types of geometries. A collection has no coordinates.
 var kinds = map[string]struct {
-	depth int // of arrays around a position
+	depth int // number of arrays around a position
 	of    func(c coords) orb.Geometry
 }{
 	"Point":      {0, func(c coords) orb.Geometry { return c.at }},
@@ -330,7 +330,7 @@ var kinds = map[string]struct {
 	"GeometryCollection": {},
 }
 
-// geometry makes a geometry of what was read, or returns the reason why it cannot.
+// geometry makes a geometry of the shape, or returns the reason why it cannot.
 func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	kind, known := kinds[g.kind]
 	switch c := &g.coords; {
@@ -354,10 +354,10 @@ func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 
 // coords is the value of a "coordinates" member, or a part of it.
 type coords struct {
-	depth  int         // of arrays around a position, or empty
-	at     orb.Point   // of depth 0
-	points []orb.Point // of depth 1
-	parts  []coords    // of what is deeper
+	depth  int         // number of arrays around a position, or empty
+	at     orb.Point   // for depth 0
+	points []orb.Point // for depth 1
+	parts  []coords    // for greater depths
 }
 
 // empty is the depth of an array without positions, which is unknown.
@@ -441,7 +441,7 @@ func (d *reader) coords() (c coords, err error) {
 	return c, err
 }
 
-// addPart adds to c an array within it, which must be as deep as the others.
+// addPart adds an inner array to c. It must have the depth of the others.
 func (d *reader) addPart(c *coords, part coords) {
 	switch {
 	case d.reason != "":

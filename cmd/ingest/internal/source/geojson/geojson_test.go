@@ -42,7 +42,7 @@ func read(text string) (r result) {
 	return r
 }
 
-// polygons reads the features that are polygons, with their values, as a job does.
+// polygons reads the features that are polygons, with their values, like a job.
 func polygons(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		values := jsonscan.New(nil)
@@ -228,7 +228,7 @@ func TestIDsAndProperties(t *testing.T) {
 	}
 }
 
-// What is read behind the properties of a single feature leaves them as they are.
+// Reading on after the properties of a single feature leaves them unchanged.
 func TestPropertiesBeforeOthers(t *testing.T) {
 	other := `{"type":"Feature","properties":{"c":"zzzzzzzz","d":[9,9,9,9]},"geometry":null}`
 	r := read(`{"type":"Feature","properties":{"a":"first","b":[1,2,3]},"geometry":{"type":"Polygon","coordinates":[` + square + `]},
@@ -261,7 +261,7 @@ func TestReadErrorsPass(t *testing.T) {
 	}
 }
 
-// Random collections come back as the standard library and orb see them.
+// Random collections read as the standard library and orb read them.
 func TestAgreesWithOrb(t *testing.T) {
 	coordinate := func(limit float64) *rapid.Generator[float64] {
 		return rapid.Custom(func(t *rapid.T) float64 {
@@ -346,7 +346,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkFeature checks what source.Polygons promises.
+// checkFeature checks the promises of source.Polygons.
 func checkFeature(t *testing.T, f source.Feature) {
 	t.Helper()
 	polygons, ok := f.Geometry.(orb.MultiPolygon)
@@ -437,7 +437,7 @@ func count(p orb.Polygon) (n int) {
 	return n
 }
 
-// A ring left open is closed, and that is said.
+// An open ring is closed, with a note.
 func TestOpenRings(t *testing.T) {
 	open, closed := `[[0,0],[1,0],[1,1],[0,1]]`, `[[5,5],[6,5],[6,6],[5,5]]`
 	for text, want := range map[string]string{

@@ -10,23 +10,23 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Said is what files say of themselves besides their features. The files of one layer share one:
-// a page of a service is not the whole, and all pages are. Its zero value is ready. One goroutine
-// reads into it.
+// Said collects the members of files outside their features. The files of one layer share one
+// Said: a page of a service is not the whole, but all pages are. Its zero value is ready. It
+// belongs to one goroutine.
 type Said struct {
-	// Notes are sentences for the user: about a coordinate system that was taken as WGS84, and about
-	// a collection of geometries that is one feature.
+	// Notes are sentences for the user: about a coordinate system that was used as WGS84, and
+	// about a collection of geometries that is one feature.
 	Notes []string
 
-	parts map[int64]*part // of a whole, by how many features they say it has
-	cut   string          // what is wrong with a collection that has fewer features than it says
-	more  string          // the first collection behind which others follow, and what says so
-	last  int64           // collections that do not say so
-	read  int64           // features of all
-	told  bool            // that a collection of geometries is one feature
+	parts map[int64]*part // pages of a whole, by its declared number of features
+	cut   string          // the fault of a collection with fewer features than it declares
+	more  string          // the first collection that announces further ones, and its member that does
+	last  int64           // collections that announce none
+	read  int64           // features of all collections
+	told  bool            // whether a note says that a collection of geometries is one feature
 }
 
-// part is what was read of a whole.
+// part counts the pages of a whole read so far.
 type part struct {
 	features int64
 	first    string // file
@@ -35,20 +35,20 @@ type part struct {
 // maxWholes is the most layers whose pages may be mixed.
 const maxWholes = 1000
 
-// collection is what one FeatureCollection says of itself.
+// collection holds the members of one FeatureCollection outside its features.
 type collection struct {
 	features          int64
 	matched, returned int64 // 0: it does not say
 	more              string
 }
 
-// add adds what a collection of a file says.
+// add adds the collection of a file.
 func (s *Said) add(name string, c *collection) {
 	s.read += c.features
 	switch {
 	case c.more == "":
 		s.last++
-	case c.matched >= max(1, c.features): // the number says more: some servers link to a next page that is empty
+	case c.matched >= max(1, c.features): // the number is more reliable: some servers link to an empty next page
 	case s.more == "":
 		s.more = fmt.Sprintf("%s: is one page of several, says its %s", name, c.more)
 	}
@@ -70,8 +70,8 @@ func (s *Said) add(name string, c *collection) {
 	}
 }
 
-// Missing returns an error if the files say that there are features which were not read. pages
-// says how to name all pages in one command.
+// Missing returns an error if the files declare features that were not read. pages tells how to
+// name all pages in one command.
 func (s *Said) Missing(pages string) error {
 	advice := "; fetch all pages and give them together: " + pages + "; if nothing is missing, remove what says so from the file"
 	if s.cut != "" {
@@ -88,8 +88,8 @@ func (s *Said) Missing(pages string) error {
 	return nil
 }
 
-// Together returns a note that pages which do not say how many features there are were taken
-// together, or "" if there were none.
+// Together returns a note that pages without a declared number of features were combined, or ""
+// if there were none.
 func (s *Said) Together() string {
 	if s.more == "" {
 		return ""
@@ -97,8 +97,8 @@ func (s *Said) Together() string {
 	return fmt.Sprintf("%s; with the last page %d features were read; whether all pages between are there is not known", s.more, s.read)
 }
 
-// member reads a member of a FeatureCollection that is not of its features; ok says whether it
-// is one that this knows.
+// member reads a member of a FeatureCollection outside its features. ok is false for an unknown
+// member.
 func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err error) {
 	switch string(name) {
 	case "exceededTransferLimit":
@@ -120,7 +120,7 @@ func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 	return true, err
 }
 
-// properties looks into those of the collection, where ArcGIS writes that there is more.
+// properties looks for ArcGIS's sign of further pages in the collection's properties.
 func (c *collection) properties(members []source.Member) {
 	for _, m := range members {
 		if m.Name == "exceededTransferLimit" && bytes.Equal(m.Value, []byte("true")) {
@@ -163,7 +163,7 @@ func count(s *jsonscan.Scanner) (int64, error) {
 	return int64(math.Ceil(min(f, 1<<53))), err
 }
 
-// skip reads past a value that is not needed, unless reading has failed.
+// skip reads past an unneeded value, unless reading has failed.
 func skip(s *jsonscan.Scanner, err error) error {
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func readAll(texts ...string) (said geojson.Said, features int, err error) {
 	return said, features, said.Missing("a b")
 }
 
-// paged is a collection of so many features with other members.
+// paged returns a collection with a number of features and other members.
 func paged(features int, before, after string) string {
 	all := make([]string, features)
 	for i := range all {
@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Files are refused if and only if a feature of the pages is missing, whatever their order.
+// Files are refused if and only if a feature of the pages is missing, in any order.
 func TestPagesTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 5).Draw(t, "sizes")

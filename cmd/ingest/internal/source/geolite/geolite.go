@@ -1,11 +1,9 @@
-// Package geolite reads the CSV sets of GeoLite2 and GeoIP2: a folder, or the
-// zip archive it came in, with the networks in files called
-// GeoLite2-City-Blocks-IPv4.csv and -IPv6.csv and the places they refer to in
-// GeoLite2-City-Locations-en.csv and, by language, others. Sets without
-// places, such as GeoLite2-ASN, have the first alone.
+// Package geolite reads the CSV sets of GeoLite2 and GeoIP2: a folder, or its zip archive. The
+// networks are in files named GeoLite2-City-Blocks-IPv4.csv and -IPv6.csv. Their places are in
+// GeoLite2-City-Locations-en.csv and in files for other languages. Sets without places, such as
+// GeoLite2-ASN, have only the networks.
 //
-// The networks are lists as package ipcsv reads them; this package finds the
-// files and reads the places.
+// The networks are lists for package ipcsv. This package finds the files and reads the places.
 package geolite
 
 import (
@@ -54,15 +52,13 @@ var (
 	dated         = regexp.MustCompile(`_([0-9]{8})(\.zip|/|$)`)
 )
 
-// IsBlocks reports whether a file or member is called like the networks of a
-// set.
+// IsBlocks reports whether a file or member has the name of a set's networks.
 func IsBlocks(name string) bool { return blocksName.MatchString(path.Base(filepath.ToSlash(name))) }
 
 // maxFiles bounds the files of a set: two of networks, a dozen languages.
 const maxFiles = 100
 
-// Open opens the set in a folder or a zip archive. The error says what is
-// missing.
+// Open opens the set in a folder or a zip archive. The error names what is missing.
 func Open(name string) (_ *Set, err error) {
 	s := &Set{Path: name}
 	defer func() {
@@ -165,7 +161,7 @@ func (m *Member) Label() string {
 	return m.Path
 }
 
-// Size is the size of what has to be read, in bytes on disk.
+// Size returns the number of bytes to read on disk.
 func (m *Member) Size() int64 {
 	if m.file != nil {
 		return int64(min(m.file.CompressedSize64, uint64(m.set.archive.Size)))

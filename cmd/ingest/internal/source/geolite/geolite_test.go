@@ -163,7 +163,7 @@ func FuzzPlaces(f *testing.F) {
 	})
 }
 
-// The memory that places are said to take is what they take, and no more.
+// The places take the estimated memory, and no more.
 func TestPlacesMemory(t *testing.T) {
 	dir := t.TempDir()
 	header, _, _ := strings.Cut(en, "\n")

@@ -11,10 +11,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Place is a city. If only its subdivision, country or continent is known, it
-// is that.
+// Place is a city, or a subdivision, country or continent if nothing smaller is known.
 type Place struct {
-	ID           uint32 // GeoNames id of the smallest of them
+	ID           uint32 // GeoNames id of its smallest part
 	Continent    Part   // its code
 	Country      Part
 	Subdivisions [2]Part // largest first
@@ -64,7 +63,7 @@ func NewPlaces() *Places {
 // Find returns a place, or nil.
 func (p *Places) Find(id uint32) *Place { return p.byID[id] }
 
-// Len is how many places there are.
+// Len returns the number of places.
 func (p *Places) Len() int { return len(p.byID) }
 
 // columns of a file of places.
@@ -150,8 +149,8 @@ func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) 
 	key := "country " + country
 	for i := range place.Subdivisions {
 		code := field(c.sub[i])
-		// Some subdivisions have no code: their English name, which is read
-		// first, tells them apart only within their place.
+		// Some subdivisions have no code. Their English name, which is read first, tells them
+		// apart only within their place.
 		if code != "" {
 			key += "/" + code
 		} else {
@@ -205,8 +204,8 @@ func (p *Places) intern(b []byte) string {
 	return s
 }
 
-// Resolve gives the parts of places the ids that other rows have for them. It
-// is called once, after all files.
+// Resolve gives the parts of places their ids from other rows. It is called once, after all
+// files.
 func (p *Places) Resolve() {
 	for _, place := range p.byID {
 		set := func(part *Part, key string) {

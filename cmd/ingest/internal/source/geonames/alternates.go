@@ -18,9 +18,8 @@ import (
 type AlternateName struct {
 	ID      uint32 // of the name, not 0
 	PlaceID uint32 // not 0
-	// Language is an ISO 639 code such as "de" or "zh-Hant". For a text that is not
-	// a name it says what it is: "post", "link", "iata", "wkdt" and so on. It is
-	// empty if unknown.
+	// Language is an ISO 639 code such as "de" or "zh-Hant". For a text other than a name it is
+	// its kind: "post", "link", "iata", "wkdt" and so on. It is empty if unknown.
 	Language string
 	Name     string // not empty, up to 1000 bytes
 
@@ -88,8 +87,7 @@ func (rec *AlternateName) parse(r row) (reason, detail string) {
 	return "", ""
 }
 
-// isLanguage takes ISO codes and what GeoNames has beside them, such as
-// "fr_1793".
+// isLanguage accepts ISO codes and GeoNames' extensions, such as "fr_1793".
 func isLanguage(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -14,7 +14,7 @@ type Division struct {
 	Code      string // "US.CA" or "US.CA.037"
 	Name      string // not empty
 	ASCIIName string
-	ID        uint32 // of the place; 0: not known
+	ID        uint32 // of the place; 0: unknown
 	Line      int    // 1-based
 }
 
@@ -47,10 +47,10 @@ const (
 	reasonDescription   = "description is over 4000 bytes"
 )
 
-// codes are those that occurred.
+// codes are the codes seen so far.
 type codes map[string]bool
 
-// once adds a code, or says that it occurred before.
+// once adds a code, or returns a reason if it was seen before.
 func (c codes) once(code string) (reason, detail string) {
 	if c[code] {
 		return reasonDuplicateCode, source.Excerpt(code)
@@ -94,7 +94,7 @@ func (rec *Division) parse(r row, level int) (reason, detail string) {
 	return "", ""
 }
 
-// checkName returns what is wrong with the name for a code.
+// checkName returns a reason if the name for a code is wrong.
 func checkName(name, code string) (reason, detail string) {
 	switch {
 	case name == "":

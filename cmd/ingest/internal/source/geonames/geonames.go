@@ -11,11 +11,10 @@
 //	4 alternates    9 country code    14 admin4 code   19 modification date
 //	5 latitude     10 cc2             15 population
 //
-// The tables beside it are described with their records. Recognise tells which
-// table a file is.
+// The other tables are described with their records. Recognise detects the table of a file.
 //
-// Every reader holds a line at a time; those of places and alternate names
-// also remember the ids seen, a bit each.
+// Every reader holds one line at a time. Those of places and alternate names also remember the
+// ids seen, a bit each.
 package geonames
 
 import (
@@ -29,8 +28,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Record is one place as the file gives it; what is unknown is empty, zero or
-// nil.
+// Record is one place as the file gives it. Unknown values are empty, zero or nil.
 type Record struct {
 	ID             uint32 // not 0
 	Name           string // not empty: see Read
@@ -55,8 +53,8 @@ type Record struct {
 }
 
 // Repeated returns a *source.BadRecord for a row whose id occurred before in the file, and nil
-// for others. Ids repeat in files that hold the modifications of several days. The row itself
-// is good: only after the last row is known which of them counts.
+// for others. Ids repeat in files with the modifications of several days. The row itself is good:
+// which of them counts is known only after the last row.
 func (rec *Record) Repeated(name string) error {
 	if !rec.Again {
 		return nil
@@ -64,13 +62,12 @@ func (rec *Record) Repeated(name string) error {
 	return &source.BadRecord{Source: name, Line: rec.Line, Reason: reasonRepeated, Detail: strconv.FormatUint(uint64(rec.ID), 10)}
 }
 
-// IsRepeated reports whether a bad record is one of Repeated, which says nothing against a
-// file.
+// IsRepeated reports whether a bad record comes from Repeated, and so is no fault of a file.
 func IsRepeated(b *source.BadRecord) bool { return b.Reason == reasonRepeated }
 
 const columns = 19
 
-// The reasons of bad records, in whichever table.
+// The reasons of bad records, in all tables.
 const (
 	reasonID         = "id is not a number from 1 to 4294967295"
 	reasonDuplicate  = "id occurred before in this file"
@@ -86,10 +83,9 @@ const (
 	reasonModified   = "modification date is not year-month-day"
 )
 
-// Read yields the records of r in order, and name is what bad ones are
-// reported under. The second value is nil, a *source.BadRecord, after which
-// reading goes on, or the error of r, which is the last thing yielded.
-// Unpacking is left to source.OpenMember.
+// Read yields the records of r in order. name is the source in bad records. The second value is
+// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last
+// value yielded. source.OpenMember does the unpacking.
 //
 // A record without a name is given its ASCII name, else the first of its
 // alternate names.

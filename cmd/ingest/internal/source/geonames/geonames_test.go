@@ -209,7 +209,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// A zip archive gives its member, whatever the order.
+// The table is read from a zip archive in any order of members.
 func TestArchive(t *testing.T) {
 	table, readme := [2]string{"XX.txt", bern + "\n"}, [2]string{"readme.txt", bern + "\nThe data format is tab-delimited text\n"}
 	for _, order := range [][][2]string{{readme, table}, {table, readme}} {

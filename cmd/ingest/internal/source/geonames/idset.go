@@ -32,7 +32,7 @@ func (s *IDSet) Add(id uint32) bool {
 	return true
 }
 
-// once adds an id, or says that it occurred before.
+// once adds an id, or returns a reason if it was seen before.
 func (s *IDSet) once(id uint32) (reason, detail string) {
 	if !s.Add(id) {
 		return reasonDuplicate, strconv.FormatUint(uint64(id), 10)

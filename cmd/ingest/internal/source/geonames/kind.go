@@ -76,7 +76,7 @@ var named = []struct {
 	{KindDeletions, regexp.MustCompile(`^deletes-[0-9-]+$`)},
 }
 
-// foreign are files of GeoNames that are not read, and why.
+// foreign are files of GeoNames that are not read, and the reasons.
 var foreign = []struct {
 	name *regexp.Regexp
 	why  string
@@ -87,7 +87,7 @@ var foreign = []struct {
 	{regexp.MustCompile(`^readme$`), "is a description and holds no data; leave it out"},
 }
 
-// stem is the name of a file as the patterns above have it.
+// stem returns a file's name in the form of the patterns above.
 func stem(name string) string {
 	s := strings.ToLower(filepath.Base(name))
 	for _, suffix := range []string{".gz", ".zip", ".txt"} {
@@ -96,8 +96,8 @@ func stem(name string) string {
 	return s
 }
 
-// kindByName returns the kind that a name tells, "" for other names. The error
-// is for a file that is known and not read here.
+// kindByName returns the kind for a file's name, "" for other names. The error is for a known
+// file that is not read here.
 func kindByName(name string) (Kind, error) {
 	s := stem(name)
 	for _, f := range foreign {
@@ -115,8 +115,7 @@ func kindByName(name string) (Kind, error) {
 
 var changes = regexp.MustCompile(`^modifications-`)
 
-// IsChanges reports whether the name of a file of places says that it holds one day's changes
-// alone.
+// IsChanges reports whether a file of places, by its name, holds only one day's changes.
 func IsChanges(name string) bool { return changes.MatchString(stem(name)) }
 
 // DeletedOn is the day that the name of a file of deletions gives.

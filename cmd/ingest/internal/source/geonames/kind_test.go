@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// put writes a file into a directory of the test, packed as its name says. The
-// member of an archive is called member.
+// put writes a file into a temporary directory, packed according to its name. member is the name
+// of an archive's member.
 func put(t *testing.T, name, member, text string) string {
 	t.Helper()
 	switch filepath.Ext(name) {
@@ -112,7 +112,7 @@ func TestRecogniseRealFiles(t *testing.T) {
 		if kind, err := Recognise(file); kind != want || err != nil {
 			t.Errorf("%s: %q, %v", name, kind, err)
 		}
-		// The same of a name that says nothing, where two columns do not show.
+		// The same file under an uninformative name, where two columns show nothing.
 		f := testfile.Read(t, file)
 		unnamed := filepath.Join(t.TempDir(), "x")
 		testfile.Write(t, unnamed, f)

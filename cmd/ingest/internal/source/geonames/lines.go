@@ -19,7 +19,7 @@ type parser[T any] func(r row, rec *T) (reason, detail string)
 
 const skip = "\x00"
 
-// format is the format of a table whose rows have one of these numbers of columns.
+// format returns the format of a table whose rows have one of these numbers of columns.
 func format(columns ...int) delimited.Format {
 	return delimited.Format{Separator: '\t', MaxBytes: MaxLine, UTF8: true, Columns: columns}
 }

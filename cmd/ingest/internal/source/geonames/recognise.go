@@ -11,8 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// The part of a file that is looked at to tell what it is: so many rows that
-// are not comments, and so many bytes in all.
+// Size of the sample by which a file is recognised: rows that are not comments, and bytes in all.
 const (
 	sampleRows  = 100
 	sampleBytes = sampleRows * MaxLine
@@ -43,7 +42,7 @@ func Recognise(file string) (Kind, error) {
 	}
 	switch best, votes := s.best(); {
 	case s.votes[byName] > 0 || votes == 0 || 2*votes < s.rows:
-		// Rows that fit nothing are counted as bad ones when they are read.
+		// Rows that match no kind are counted as bad when they are read.
 		return byName, nil
 	case best == postalCodes:
 		return "", s.postal(file)
@@ -66,7 +65,7 @@ type alike struct {
 	first string // an excerpt
 }
 
-// postalCodes is what GeoNames publishes under the names of the places.
+// postalCodes are published by GeoNames under the same names as the places.
 const postalCodes Kind = "postal codes"
 
 func look(r io.Reader, name string) (s sample, err error) {

@@ -30,16 +30,14 @@ func take[T any](t *testing.T, seq iter.Seq2[T, error]) (records []T, bad []*sou
 	return records, bad
 }
 
-// tableCase is a text of one row, and what is read of it: a record, or a
-// reason.
+// tableCase is a text of one row and its expected result: a record, or a reason.
 type tableCase[T any] struct {
 	name, row string
 	want      T
 	reason    string
 }
 
-// testTable puts each row between two good ones, which must be read whatever
-// it is.
+// testTable puts each row between two good ones, which must be read whatever the row is.
 func testTable[T any](t *testing.T, read func(io.Reader, string) iter.Seq2[T, error], before, after string, cases []tableCase[T]) {
 	t.Helper()
 	for _, tc := range cases {
@@ -276,8 +274,7 @@ type iotestErr struct{ err error }
 
 func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
-// tables are all readers but that of the places, with what holds for each of
-// their records.
+// tables are all readers except that of the places, with the invariants of their records.
 var tables = map[string]func(io.Reader) iter.Seq[error]{
 	"alternates": table(ReadAlternateNames, func(a AlternateName) bool {
 		return a.ID != 0 && a.PlaceID != 0 && a.Name != "" && len(a.Name) <= maxName && isLanguage(a.Language)

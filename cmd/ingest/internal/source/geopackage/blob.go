@@ -10,7 +10,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
-// decode reads a GeoPackage geometry, or says why there is none. blob is not kept.
+// decode reads a GeoPackage geometry, or returns the reason why there is none. It does not keep
+// blob.
 //
 //	0 "GP"   2 version 0   3 flags   4 coordinate system, int32   8 envelope   then WKB
 //	flags: extended<<5 | empty<<4 | kind of envelope<<1 | little-endian

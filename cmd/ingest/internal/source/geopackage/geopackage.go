@@ -23,10 +23,10 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds on what is taken from a database.
+// Bounds on the content of a database.
 const (
 	maxValue   = wkb.Most // bytes of a geometry, and of any other value
-	maxText    = 64 << 10 // bytes of a text that is taken as a property
+	maxText    = 64 << 10 // bytes of a text property
 	maxColumns = 1000
 	maxLayers  = 1000 // listed
 )
@@ -42,7 +42,7 @@ type File struct {
 	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64
-	// Note is as in shapefile.File.
+	// Note is like shapefile.File's.
 	Note string
 
 	name    string // of the file, for messages
@@ -53,10 +53,10 @@ type File struct {
 	want    source.Want
 	columns []column
 	count   atomic.Int64
-	text    []byte // of the members of a row
+	text    []byte // members of the current row
 }
 
-// declared are the geometry types a layer may declare that can have what is wanted.
+// declared are the declared geometry types of layers that can have the wanted content.
 var declared = map[source.Want][]string{
 	source.WantPolygons: {"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"},
 	source.WantPoints:   {"POINT", "MULTIPOINT", "GEOMETRY"},
@@ -152,7 +152,7 @@ func (f *File) find(ctx context.Context) error {
 	return f.isTable(ctx, f.Layer)
 }
 
-// isTable refuses what is not a plain table: a view could run for ever.
+// isTable refuses anything but a plain table: a view could run for ever.
 func (f *File) isTable(ctx context.Context, name string) error {
 	var kind, create string
 	err := f.conn.QueryRowContext(ctx, `SELECT type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, name).Scan(&kind, &create)
@@ -186,7 +186,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 		system.Name = fmt.Sprintf("%s (%s:%d)", source.Excerpt(name), source.Excerpt(organization), code)
 		for _, text := range texts {
 			if epsg && strings.Contains(text, `"EPSG"`) && !strings.Contains(text, strconv.FormatInt(code, 10)) {
-				continue // that of another code
+				continue // the text describes another code
 			}
 			if s := crs.WellKnownText(text); system.Kind >= crs.Other && s.Kind != crs.Unknown {
 				system = s
@@ -276,7 +276,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	var query strings.Builder
 	query.WriteString("SELECT " + quote(f.geom))
 	for _, c := range f.columns {
-		// Long texts are not properties, and are not even loaded. A blob stands for such a text.
+		// Long texts are not properties, and are not even loaded. A blob takes the place of such
+		// a text.
 		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s ELSE x'00' END", quote(c.name), maxText)
 	}
 	query.WriteString(" FROM " + quote(f.Layer) + " ORDER BY rowid")
@@ -310,7 +311,7 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	return rows.Err()
 }
 
-// tooLong is why a blob is lost.
+// tooLong is the reason for losing a blob.
 var tooLong = fmt.Sprintf("it is binary, or longer than %d bytes", maxText)
 
 // members returns the values as properties, which are valid until the next call.

@@ -95,7 +95,7 @@ func read(path, name string) (features []source.Feature, bad []string, err error
 	}
 	defer f.Close()
 	for feature, e := range sourcetest.Decoded(f.Features(ctx)) {
-		if e == nil { // as whoever wants polygons does
+		if e == nil { // like a reader of polygons
 			var reason, detail string
 			if feature.Geometry, feature.Repair, reason, detail = source.Polygons(feature.Geometry); reason != "" {
 				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
@@ -293,8 +293,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 	}
 }
 
-// A system is judged by its code, or by one of the texts that describe it, and what is not WGS84
-// itself is told.
+// A system is judged by its code, or by one of the texts that describe it, and any system but
+// WGS84 itself is noted.
 func TestSystems(t *testing.T) {
 	const (
 		crs84 = `GEOGCS["WGS 84 (CRS84)",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]`
@@ -332,7 +332,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// Names of tables are compared without case, as SQLite does.
+// Table names are compared without case, like in SQLite.
 func TestCaseOfNames(t *testing.T) {
 	path := database(t, schema+layer("districts", "POLYGON", 4326)+"UPDATE gpkg_geometry_columns SET table_name = 'DISTRICTS', column_name = 'GEOM';", blob(1, 4326, binaryOf(t, orb.Polygon{ring(0, 0, 1, 1)})))
 	for _, name := range []string{"", "districts", "Districts"} {

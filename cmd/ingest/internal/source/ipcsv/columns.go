@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Column says what a column holds: First, Last, Network or PrefixLength, or a field of
-// a record by its path, such as "country.iso_code". The others are Skip, and
-// Extra followed by a name for what is kept by that name.
+// Column is the content of a column: First, Last, Network or PrefixLength, or a field of a record
+// by its path, such as "country.iso_code". The others are Skip, and Extra followed by the name
+// under which the value is kept.
 type Column string
 
 // The columns of addresses.
@@ -19,15 +19,15 @@ const (
 	// PrefixLength is the rest of a network whose address stands in another column: the
 	// length of its prefix, a netmask or a wildcard mask.
 	PrefixLength Column = "prefix_length"
-	// Address is, in a list of columns given, a Network that is one address where nothing
-	// else is said. A Table has Network in its place.
+	// Address is a Network that is a single address by default. It is only for lists of columns
+	// that users give. A Table has Network in its place.
 	Address Column = "address"
 )
 
-// Skip is a column that is not read.
+// Skip is a column that is ignored.
 const Skip Column = "-"
 
-// Extra is the prefix of the names of all other columns.
+// Extra is the name prefix of all other columns.
 const Extra = "extra."
 
 // The columns of records.
@@ -57,7 +57,7 @@ const (
 	RepresentedPlace Column = "represented_country.geoname_id"
 )
 
-// IsValue reports whether a column says something of addresses, and is none of them.
+// IsValue reports whether a column holds a value about addresses, and no addresses.
 func IsValue(c Column) bool {
 	switch c {
 	case First, Last, Network, PrefixLength, Address, Skip:
@@ -122,7 +122,7 @@ var columnNames = func() map[string]Column {
 	return m
 }()
 
-// ColumnNamed returns the column for which lists use a name, or "" if there is none.
+// ColumnNamed returns the column for a name used by lists, or "" if there is none.
 func ColumnNamed(name string) Column { return columnNames[squeezed(name)] }
 
 // squeezed is a name as a key: countryCode and country_code are one.
@@ -167,7 +167,7 @@ func ParseColumns(list string) ([]Column, error) {
 	return columns, nil
 }
 
-// fix sets the columns. Those with values come behind the others.
+// fix sets the columns. Those with values come last.
 func (t *Table) fix(columns []Column) {
 	var names []Column
 	for _, c := range columns {

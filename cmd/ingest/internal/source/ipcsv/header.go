@@ -57,12 +57,12 @@ func isAddress(f []byte) bool {
 	return reason == ""
 }
 
-// header is what a line of names says of a list.
+// header is the content of a line of names.
 type header struct {
 	names   [][]byte
-	rows    [][][]byte // some of those that follow
+	rows    [][][]byte // some of the following rows
 	columns []Column
-	guessed []string // what was concluded from the rows, for people
+	guessed []string // conclusions from the rows, for people
 }
 
 // readHeader finds out what the columns are whose names are given. Only the columns of
@@ -95,9 +95,10 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	return h, check(columns)
 }
 
-// name gives column i what its name stands for. Columns for the same are kept under their
-// own names but for the first; two of one known name that differ are refused, for nobody
-// knows which counts. Of two of an unknown name the second is not read.
+// name sets the meaning of column i from its name. If several columns have one meaning, all but
+// the first are kept under their own names. Two columns of one known name that differ are
+// refused, because it is unclear which counts. The second of two columns with one unknown name is
+// ignored.
 func (h *header) name(i int, name string) error {
 	c, before := ColumnNamed(name), h.columns[:i]
 	if c == Address { // names in use do not tell networks from addresses
@@ -107,7 +108,7 @@ func (h *header) name(i int, name string) error {
 	switch {
 	case c != "" && c != Skip && j >= 0 && !h.equal(i, j):
 		return fmt.Errorf("the first line has two columns called %s, and which of them counts is not known; rename one of them", source.Excerpt(h.names[i]))
-	case c == Skip, c == Network, c == PrefixLength, c != "" && !slices.Contains(before, c): // of several for networks the values decide
+	case c == Skip, c == Network, c == PrefixLength, c != "" && !slices.Contains(before, c): // among several networks the values decide
 		h.columns[i] = c
 	default:
 		h.keep(i, name)
@@ -115,9 +116,9 @@ func (h *header) name(i int, name string) error {
 	return nil
 }
 
-// keep keeps a column under its own name, if no other has it.
+// keep keeps a column under its own name, if the name is free.
 func (h *header) keep(i int, name string) {
-	c := Column(name) // as export writes names that are also those of fields
+	c := Column(name) // as export writes names that fields also have
 	if !strings.HasPrefix(name, Extra) || len(name) == len(Extra) {
 		c = Extra + c
 	}
@@ -153,23 +154,23 @@ func (h *header) holds(i int, is func([]byte) bool) bool {
 	return are*2 > of
 }
 
-// addresses finds the columns of addresses: those that are called so or, where none is,
-// those that hold them.
+// addresses finds the columns of addresses by their names or, if there are none, by their
+// content.
 func (h *header) addresses() error {
 	h.chooseNetwork()
 	network, first, last := slices.Index(h.columns, Network), slices.Index(h.columns, First), slices.Index(h.columns, Last)
 	if network >= 0 && first >= 0 && len(h.rows) > 0 && (!h.holds(network, isAddress) || maskLasts(h.rows, first, network)) {
-		h.demote(network) // only its name is that of a network
+		h.demote(network) // it is a network only by name
 		network = -1
 	}
-	var unknown []int // columns of addresses that are called something else
+	var unknown []int // columns of addresses with other names
 	for i, c := range h.columns {
 		if (c == Skip || strings.HasPrefix(string(c), Extra)) && h.holds(i, isAddress) {
 			unknown = append(unknown, i)
 		}
 	}
 	switch {
-	case network >= 0: // of a network and its bounds the network is enough
+	case network >= 0: // a network makes its bounds redundant
 		for i, c := range h.columns {
 			if c == First || c == Last {
 				h.columns[i] = Skip
@@ -190,8 +191,8 @@ func (h *header) addresses() error {
 	return nil
 }
 
-// chooseNetwork leaves one column of networks: the first that holds addresses. Of the
-// others those that hold lengths are lengths.
+// chooseNetwork leaves one column of networks: the first that holds addresses. Others that hold
+// lengths become lengths.
 func (h *header) chooseNetwork() {
 	choice := slices.Index(h.columns, Network)
 	for i, c := range h.columns {
@@ -207,7 +208,8 @@ func (h *header) chooseNetwork() {
 	}
 }
 
-// demote takes a column that is called a network for lengths if it holds some, or keeps it.
+// demote makes a column with the name of a network a column of lengths if it holds some, or else
+// keeps it under its name.
 func (h *header) demote(i int) {
 	if h.keep(i, columnName(string(h.names[i]))); h.holds(i, isMask) {
 		h.columns[i] = PrefixLength
@@ -216,8 +218,8 @@ func (h *header) demote(i int) {
 
 func isMask(s []byte) bool { return readMask(s).length >= 0 }
 
-// guessAddresses takes the one column that holds networks for them, or the only two of
-// addresses for the ends of ranges.
+// guessAddresses uses the only column that holds networks, or the only two of addresses as the
+// ends of ranges.
 func (h *header) guessAddresses(holding []int) error {
 	var whole []int
 	for _, i := range holding {
@@ -235,7 +237,7 @@ func (h *header) guessAddresses(holding []int) error {
 	case len(holding) == 2 && maskLasts(h.rows, holding[0], holding[1]): // lengths finds the masks
 		h.columns[holding[0]] = Network
 		h.guess("networks from", holding[0])
-	case len(holding) == 2 && areFirsts(h.rows, holding[0]) && h.ascend(holding[0], holding[1]): // and no host with its gateway
+	case len(holding) == 2 && areFirsts(h.rows, holding[0]) && h.ascend(holding[0], holding[1]): // and not a host with its gateway
 		h.columns[holding[0]], h.columns[holding[1]] = First, Last
 		h.guess("ranges from", holding...)
 	case len(holding) == 0:
@@ -246,7 +248,7 @@ func (h *header) guessAddresses(holding []int) error {
 	return nil
 }
 
-// ascend reports whether addresses in one column are never behind those in another.
+// ascend reports whether in all rows the address in one column is not above that in another.
 func (h *header) ascend(first, last int) bool {
 	some := false
 	for _, f := range h.rows {
@@ -263,11 +265,11 @@ func (h *header) ascend(first, last int) bool {
 	return some
 }
 
-// vague are names of lengths that are also those of other things: only beside networks that
-// lack one they are lengths.
+// vague are names of lengths that other things also have. They mean lengths only beside networks
+// without one.
 var vague = []string{"length", "len", "bits", "slash", "size"}
 
-// lengths finds the column of what networks lack. Only a column of masks may have any name.
+// lengths finds the column of missing prefix lengths. Only a column of masks may have any name.
 func (h *header) lengths() error {
 	for i, c := range h.columns {
 		if c == PrefixLength && (slices.Contains(h.columns[:i], c) || !h.holds(i, isMask)) {
@@ -304,7 +306,7 @@ func (h *header) guess(what string, columns ...int) {
 	h.guessed = append(h.guessed, what+", by what it holds")
 }
 
-// list is the names, for people.
+// list returns the names, for people.
 func (h *header) list() string {
 	const most = 8
 	var names []string
@@ -317,7 +319,7 @@ func (h *header) list() string {
 	return strings.Join(names, ", ")
 }
 
-// leftOver says what was guessed, and which columns are not known fields.
+// leftOver returns what was guessed, and the columns that are not known fields.
 func (h *header) leftOver() string {
 	var kept, left []string
 	for i, c := range h.columns {

@@ -1,19 +1,18 @@
-// Package ipcsv reads lists of IP address ranges with what is known of each:
-// text in columns separated by commas, tabs, semicolons, vertical bars or blanks, such as
+// Package ipcsv reads lists of IP address ranges with their values: text in columns separated by
+// commas, tabs, semicolons, vertical bars or blanks, such as
 //
 //	1.0.0.0,1.0.0.255,AU
 //	2001:200::,2001:200:ffff:ffff:ffff:ffff:ffff:ffff,JP
 //	16777216,16777471,AU
 //	1.0.1.0/24,CN
 //
-// Both addresses are included in their range. They are dotted, in any spelling
-// of IPv6, or decimal numbers: two numbers below 2³² are IPv4 addresses, and if
-// either is larger both are IPv6. A network, or both addresses with a hyphen between
-// them, in place of the first address stands for both, and so does an address with the
-// length of its prefix or its mask in another column. Fields between commas may be quoted, lines end in LF or
-// CRLF, blank lines and lines that begin with #, ; or // are comments, and a line of
-// column names may come first: then the columns are what it says. Without one they are
-// recognised by what they hold: see layouts.
+// Both addresses are included in their range. They are dotted, in any spelling of IPv6, or
+// decimal numbers: two numbers below 2³² are IPv4 addresses, and if either is larger both are
+// IPv6. In place of the first address, a network, or both addresses with a hyphen between them,
+// gives the whole range, and so does an address with the length of its prefix or its mask in
+// another column. Fields between commas may be quoted. Lines end in LF or CRLF. Blank lines and
+// lines that begin with #, ; or // are comments. A line of column names may come first and then
+// defines the columns. Without one they are recognised by their content: see layouts.
 //
 // Geofeeds (RFC 8805) are such lists too, and so are the registries' files of
 // delegations. OpenJSON opens providers' lists.
@@ -48,8 +47,7 @@ type Record struct {
 // cities and organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
-// The part of a list that is looked at to recognise the columns: so many rows,
-// and so many bytes.
+// Size of the sample by which columns are recognised, in rows and in bytes.
 const (
 	sampled     = 200
 	sampleBytes = sampled * MaxLine
@@ -62,7 +60,8 @@ const (
 	ReasonAddress = "not an IP address"
 	ReasonZone    = "address with a zone"
 	ReasonPort    = "address in brackets or with a port"
-	// ReasonMask is of masks with holes, too, and of those that are not as the others are.
+	// ReasonMask is also the reason for masks with holes, and for masks of another form than the
+	// others.
 	ReasonMask  = "neither a prefix length nor a mask of these addresses"
 	ReasonHost  = "the address is not the first of the network that its mask makes"
 	ReasonOther = "the mask is not that of the network"
@@ -80,11 +79,10 @@ type Table struct {
 	blanks bool // separate the columns
 
 	delegated bool
-	// Systems is the number of lines about autonomous systems that were passed over in
-	// delegations.
+	// Systems is the number of lines about autonomous systems that were skipped in delegations.
 	Systems int
 	name    string
-	listed  []Record // rows of JSON, of which only Fields and Line are set
+	listed  []Record // rows of JSON with only Fields and Line set
 
 	layout  string
 	guess   string
@@ -94,22 +92,21 @@ type Table struct {
 	open    bool     // more fields than columns may come
 	least   int      // fields that a row must have, when the columns were named
 
-	first, last int  // columns of addresses, or negative; first is that of networks, too
+	first, last int  // columns of addresses, or negative; first is also that of networks
 	length      int  // the column of masks, or negative
 	network     bool // is in the column first
 
-	single    bool // the networks are single addresses where nothing else is said
-	masks     bool // in a shape: the second column has those of the first
+	single    bool // networks are single addresses by default
+	masks     bool // in a shape: the second column has the masks of the first
 	wildcards bool // the masks are wildcard masks
 	maskName  string
 
 	parted [][]byte // the fields of a row that blanks separate
 }
 
-// Open reads the first lines of r and learns from them what the columns hold,
-// unless columns says so. name is the name in errors and bad records. Unpacking
-// is left to source.Open. The error matches ErrColumns if the columns are not
-// recognised, also for a file without a single address.
+// Open reads the first lines of r and recognises the content of the columns, unless columns gives
+// it. name is the name in errors and bad records. source.Open does the unpacking. The error
+// matches ErrColumns if the columns are not recognised, also for a file without a single address.
 func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	head, err := io.ReadAll(io.LimitReader(r, sampleBytes))
 	whole := head
@@ -130,8 +127,8 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// learn finds out from the first lines of a list how it is written and what its columns
-// are. trailing says that comments may stand behind its rows.
+// learn recognises the syntax and the columns of a list from its first lines. trailing says that
+// comments may follow its rows.
 func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.Format, error) {
 	format, blanks, rows := sample(lines, trailing)
 	t := &Table{blanks: blanks}
@@ -144,7 +141,7 @@ func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.For
 		if t.header = len(rows) > 0 && at < len(rows[0]) && isWord(rows[0][at]); t.header {
 			rows = rows[1:]
 		}
-	case format.Separator == '|' && areDelegations(rows): // of which the first looks like a header
+	case format.Separator == '|' && areDelegations(rows): // their first row looks like a header
 		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
 		t.header = isVersion(rows[0])
 	case isHeader(rows):
@@ -169,7 +166,7 @@ func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.For
 	return t, format, err
 }
 
-// recognise finds out from rows what the columns are that nobody names.
+// recognise recognises unnamed columns from rows.
 func (t *Table) recognise(rows [][][]byte) error {
 	if t.masks = maskLasts(rows, 0, 1); t.masks {
 		t.wildcards = areWildcards(rows, 1, "")
@@ -186,7 +183,7 @@ func (t *Table) recognise(rows [][][]byte) error {
 	return nil
 }
 
-// advice says in which column networks are that do not come first.
+// advice tells which column has networks if they do not come first.
 func advice(rows [][][]byte) string {
 	h := header{rows: rows}
 	for _, is := range []func([]byte) bool{func(s []byte) bool { return isWhole(s) && isAddress(s) }, isAddress} {
@@ -256,20 +253,20 @@ func (t *Table) settle(rows [][][]byte) error {
 		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns=%s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
 }
 
-// Columns returns what the fields of the records hold.
+// Columns returns the contents of the records' fields.
 func (t *Table) Columns() []Column { return t.columns }
 
-// Layout names the kind of list, for people.
+// Layout returns the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
-// Guess returns, for people, what was inferred about the columns, and which
-// columns are not read; "" if nothing was.
+// Guess returns, for people, what was guessed about the columns, and which columns are ignored;
+// "" if nothing was.
 func (t *Table) Guess() string { return t.guess }
 
-// IsGeofeed reports whether the list has what a geofeed has, and nothing else.
+// IsGeofeed reports whether the list has the columns of a geofeed, and no others.
 func (t *Table) IsGeofeed() bool { return slices.Contains(t.columns, Region) && t.isPlain() }
 
-// isPlain reports whether the list has nothing that a geofeed has not.
+// isPlain reports whether the list has only what a geofeed may have.
 func (t *Table) isPlain() bool {
 	return !slices.ContainsFunc(t.columns, func(c Column) bool {
 		return !slices.Contains([]Column{First, Last, Network, Country, CountryCode, Region, City, Postal, Skip}, c)
@@ -287,7 +284,7 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 			if errors.Is(err, io.EOF) || err == nil && !row(in, text) {
 				break
 			}
-		} // a bad row tells nothing
+		} // a bad row shows nothing
 	}
 	next(func(_ *delimited.Reader, text []byte) bool {
 		// Lists that separate by commas or tabs have the other characters in names.
@@ -318,8 +315,8 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 	return format, blanks, rows
 }
 
-// areBlanks reports whether blanks separate the columns of a line without other separators:
-// an address and something behind it that is not the rest of a range.
+// areBlanks reports whether blanks separate the columns of a line without other separators: it
+// has an address and something after it that is not the rest of a range.
 func areBlanks(line []byte) bool {
 	fields := bytes.Fields(line)
 	return len(fields) > 1 && isAddress(fields[0]) && !bytes.HasPrefix(fields[1], []byte{'-'})
@@ -372,8 +369,8 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 	})
 }
 
-// fields are those of the row read last. The last of columns that blanks separate may have
-// blanks itself, if the columns are named.
+// fields returns the fields of the last row. If blanks separate named columns, the last column
+// may contain blanks.
 func (t *Table) fields() ([][]byte, error) {
 	if !t.blanks {
 		return t.rows.Fields()
@@ -425,7 +422,7 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	return t.values(fields, rec, whole)
 }
 
-// addresses reads the addresses, of which length is the column of masks, or negative.
+// addresses reads the addresses. length is the column of masks, or negative.
 func (t *Table) addresses(fields [][]byte, first, last, length int, network bool, rec *Record) (reason string, detail []byte) {
 	if reason, detail = parse(fields, first, last, network, rec); reason != "" || length < 0 {
 		return reason, detail
@@ -474,9 +471,9 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	return "", nil
 }
 
-// ParseRange reads both ends of a range as records have them, or with an empty last one a
-// network, a range with a hyphen, or an address that is one alone. length is a mask or the
-// length of a prefix, or empty. The reason is empty if all are valid and fit each other.
+// ParseRange parses both ends of a range in the forms of a record. With an empty last one, first
+// is a network, a range with a hyphen, or a single address. length is a mask or the length of a
+// prefix, or empty. The reason is empty if all are valid and agree.
 func ParseRange(first, last, length string) (a, b netip.Addr, reason string) {
 	var rec Record
 	if reason, _ = parse([][]byte{[]byte(first), []byte(last)}, 0, 1, last == "", &rec); reason == "" && length != "" {

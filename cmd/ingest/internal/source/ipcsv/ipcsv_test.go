@@ -161,7 +161,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// What is not understood is refused, and the message names what is meant.
+// Unrecognised lists are refused, and the message names the likely meaning.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"ip,country\n10.240.0.0,DE\n10.248.3.0,DE\n":        "--columns=address,country",
@@ -186,7 +186,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The lists that need columns, or names that nobody knows.
+// Lists that need --columns, or have unknown names.
 func TestNamesCount(t *testing.T) {
 	for _, tc := range []struct{ name, columns, text, guess, want string }{
 		{"a name for addresses that is not known", "", "Adresse,vlan,description\n9.0.0.0/24,104,Office\n", `networks from "Adresse", by what it holds; kept as extra: "vlan", "description"`, "2 9.0.0.0-9.0.0.255 |104|Office"},
@@ -240,7 +240,7 @@ func TestNamesCount(t *testing.T) {
 	}
 }
 
-// A mask gives the range that netip makes of the prefix, whichever way it is written.
+// A mask gives netip's range of the prefix, in every form.
 func TestMaskAgainstPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := rapid.IntRange(1, 31).Draw(t, "length")
@@ -385,7 +385,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// What was guessed is said with an example, and what is not read.
+// Guesses are reported with an example, and so are ignored columns.
 func TestGuess(t *testing.T) {
 	for text, want := range map[string]string{
 		"1.0.0.0,1.0.0.255,\n1.0.1.0,1.0.1.255,AU\n": `by its content; after the addresses it has country "AU"`,
@@ -398,8 +398,8 @@ func TestGuess(t *testing.T) {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
-	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's, coordinates
-	// behind a geofeed.
+	// A column beyond every layout, a name that is not the country's, an unassigned code,
+	// coordinates after a geofeed.
 	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n",
 		"9.0.0.0/24,US,US-CA,Los Angeles,90001,34.05,-118.24\n"} {
 		if got := lines(t, text); !slices.Equal(got, []string{notKnown}) {
@@ -454,7 +454,7 @@ func TestDelegations(t *testing.T) {
 		"arin|*|ipv4|*|7|summary\n#\n|||||||||":    {"4! no delegation of a registry"},
 		"iana|ZZ|ipv4|0.0.0.0|0|19810901|reserved": {"2 0.0.0.0-::ffff:ffff:ffff:ffff ||"},
 	} {
-		if len(want) == 1 && strings.HasPrefix(want[0], "2 ") { // the first line is no need
+		if len(want) == 1 && strings.HasPrefix(want[0], "2 ") { // the first line may be missing
 			if d := cmp.Diff([]string{"1" + want[0][1:]}, lines(t, line)); d != "" {
 				t.Errorf("%s: %s", line, d)
 			}
@@ -501,7 +501,7 @@ func FuzzOpenJSON(f *testing.F) {
 	})
 }
 
-// A list longer than what is looked at is recognised by its whole lines, however these end.
+// A list longer than the sample is recognised by its whole lines, whatever their line ends.
 func TestLong(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		row := "1.0.0.0,1.0.0.255,AU" + end

@@ -12,15 +12,15 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Bounds of a list in JSON: bytes of an entry, which may have thousands of networks, networks of all, and entries
-// without one before the first.
+// Bounds of a list in JSON: the bytes of an entry, which may have thousands of networks, the
+// networks of all entries, and the entries without a network before the first with one.
 const (
 	maxEntry    = 4 << 20
 	maxNetworks = 1 << 19
 	maxUnknown  = 1 << 10
 )
 
-// entry is what any provider says about networks.
+// entry is an entry in the form of any provider.
 type entry struct {
 	Region, Service, Scope string
 
@@ -34,8 +34,8 @@ type entry struct {
 	} `json:"properties"`
 }
 
-// rows returns the rows of the entry, under the columns of OpenJSON. Nameless entries
-// have Google's form without a service, which others write too.
+// rows returns the rows of the entry, in the columns of OpenJSON. nameless reports an entry in
+// Google's form without a service, which others also write.
 func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	owner, networks, region, service := "Microsoft", e.Azure.AddressPrefixes, e.Azure.Region, e.Azure.SystemService
 	switch {
@@ -60,15 +60,16 @@ func (e *entry) rows(line int) (rows []Record, nameless bool) {
 // buffer.
 func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }
 
-// begin is how the text begins behind white space; reading it tells the error.
+// begin returns the beginning of the text after white space. Reading returns the error.
 func begin(r *bufio.Reader) []byte {
 	head, _ := r.Peek(r.Size())
 	return bytes.TrimSpace(head)
 }
 
-// OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. Of
-// several entries of one network the narrowest counts, whatever their order: the one that
-// says the most, and of equals the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
+// OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. Of several
+// entries of one network the most specific counts, in any order: the one with the most fields,
+// and in a tie the one whose service has the fewest entries. The error matches ErrColumns for
+// other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks",
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}
@@ -78,10 +79,10 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 		name, ErrColumns, source.Excerpt(head[:min(len(head), 40)]))
 	t.locate()
 	t.least = 1                                    // a bad entry has one field, and its reason is the address
-	known, google, nameless := false, false, false // google: the list has its syncToken, before its networks or behind
+	known, google, nameless := false, false, false // google: the list has its syncToken, before or after its networks
 	s := jsonscan.New(r)
 	element := func(int) error {
-		_, _ = s.Kind() // goes to the line of the entry; Raw tells the error
+		_, _ = s.Kind() // moves to the line of the entry; Raw returns the error
 		line := s.Line()
 		text, whole, err := s.Raw(nil, maxEntry)
 		if err == nil && !whole {
@@ -128,7 +129,7 @@ const (
 	listFields
 )
 
-// sortByWidth puts the narrowest rows last: rows are yielded from behind, and the first of a
+// sortByWidth puts the most specific rows last: rows are yielded from the end, and the first of a
 // network counts.
 func (t *Table) sortByWidth() {
 	entries := map[string]int{} // by service
@@ -146,8 +147,8 @@ func (t *Table) sortByWidth() {
 	})
 }
 
-// said counts what a row says of its network. The region of all and the service that is
-// called like its owner, which has all networks, say nothing.
+// said counts the informative fields of a row. The region of all networks, and the service with
+// the owner's name, which has all networks, do not count.
 func said(r Record) (n int) {
 	if region := r.Fields[regionField]; len(region) > 0 && !bytes.EqualFold(region, []byte("global")) {
 		n++

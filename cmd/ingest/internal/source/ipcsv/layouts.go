@@ -20,7 +20,7 @@ type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // further columns may follow that are not numbers; they are not read, and the job says so
+	open    bool // further columns may follow that are not numbers; they are ignored, with a note
 	columns []shaped
 }
 
@@ -80,7 +80,7 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 			return false
 		}
 	}
-	// A number behind is a coordinate, and worth a name.
+	// A number further on is a coordinate, and needs a name.
 	return len(values) <= len(l.columns) || !slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
 }
 
@@ -91,12 +91,11 @@ func trimEmpty(fields [][]byte) [][]byte {
 	return fields
 }
 
-// recognise returns the layout that most rows have. Of equally frequent layouts it
-// returns the one that says more. It also returns what the columns are taken for,
-// with the first example of each. It returns nil if fewer than half of the rows
-// have a layout, or they hold addresses alone. Rows without addresses say nothing: if all
-// are such, but look as if they had one, the plainest layout lets each be refused for its own
-// fault.
+// recognise returns the layout of most rows, and in a tie the more informative one. It also
+// returns the meaning of the columns, with the first example of each. It returns nil if fewer
+// than half of the rows have a layout, or they hold addresses alone. Rows without addresses do
+// not count. If no row has one, but they look as if they should, it returns the plainest layout,
+// so that each row is refused for its own fault.
 func recognise(rows [][][]byte) (best *layout, guess string) {
 	most, of, bare := 0, 0, 0
 	counts := make([]int, len(layouts))
@@ -107,8 +106,8 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 		fits := false
 		for i := range layouts {
-			// An address alone is a network in geofeeds. In other lists its second address
-			// is bad, and the row says nothing.
+			// A single address is a network in geofeeds. In other lists its second address is
+			// bad, and the row shows nothing.
 			if (!alone || layouts[i].network) && layouts[i].fits(values, network) {
 				counts[i]++
 				fits = true
@@ -149,7 +148,7 @@ func areContinents(rows [][][]byte) bool {
 	return seen["EU"] && len(seen) > 1
 }
 
-// guess returns what the columns of rows are taken for.
+// guess returns the meaning of the columns of rows.
 func (l *layout) guess(rows [][][]byte) string {
 	var taken []string
 	examples := make([]string, len(l.columns)+1)
@@ -179,8 +178,8 @@ func (l *layout) guess(rows [][][]byte) string {
 	return "by its content; after the addresses it has " + strings.Join(taken, ", ")
 }
 
-// split parts the addresses of a row from the rest, and says whether they are
-// one network, or one address alone.
+// split splits the addresses of a row from the rest. It reports whether they are one network, or
+// one single address.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 	if isWhole(fields[0]) {
 		_, _, reason := parseNetwork(fields[0])
@@ -238,9 +237,8 @@ func isLetters(s []byte) bool {
 // isName: longer than a code.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
-// isNameOf reports whether a name may be that of the country with a code. Lists
-// spell names in many ways, so it is enough that the name has the beginning of
-// a word of ours.
+// isNameOf reports whether a name may be that of a code's country. Lists spell names in many
+// ways, so the beginning of one word of our name is enough.
 func isNameOf(name, code []byte) bool {
 	c, ok := iso3166.Lookup(string(code))
 	if !ok {
@@ -290,8 +288,8 @@ func isNetwork(s []byte) bool {
 
 func isRegion(s []byte) bool { return len(s) == 0 || IsRegion(string(s)) }
 
-// IsRegion reports whether s has the form of an ISO 3166-2 code, in either case of
-// letters, with its country or, as many geofeeds have it, without.
+// IsRegion reports whether s has the form of an ISO 3166-2 code, in either case of letters, with
+// or, as in many geofeeds, without its country.
 func IsRegion(s string) bool {
 	country, code, whole := strings.Cut(s, "-")
 	if !whole {
@@ -304,8 +302,8 @@ func IsRegion(s string) bool {
 	})
 }
 
-// isDelegation reports whether a line says what a regional registry gave to whom: an
-// IPv4 range by the number of its addresses, an IPv6 network by the length of its prefix.
+// isDelegation reports whether a line is a delegation of a regional registry: an IPv4 range with
+// the number of its addresses, or an IPv6 network with the length of its prefix.
 //
 //	apnic|AU|ipv4|1.0.0.0|256|20110811|assigned
 //	apnic|AU|ipv6|2001:360::|32|20000101|allocated
@@ -330,7 +328,7 @@ func isDelegation(f [][]byte) bool {
 // the version of the format.
 func isVersion(f [][]byte) bool { return len(f[0]) > 0 && source.IsDigits(f[0][:1]) }
 
-// isSummary reports whether a line of a registry's file tells the number of other lines.
+// isSummary reports whether a line of a registry's file gives the number of other lines.
 func isSummary(f [][]byte) bool { return string(f[len(f)-1]) == "summary" }
 
 // areDelegations reports whether most rows are delegations. Other lines that such files

@@ -12,15 +12,15 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// mask is what a column of masks says of a row: a length, a netmask or a wildcard mask.
+// mask is the value of a row in a column of masks: a length, a netmask or a wildcard mask.
 type mask struct {
-	length int // of the prefix; -1 for a text that is none of these
+	length int // of the prefix; -1 for any other text
 	// A dotted mask is a netmask, a wildcard mask, or, as 0.0.0.0 and
 	// 255.255.255.255, either.
 	dotted, wildcard, either bool
 }
 
-// readMask reads 24, /24, 255.255.255.0 or 0.0.0.255. A mask with holes is none.
+// readMask parses 24, /24, 255.255.255.0 or 0.0.0.255. A mask with holes is not valid.
 func readMask(s []byte) mask {
 	if digits := bytes.TrimPrefix(s, []byte{'/'}); len(digits) <= 3 && source.IsDigits(digits) {
 		n, _ := strconv.Atoi(string(digits)) // three digits
@@ -42,7 +42,7 @@ func readMask(s []byte) mask {
 	return m
 }
 
-// turned is a mask that is a netmask or a wildcard mask, as the others of its list are.
+// turned reads an ambiguous mask as a netmask or a wildcard mask, like the others of its list.
 func (m mask) turned(wildcards bool) mask {
 	if m.either && m.wildcard != wildcards {
 		m.length, m.wildcard = 32-m.length, wildcards
@@ -80,8 +80,8 @@ func areWildcards(rows [][][]byte, column int, name string) bool {
 	return strings.Contains(name, "wild") || strings.Contains(name, "host")
 }
 
-// maskLasts reports whether the second of two addresses in most rows is a mask for the first,
-// and no last address. A mask of all bits is also the last address of all, and tells nothing.
+// maskLasts reports whether the second of two addresses in most rows is a mask for the first, and
+// no last address. A mask of all bits is also the last of all addresses, and shows nothing.
 func maskLasts(rows [][][]byte, first, last int) bool {
 	masks, of, telling := 0, 0, false
 	for _, f := range rows {
@@ -109,10 +109,10 @@ func joined(rows [][][]byte) (all [][][]byte) {
 	return all
 }
 
-// Kind is what a text holds of a network. What says more is greater.
+// Kind is the form of a text in a network's columns. A more precise kind is greater.
 type Kind int
 
-// The kinds. A dotted mask is an address, too, but hardly that of a network.
+// The kinds. A dotted mask is also an address, but hardly a network's.
 const (
 	Digits Kind = iota // 24, as a length
 	DottedMask
@@ -158,9 +158,9 @@ func BeginNetworks(networks []string) bool {
 	return areFirsts(rows, 0)
 }
 
-// areFirsts reports whether every network in a column is one address that begins a network,
-// such as one that ends in .0: hardly a list of single addresses, and rather one whose
-// lengths were lost. Rows without an address say nothing.
+// areFirsts reports whether every network in a column is a single address at the beginning of a
+// network, for example one ending in .0. This is hardly a list of single addresses; more likely
+// their lengths were lost. Rows without an address do not count.
 func areFirsts(rows [][][]byte, column int) bool {
 	some := false
 	for _, f := range rows {

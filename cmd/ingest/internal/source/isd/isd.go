@@ -16,12 +16,11 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// MaxLine is the longest line taken, in bytes with its end. Those of both
-// formats stay below 200.
+// MaxLine bounds a line, in bytes with its end. The lines of both formats stay below 200.
 const MaxLine = 4 << 10
 
-// Station is a row of isd-history.csv as the file gives it; what is unknown is
-// empty, zero or nil.
+// Station is a row of isd-history.csv as the file gives it. Unknown values are empty, zero or
+// nil.
 type Station struct {
 	USAF, WBAN string // six and five letters A to Z or digits
 	Name       string
@@ -87,15 +86,15 @@ var columnNames = [columnCount][]string{
 // required are the columns that may not be absent.
 var required = [...]int{colUSAF, colWBAN, colLat, colLon}
 
-// ReadStations yields the rows of a list of stations, comma-separated with
-// quotes and a header whose names say which column is which:
+// ReadStations yields the rows of a list of stations, comma-separated with quotes and a header
+// that names the columns:
 //
 //	"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"
 //	"066600","99999","ZUERICH-FLUNTERN","SZ","","","+47.383","+008.567","+0569.0","19490101","20250525"
 //
-// name is what bad rows are reported under. The second value is nil, a
-// *source.BadRecord, after which reading goes on, or the last thing yielded: the
-// error of r, or one that matches ErrHeader. An elevation of -999 is unknown.
+// name is the source in bad rows. The second value is nil, a *source.BadRecord, after which
+// reading goes on, or the last value yielded: the error of r, or one that matches ErrHeader. An
+// elevation of -999 is unknown.
 func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 	var at [columnCount]int // of each column in a row, -1 where absent
 	f := format
@@ -138,7 +137,7 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 	})
 }
 
-// format is what the lines of both formats have in common.
+// format is the common format of both kinds of lines.
 var format = delimited.Format{MaxBytes: MaxLine, Lax: true, UTF8: true}
 
 // parse reads a row, or returns which field is wrong, and why.

@@ -33,7 +33,7 @@ const Missing = -9999
 // Observation is a line of a file of observations.
 type Observation struct {
 	Time   time.Time   // a full hour, UTC
-	Values [Fields]int // Missing where not observed; otherwise as the file has them
+	Values [Fields]int // as in the file, Missing if not observed
 	Line   int         // 1-based
 }
 
@@ -45,7 +45,7 @@ const (
 	reasonYear   = "year is not that of the file's name"
 )
 
-// File is what the name of a file of observations says.
+// File is the information in the name of a file of observations.
 type File struct {
 	USAF, WBAN string
 	Year       int
@@ -78,10 +78,9 @@ const lineFields = 4 + Fields
 //
 //	2024 01 01 06   -12   -30 10132   250    31     8     0    -1
 //
-// year is that of the file, or 0 for any. name is what bad lines are reported
-// under. The second value is nil, a *source.BadRecord, after which reading goes
-// on, or the error of r, which is the last thing yielded. Whether values are
-// possible on Earth is left to the caller.
+// year is that of the file, or 0 for any. name is the source in bad lines. The second value is
+// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last
+// value yielded. The caller checks whether values are possible on Earth.
 func ReadLite(r io.Reader, name string, year int) iter.Seq2[Observation, error] {
 	in := delimited.New(r, name, format)
 	return delimited.Records(in, func(o *Observation) error {

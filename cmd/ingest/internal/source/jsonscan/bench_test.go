@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// BenchmarkCoordinates reads what boundary files are made of, beside the
-// standard library.
+// BenchmarkCoordinates reads the main content of boundary files, compared with the standard
+// library.
 func BenchmarkCoordinates(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteByte('[')

@@ -1,8 +1,7 @@
-// Package jsonscan reads JSON front to back in constant memory. The GeoJSON
-// and TopoJSON readers are built on it: a single line of a boundary file can
-// be larger than the memory one wants to give it, coordinates should become
-// floats without a token or an interface value for each, and a file nobody
-// trusts must not choose how deep the stack or how long a string gets.
+// Package jsonscan reads JSON front to back in constant memory. The GeoJSON and TopoJSON readers
+// are built on it. A single line of a boundary file can be larger than the available memory.
+// Coordinates should become floats without a token or an interface value for each. An untrusted
+// file must not choose the depth of the stack or the length of a string.
 //
 // It accepts RFC 8259 and, because writers produce them where a coordinate is
 // unknown, the literals NaN, Infinity and -Infinity as numbers. Strings are
@@ -64,7 +63,7 @@ func (k Kind) String() string {
 	return "null"
 }
 
-// SyntaxError says where the input stops being JSON, or stops altogether.
+// SyntaxError is the position where the input stops being JSON, or ends too early.
 type SyntaxError struct {
 	Line   int   // 1-based
 	Offset int64 // bytes from the start of the text
@@ -104,9 +103,9 @@ type Scanner struct {
 	depth    int
 	text     []byte // of the last Text or name
 	number   []byte // literal of the last Float
-	raw      *raw   // of the value that Raw is reading; nil: none
+	raw      *raw   // bytes of the value that Raw is reading; nil: none
 	kept     raw
-	names    map[string]string // of members, each kept once
+	names    map[string]string // interned member names
 	members  []source.Member   // of the last Members
 	values   []byte
 	err      error
@@ -118,12 +117,12 @@ func New(r io.Reader) *Scanner {
 	return &Scanner{r: r, buf: make([]byte, 64<<10), line: 1}
 }
 
-// Reset puts the Scanner at the start of r, as New does, and keeps its buffers.
+// Reset moves the Scanner to the start of r, like New, and keeps its buffers.
 func (s *Scanner) Reset(r io.Reader) {
 	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, line: 1}
 }
 
-// Line is the 1-based line the scanner has come to.
+// Line returns the current line, 1-based.
 func (s *Scanner) Line() int { return s.line }
 
 // Offset returns how many bytes have been consumed.
@@ -258,7 +257,7 @@ func (s *Scanner) open(k Kind) error {
 	return nil
 }
 
-// more reads what stands between elements. It returns true if another one follows.
+// more reads the separator between elements. It returns true if another one follows.
 func (s *Scanner) more(first bool, closing byte) (bool, error) {
 	c, ok := s.space()
 	switch {

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// decode builds what encoding/json builds, to compare the two.
+// decode builds the same values as encoding/json, for comparison.
 func decode(s *jsonscan.Scanner) (any, error) {
 	k, err := s.Kind()
 	if err != nil {
@@ -167,7 +167,7 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// A scanner that is put at the start of another text knows nothing of the one before.
+// After Reset a scanner keeps nothing of the previous text.
 func TestReset(t *testing.T) {
 	s := jsonscan.New(nil)
 	for _, text := range []string{"[1,\n[2", "{", "nonsense", `{"a":1} and more`, "", strings.Repeat("[", 300)} {
@@ -185,7 +185,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// However many properties are lost, they are counted, and the first is told.
+// All lost properties are counted, and the first is named.
 func TestLostProperties(t *testing.T) {
 	var text strings.Builder
 	for i := range 5000 {

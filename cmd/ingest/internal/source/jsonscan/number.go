@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Float reads a number. One too large for a float64 is ±Inf, and the literals
-// NaN, Infinity and -Infinity are what they say.
+// Float reads a number. A number too large for a float64 is ±Inf. The literals NaN, Infinity and
+// -Infinity have their usual values.
 func (s *Scanner) Float() (float64, error) {
 	if err := s.want(Number); err != nil {
 		return 0, err
@@ -18,7 +18,7 @@ func (s *Scanner) Float() (float64, error) {
 	}
 	lit := append(s.number[:0], s.buf[s.pos:i]...)
 	s.pos = i
-	for i == s.end { // it may go on in what has not been read yet
+	for i == s.end { // the number may go on in unread input
 		if s.pos == s.end && !s.fill() || len(lit) > maxDigits {
 			break
 		}
@@ -52,8 +52,7 @@ func (s *Scanner) Float() (float64, error) {
 	return f, nil
 }
 
-// short reads a whole number of up to fifteen digits, as quantised coordinates
-// are.
+// short parses a whole number of up to fifteen digits, such as a quantised coordinate.
 func short(b []byte) (float64, bool) {
 	digits := b
 	if len(b) > 0 && b[0] == '-' {

@@ -10,11 +10,11 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Bounds on what Members keeps of one object, and Decode of one member.
+// Bounds on the members of one object in Members, and on one member in Decode.
 const (
 	maxMembers = 1000
-	maxValue   = 256 << 10 // bytes of a value as it is spelt
-	maxValues  = 16 << 20  // of all of them
+	maxValue   = 256 << 10 // bytes of a value as written
+	maxValues  = 16 << 20  // bytes of all values
 	maxText    = 64 << 10
 )
 
@@ -29,9 +29,9 @@ const (
 	notJSON    = "a value in it is no JSON"
 )
 
-// Members reads the members of an object, each as it is spelt. Members that are too many or
-// too long are lost. A value that is not an object has no members. The members are valid
-// until the next call, or for good after KeepMembers.
+// Members reads the members of an object, each as written. If they are too many or too long, they
+// are lost. A value other than an object has no members. The members are valid until the next
+// call, or for good after KeepMembers.
 func (s *Scanner) Members() (members []source.Member, lost source.Lost, err error) {
 	if k, err := s.Kind(); err != nil {
 		return nil, lost, err
@@ -67,13 +67,13 @@ func (s *Scanner) Members() (members []source.Member, lost source.Lost, err erro
 	return members, lost, err
 }
 
-// KeepMembers leaves the last Members valid whatever is read further.
+// KeepMembers keeps the last Members valid during further reads.
 func (s *Scanner) KeepMembers() { s.members, s.values = nil, nil }
 
-// Decode returns the values of members: string, bool, int64 for a number that is written without
-// fraction or exponent and fits, float64 for other numbers, and json.RawMessage for lists,
-// objects and whole numbers that do not fit. Nulls are left out. Other values that cannot be kept
-// are lost. The Scanner must read nothing else meanwhile.
+// Decode returns the values of members: string, bool, int64 for a number without fraction or
+// exponent that fits, float64 for other numbers, and json.RawMessage for lists, objects and whole
+// numbers that do not fit. Nulls are left out. Values that cannot be kept are lost. The Scanner
+// must not be used meanwhile.
 func (s *Scanner) Decode(members []source.Member, lost *source.Lost) map[string]any {
 	m := make(map[string]any, len(members))
 	var r bytes.Reader

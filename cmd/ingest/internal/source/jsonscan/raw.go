@@ -3,7 +3,7 @@ package jsonscan
 // raw collects the bytes of one value.
 type raw struct {
 	bytes []byte
-	from  int // where the part that is not kept yet begins in the scanner's buffer
+	from  int // start of the unsaved part in the scanner's buffer
 	left  int // bytes that may still be kept; negative: there were more
 }
 

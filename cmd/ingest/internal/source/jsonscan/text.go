@@ -74,7 +74,7 @@ func (s *Scanner) Text(limit int) (text []byte, whole bool, err error) {
 	}
 }
 
-// escape reads what follows a backslash; a \u escape may be half a pair.
+// escape reads the part after a backslash. A \u escape may be half a pair.
 func (s *Scanner) escape() (rune, error) {
 	c, ok := s.peek()
 	if !ok {

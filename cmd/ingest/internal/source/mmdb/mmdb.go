@@ -1,5 +1,4 @@
-// Package mmdb reads the networks and records of MaxMind DB files, whatever
-// fields their records have.
+// Package mmdb reads the networks and records of MaxMind DB files with any fields.
 package mmdb
 
 import (
@@ -26,14 +25,14 @@ type File struct {
 	Path string
 	Size int64 // bytes on disk, packed or not
 	Type string
-	// Built is when its publisher built it.
+	// Built is the time when its publisher built it.
 	Built time.Time
 	// Languages of the names in it.
 	Languages []string
 
 	db     *maxminddb.Reader
 	temp   string
-	leaves uint64 // of the search tree, passed by Networks
+	leaves uint64 // of the search tree, visited by Networks
 }
 
 // ErrDamaged is matched by the errors for a file that breaks the rules of the
@@ -52,10 +51,9 @@ const maxMessage = 300
 // ReasonRecord refuses a record that is not a map.
 const ReasonRecord = "record is not a map"
 
-// Open opens a database, alone, compressed by gzip, or as the one member
-// called .mmdb of a zip or tar.gz archive. A packed one is unpacked into the
-// directory temp, within the bounds of source.File, and removed by Close. A
-// file that is not packed must not be rewritten in place until then.
+// Open opens a database: a plain file, one compressed by gzip, or the only .mmdb member of a zip
+// or tar.gz archive. A packed one is unpacked into the directory temp, within the bounds of
+// source.File, and removed by Close. A plain file must not be rewritten in place until then.
 func Open(path, temp string) (_ *File, err error) {
 	in, err := source.OpenMember(path, IsName)
 	if err != nil {
@@ -105,8 +103,8 @@ func Open(path, temp string) (_ *File, err error) {
 	return f, nil
 }
 
-// open protects the program from mistakes that the library may make with a
-// damaged file. If whole is false, records have yet to be looked at.
+// open protects the program from panics of the library on a damaged file. If whole is false,
+// records have not been checked yet.
 func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -125,12 +123,12 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 		err = fmt.Errorf("its record size is %d bits", m.RecordSize)
 	}
 	if err == nil {
-		// Only the check below asks for a description.
+		// Only the check below requires a description.
 		if len(m.Description) == 0 {
 			db.Metadata.Description = map[string]string{"en": m.DatabaseType}
 		}
-		// Every node and record is looked at now, so that a damaged file is recognised
-		// before anything is built of it.
+		// Every node and record is checked now, so that a damaged file is recognised before
+		// anything is built from it.
 		err = db.Verify()
 	}
 	if err != nil && strings.HasSuffix(err.Error(), unused) {
@@ -148,7 +146,7 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 // and tree.
 const unused = "that the search tree does not point to"
 
-// readable reads every record once. It remembers the ones read by a bit for each byte of the
+// readable reads every record once. It marks the records read with a bit for each byte of the
 // data.
 func (f *File) readable() error {
 	var seen []uint64
@@ -160,7 +158,7 @@ func (f *File) readable() error {
 		if word < len(seen) && seen[word]&bit != 0 {
 			continue
 		}
-		if _, err := r.Fields(); errors.Is(err, ErrDamaged) { // such as an offset behind the data
+		if _, err := r.Fields(); errors.Is(err, ErrDamaged) { // for example an offset beyond the data
 			return err
 		}
 		if word >= len(seen) {
@@ -171,7 +169,7 @@ func (f *File) readable() error {
 	return nil
 }
 
-// IsName reports whether a file or member is called like a database.
+// IsName reports whether a file or member has the name of a database.
 func IsName(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".mmdb") }
 
 // IsTar reports whether a file, unpacked or not, is a tar archive.
@@ -200,7 +198,7 @@ func IsDatabase(f *source.File) bool {
 // maxMembers bounds the members of a tar archive looked at.
 const maxMembers = 1000
 
-// member finds the one database of a tar archive.
+// member finds the only database of a tar archive.
 func member(r io.Reader) (io.Reader, error) {
 	t := tar.NewReader(r)
 	for range maxMembers {
@@ -230,7 +228,7 @@ func unpack(r io.Reader, dir string) (name string, err error) {
 	return out.Name(), nil
 }
 
-// Close closes the database and removes what was unpacked.
+// Close closes the database and removes unpacked files.
 func (f *File) Close() error {
 	var err error
 	if f.db != nil {
@@ -338,7 +336,7 @@ func (r *Record) Fields() (_ map[string]any, err error) {
 	return m, nil
 }
 
-// plain turns the values of a map into those that Fields promises.
+// plain converts the values of a map to the types of Fields.
 func plain(m map[string]any) error {
 	for k, v := range m {
 		if !utf8.ValidString(k) {

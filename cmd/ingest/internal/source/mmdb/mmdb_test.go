@@ -97,11 +97,11 @@ func TestNetworks(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for range f.Networks() {
-		break // and no more is yielded
+		break // nothing more is yielded
 	}
 }
 
-// The library reads what the writer wrote: a fixture is a database.
+// The library reads the writer's output, so a fixture is a real database.
 func TestFixtureByLibrary(t *testing.T) {
 	db, err := maxminddb.OpenBytes(sample.Bytes())
 	if err != nil {
@@ -145,7 +145,7 @@ func TestFieldTypes(t *testing.T) {
 	}
 }
 
-// A database is found in whatever it comes in.
+// A database is found in every kind of packing.
 func TestPacked(t *testing.T) {
 	raw := string(sample.Bytes())
 	tarred := func(names ...string) string {
@@ -257,8 +257,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Every damaged file is refused, or read to its end; none takes the program
-// with it.
+// Every damaged file is refused, or read to its end. None makes the program panic.
 func TestBadData(t *testing.T) {
 	files, _ := filepath.Glob(filepath.FromSlash("../../../../../../shared/data/maxmind-test/*/*/*.mmdb"))
 	if len(files) == 0 {

@@ -32,8 +32,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Record is one airport as the file gives it; what is unknown is empty or nil.
-// Codes are in capital letters.
+// Record is one airport as the file gives it. Unknown values are empty or nil. Codes are in
+// capital letters.
 type Record struct {
 	ID          uint32 // 0 in files without the column
 	Ident       string // never empty, unique in the file
@@ -98,12 +98,11 @@ func Member(name string) bool {
 	return strings.HasSuffix(base, ".csv") && strings.Contains(base, "airports") && !strings.HasPrefix(base, ".")
 }
 
-// Read yields the records of r in order. name names the source of bad records.
-// The error is nil, a *source.BadRecord, after which reading goes on, or the
-// last thing yielded: an error of r, or of a header that is not one. Unpacking
-// is left to source.OpenMember.
+// Read yields the records of r in order. name is the source in bad records. The error is nil, a
+// *source.BadRecord, after which reading goes on, or the last value yielded: an error of r, or of
+// an invalid header. source.OpenMember does the unpacking.
 //
-// A quote that is not closed costs only its own line.
+// An unclosed quote costs only its own line.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var cols columns
 	f := format
@@ -248,8 +247,7 @@ func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 	return "", ""
 }
 
-// optional fills fields that a record can do without. It ignores values that
-// are not of their kind.
+// optional fills the optional fields. It ignores invalid values.
 func (rec *Record) optional(c *columns, field func(int) string) {
 	codeIn := func(at, shortest, longest int) string {
 		s, ok := code(field(at), shortest, longest)

@@ -111,7 +111,7 @@ func TestBadRecords(t *testing.T) {
 		{change(`XA01`, `XA02`), reasonDuplicate},
 	} {
 		t.Run(shorten(tt.row), func(t *testing.T) {
-			// The rows around it are taken whatever it is like.
+			// The rows around it are read, whatever it is.
 			text := head + row + "\n" + tt.row + "\n" + strings.ReplaceAll(change("7,", "9,"), "XA01", "XA09") + "\n"
 			good, bad, err := collect(text)
 			if err != nil || len(good) != 2 || good[0].ID != 7 || good[1].ID != 9 || good[1].Line != 4 {

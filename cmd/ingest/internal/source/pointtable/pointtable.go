@@ -1,6 +1,6 @@
-// Package pointtable reads tables of points: CSV or tab-separated text with a header,
-// a point a row, whose position is in columns of latitude and longitude. Which
-// columns these are shows in their names, or is told.
+// Package pointtable reads tables of points: CSV or tab-separated text with a header and one
+// point a row. Columns of latitude and longitude hold its position. They are recognised by their
+// names, or given by the caller.
 package pointtable
 
 import (
@@ -46,17 +46,17 @@ type Columns struct {
 	// empty, the brackets around them tell the order, and then the first row once it is
 	// read.
 	Order string
-	// Certain says that only columns that are certainly ids count as ids unless one is named,
-	// not those that may be by their names.
+	// Certain says that, unless an id is named, only columns with the certain name of an id count
+	// as ids, not those with a possible one.
 	Certain bool
-	// Empty are the words that stand for an empty cell; nil: source.EmptyWords.
+	// Empty are the words for an empty cell; nil: source.EmptyWords.
 	Empty *source.Words
 }
 
 // Names that columns have, the most certain ones first, as keys.
 var (
 	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
-	maybeNames = []string{"key", "code", "ident"} // which may be those of ids
+	maybeNames = []string{"key", "code", "ident"} // possible names of ids
 	oneNames   = []string{
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
@@ -142,10 +142,10 @@ type Table struct {
 	names      []string        // of all columns
 	properties []string        // of all columns; "": no property
 	members    []source.Member // of the row
-	values     []byte          // of the members
+	values     []byte          // text of the members
 	empty      *source.Words
-	head       []byte // of the table, until the header is read
-	codes      []bool // columns of codes of two letters, of which NA may be one
+	head       []byte // beginning of the table, until the header is read
+	codes      []bool // columns of two-letter codes, where NA may be one
 	emptied    source.Tally
 	kept       source.Tally // NA in such columns, by their names
 	id         int          // -1: none
@@ -159,14 +159,14 @@ type Table struct {
 	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
-	systemNote string // about the first system that is not WGS84 itself
+	systemNote string // a note about the first system other than WGS84 itself
 }
 
 // New returns a reader of the table in r. name is the name in errors and bad rows.
 // Columns that are not named are found by their headers.
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
-	head, err := bom.Skip(r).Peek(64 << 10) // reading tells the error
+	head, err := bom.Skip(r).Peek(64 << 10) // reading returns the error
 	if end := bytes.LastIndexByte(head, '\n'); end >= 0 && !errors.Is(err, io.EOF) {
 		head = head[:end+1] // whole rows only: half a cell is another value
 	}
@@ -177,14 +177,13 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 	return t
 }
 
-// format is how the table is written.
+// format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
 	separator := cmp.Or(delimited.Separator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
 	return delimited.Format{Separator: separator, Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
 }
 
-// notAvailable stands for an empty value, but among codes of two letters for Namibia or North
-// America.
+// notAvailable stands for an empty value. Among two-letter codes it is Namibia or North America.
 const notAvailable = "NA"
 
 // findCodes finds the columns of codes of two letters by the first rows.
@@ -246,7 +245,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: is empty; it should begin with the names of the columns", t.name)
 	case err != nil:
-		return errors.New(err.Error() + ": it should be the names of the columns") // not a bad record: the file is
+		return errors.New(err.Error() + ": it should be the names of the columns") // an error of the file, not of a row
 	}
 	for _, f := range fields {
 		t.names = append(t.names, strings.Join(strings.FieldsFunc(string(bytes.TrimSpace(f)), isBreak), " "))
@@ -274,7 +273,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 	return nil
 }
 
-// isBreak tells the line breaks that a name in quotes may have.
+// isBreak matches the line breaks in a quoted name.
 func isBreak(r rune) bool { return r == '\n' || r == '\r' }
 
 // Notes returns what was guessed about the rows read so far.
@@ -372,8 +371,8 @@ func (t *Table) row(f *source.Feature) error {
 	return nil
 }
 
-// isPoint reports whether fields have a position. It is asked of text that is only looked at, and
-// which decides nothing else.
+// isPoint reports whether fields have a position. It is used on text read ahead, so it must not
+// change any decision.
 func (t *Table) isPoint(fields [][]byte) bool {
 	var at orb.Point
 	probe := *t

@@ -115,7 +115,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What a table is written by shows in its first row, and is told where it was guessed.
+// The first row shows the syntax of a table. Guesses are noted.
 func TestQuotes(t *testing.T) {
 	for text, want := range map[string]struct {
 		properties string
@@ -142,7 +142,7 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// The text of a column tells how its positions are written.
+// The text of a column shows the form of its positions.
 func TestPositions(t *testing.T) {
 	for cell, want := range map[string]string{
 		"46, 7":                 "46 7 lat-lon",
@@ -214,7 +214,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%q: %q %v, want %q", cell, got, err, want)
 		}
 	}
-	// Whoever knows the order tells it.
+	// The caller may give the order.
 	for order, want := range map[string]float64{pointtable.LatLon: 7, pointtable.LonLat: 46} {
 		for _, cell := range []string{"[7,46]", "7,46"} {
 			found, taken, bad, err := read("n;p\n1;"+cell+"\n", pointtable.Columns{Lat: "p", Lon: "p", Order: order})
@@ -322,7 +322,7 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
-// Text that is only looked at says nothing of the order of the positions that are read.
+// Text read ahead does not affect the order of the positions.
 func TestOrderOfLookedAt(t *testing.T) {
 	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n", pointtable.Columns{Lat: "p", Lon: "p"})
 	if err != nil || len(bad) > 0 || len(found) != 2 || taken.Order != pointtable.LatLon {
@@ -340,7 +340,7 @@ func TestLongPosition(t *testing.T) {
 	}
 }
 
-// Positions in a system that is nearly WGS84 are taken, and it is told once.
+// Positions in a system that is nearly WGS84 are used, with one note.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
 	n := 0

@@ -20,9 +20,9 @@ const (
 	LonLat = "lon-lat"
 )
 
-// position reads two columns, or one by what its text looks like: well-known text, with the
-// number or the address of its coordinate system before it or without; well-known binary in
-// hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
+// position reads a position from two columns, or from one in the form of its text: well-known
+// text, with or without the number or the address of its coordinate system before it; well-known
+// binary in hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
 func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
@@ -75,8 +75,8 @@ func (t *Table) inDegrees(srid int64) bool {
 	return srid == 0 || t.system.Kind < crs.Other
 }
 
-// addressed reads well-known text behind <the address of its coordinate system>, which tells
-// the order of its numbers as well.
+// addressed reads well-known text after <the address of its coordinate system>. The address also
+// determines the order of its numbers.
 func (t *Table) addressed(text []byte, p *orb.Point) error {
 	address, shape, _ := bytes.Cut(text[1:], []byte{'>'})
 	if string(address) != t.address || t.address == "" {
@@ -118,8 +118,8 @@ func (t *Table) wellKnownText(text []byte, p *orb.Point) (err error) {
 	return t.degreesOf(p, numbers[1], numbers[0])
 }
 
-// pair reads two numbers, which may have words before them and brackets around them:
-// "lat,lon", or "[lon, lat]" as in JSON, unless the order is given.
+// pair reads two numbers, possibly with words before them and brackets around them: "lat,lon", or
+// "[lon, lat]" as in JSON, unless the order is given.
 func (t *Table) pair(text []byte, p *orb.Point) error {
 	order, most := LatLon, 2
 	switch text[len(text)-1] {

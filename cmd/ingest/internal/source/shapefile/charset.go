@@ -14,8 +14,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/charset"
 )
 
-// languages are the language bytes of dBase that name a code page. 0x57 means
-// whatever was usual on the machine of the writer, which leaves Latin-1.
+// languages maps dBase's language bytes to code pages. 0x57 means the usual code page of the
+// writer's machine, so the default, Latin-1, remains.
 var languages = map[byte]string{
 	0x01: "437", 0x02: "850", 0x03: "1252", 0x08: "865", 0x09: "437", 0x0A: "850", 0x0B: "437", 0x0D: "437",
 	0x0E: "850", 0x0F: "437", 0x10: "850", 0x11: "437", 0x12: "850", 0x13: "932", 0x14: "850", 0x15: "437",
@@ -26,17 +26,17 @@ var languages = map[byte]string{
 	0x88: "857", 0xC8: "1250", 0xC9: "1251", 0xCA: "1254", 0xCB: "1253", 0xCC: "1257",
 }
 
-// texts describes the texts of a table that are not ASCII.
+// texts counts the texts of a table that are not ASCII.
 type texts struct {
-	count, other int    // of them, and of those that are not UTF-8
-	first, wrong string // of them, with their rows
+	count, other int    // all of them; those that are not UTF-8
+	first, wrong string // the first of each, with its row
 }
 
 // survey reads all rows.
 func (t *table) survey() (seen texts) {
 	for row := 1; row <= t.rows; row++ {
 		if _, err := io.ReadFull(t.r, t.row); err != nil {
-			break // reading tells it
+			break // next returns the error
 		}
 		for i := range t.fields {
 			f := &t.fields[i]
@@ -44,7 +44,7 @@ func (t *table) survey() (seen texts) {
 			if f.kind != 'C' || t.row[0] != rowPresent || !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {
 				continue
 			}
-			if len(b) == f.width { // which may have cut it off
+			if len(b) == f.width { // the width may have cut it off
 				b = charset.Whole(b)
 			}
 			b = bytes.TrimRight(b, " ")
@@ -63,9 +63,9 @@ func (t *table) survey() (seen texts) {
 	return seen
 }
 
-// decoder returns the decoder of the texts, and what had to be guessed or contradicts the
-// file. The .cpg file counts, unless most texts cannot be in its UTF-8. Without one,
-// texts are UTF-8 if all of them can be.
+// decoder returns the decoder of the texts, and a note about guesses or contradictions in the
+// file. The .cpg file counts, unless it names UTF-8 and most texts are not. Without one, texts
+// are UTF-8 if all of them can be.
 func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note string, err error) {
 	d, err = decoder(page, language)
 	switch {

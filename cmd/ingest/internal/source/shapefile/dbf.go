@@ -39,20 +39,20 @@ type table struct {
 	text   *encoding.Decoder // nil: UTF-8
 	note   string            // about it
 	row    []byte
-	values []byte // of the members of the row
-	rows   int    // by the head
+	values []byte // text of the row's members
+	rows   int    // according to the header
 	count  int    // read so far
 }
 
 type field struct {
-	name   string // "" for one that is passed over
+	name   string // "" for an ignored field
 	kind   byte
 	offset int // in the row
 	width  int
 }
 
-// newTable reads the head. page is the content of the .cpg file, "" if there is none.
-// seen describes the texts.
+// newTable reads the header. page is the content of the .cpg file, "" if there is none. seen are
+// the texts.
 func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -125,7 +125,7 @@ func (t *table) readFields(b []byte) error {
 		if f.name == "" || seen[f.name] {
 			continue
 		}
-		// A field that is not read does not hide one of the same name that is.
+		// An unreadable field does not hide a readable one of the same name.
 		seen[f.name] = f.kind != lostKind
 		t.fields = append(t.fields, f)
 	}
@@ -140,7 +140,7 @@ func width(b []byte, long bool) int {
 	return w
 }
 
-// lostKind is the kind of fields that are not read.
+// lostKind is the kind of unreadable fields.
 const lostKind = 0
 
 // next reads a row: its known properties, valid until the next call, and the lost ones, or that it
@@ -177,8 +177,8 @@ func (t *table) next() (members []source.Member, lost source.Lost, deleted bool,
 	return members, lost, false, nil
 }
 
-// appendValue appends a value as JSON, and nothing if there is none, or none that can be
-// read, as in the asterisks of a number that is too wide for its field.
+// appendValue appends a value as JSON. It appends nothing if the value is missing or unreadable,
+// such as the asterisks of a number that is too wide for its field.
 func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {

@@ -20,7 +20,7 @@ import (
 
 const wgs84 = `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`
 
-// box is a clockwise ring, as an outer ring is written; hole the other way.
+// box returns a clockwise ring, the direction of an outer ring; hole returns the reverse.
 func box(w, s, e, n float64) orb.Ring {
 	return orb.Ring{{w, s}, {w, n}, {e, n}, {e, s}, {w, s}}
 }
@@ -35,7 +35,7 @@ func record(rings ...orb.Ring) []byte { return typed(5, rings...) }
 func typed(kind uint32, rings ...orb.Ring) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, kind)
-	b = append(b, make([]byte, 32)...) // the box, which nobody needs
+	b = append(b, make([]byte, 32)...) // the bounding box, which no reader uses
 	n := 0
 	for _, r := range rings {
 		n += len(r)
@@ -186,7 +186,7 @@ func read(path, layer string) (features []source.Feature, bad []string, err erro
 	defer f.Close()
 	f.Unroll = unroll
 	for feature, e := range sourcetest.Decoded(f.Features()) {
-		if e == nil { // as whoever wants polygons does
+		if e == nil { // like a reader of polygons
 			var repair, reason, detail string
 			feature.Geometry, repair, reason, detail = source.Polygons(feature.Geometry)
 			if feature.Repair = stdcmp.Or(feature.Repair, repair); reason != "" {

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// check is what every feature keeps to, whatever the file.
+// check checks the invariants of every feature of any file.
 func check(t interface{ Errorf(string, ...any) }, f source.Feature) {
 	var polygons []orb.Polygon
 	switch g := f.Geometry.(type) {
@@ -103,7 +103,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// Polygons come back as they were, whatever the order of their rings.
+// Polygons are read back unchanged, whatever the order of their rings.
 func TestNestingProperty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.shp")
 	rapid.Check(t, func(t *rapid.T) {

@@ -27,7 +27,7 @@ func pointRecord(kind uint32, points ...orb.Point) []byte {
 	for _, p := range points {
 		b = le.AppendUint64(le.AppendUint64(b, math.Float64bits(p[0])), math.Float64bits(p[1]))
 	}
-	return append(b, make([]byte, 16)...) // of Z and M
+	return append(b, make([]byte, 16)...) // Z and M
 }
 
 func readPoints(path string) (found []string, bad []string, err error) {
@@ -38,7 +38,7 @@ func readPoints(path string) (found []string, bad []string, err error) {
 	defer f.Close()
 	for feature, e := range sourcetest.Decoded(f.Features()) {
 		var at orb.Point
-		if e == nil { // as whoever wants points does
+		if e == nil { // like a reader of points
 			var reason, detail string
 			if at, reason, detail = source.Position(feature.Geometry); reason != "" {
 				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}

@@ -49,7 +49,7 @@ func vertices(g orb.Geometry) (n int) {
 	return n
 }
 
-// The same edition as GeoJSON and as shapefile is the same.
+// The same edition reads the same as GeoJSON and as shapefile.
 func TestAgreesWithGeoJSON(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for _, scale := range []string{"110m", "50m"} {

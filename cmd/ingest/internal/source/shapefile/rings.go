@@ -15,13 +15,11 @@ import (
 // thousand times less.
 const maxTests = 1 << 28
 
-// assemble makes polygons of rings. In a shapefile the direction alone tells
-// what a ring is: a clockwise ring is an outer one, and the other way round it
-// is a hole in the outer ring around it. A hole that sticks out of its outer
-// ring belongs to the outer ring that holds most of it. Real files have rings
-// of the wrong direction: a hole in no outer ring is not believed to be one.
-// Such a ring, and the rings within it, are holes where an odd number of other
-// rings is around them.
+// assemble makes polygons of rings. In a shapefile only the direction distinguishes rings: a
+// clockwise ring is an outer ring, and an anticlockwise one is a hole in the outer ring around
+// it. A hole that sticks out belongs to the outer ring that holds most of it. Real files have
+// rings of the wrong direction, so a hole in no outer ring is not accepted as one. Such a ring,
+// and the rings within it, are holes if an odd number of other rings is around them.
 func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for _, p := range points {
 		if _, reason, detail := source.Place(p[0], p[1]); reason != "" {
@@ -72,7 +70,8 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
-			// The smallest of the rings that hold half of it, or else the one that holds most.
+			// Choose the smallest of the rings that hold half of it, or else the one that holds
+			// most.
 			share := min(s.share(r, &tests), 0.5)
 			if share > most || share == most && in >= 0 && math.Abs(s.area) < math.Abs(rings[in].area) {
 				in, most = j, share
@@ -119,7 +118,7 @@ func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	}
 	slices.SortStableFunc(rings, func(a, b ring) int { return cmp.Compare(b.area, a.area) })
 	depth := make([]int, len(rings))
-	polygon := make([]int, len(rings)) // of an outer ring, its index
+	polygon := make([]int, len(rings)) // the index of an outer ring's polygon
 	for i := range rings {
 		r, parent := &rings[i], -1
 		for j := i - 1; j >= 0 && parent < 0; j-- { // the smallest that holds it
@@ -143,14 +142,14 @@ func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	return *tests >= 0
 }
 
-// ring is a ring with what nesting needs. Its longitudes run on without a jump
-// across the antimeridian.
+// ring is a ring with the data for nesting. Its longitudes are continuous across the
+// antimeridian.
 type ring struct {
 	points orb.Ring  // as in the file, closed
 	flat   orb.Ring  // running on; points itself where nothing jumps
 	box    orb.Bound // of flat
 	area   float64   // positive when clockwise, north up
-	edges  []edge    // by their lower end, made when first needed
+	edges  []edge    // sorted by their lower end, built on first use
 	reach  []float64 // the highest upper end of a subtree of edges
 
 	crossed []float64 // reused
@@ -254,7 +253,7 @@ func (r *ring) crossings(y, west, east float64, tests *int) []float64 {
 			walk(lo, mid)
 			e := r.edges[mid]
 			if e.a[1] > y {
-				return // as are all behind it
+				return // all later edges are above too
 			}
 			if e.b[1] > y {
 				switch x := e.a[0] + (y-e.a[1])/(e.b[1]-e.a[1])*(e.b[0]-e.a[0]); {

@@ -10,15 +10,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Holes along the border of their shells stay holes of them when coordinates are rounded, so that
-// areas are kept.
+// Holes along the border of their shells stay in them when coordinates are rounded, so that areas
+// are kept.
 func TestHolesKeepTheirShells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fraction := func(from, to float64) float64 { return rapid.Float64Range(from, to).Draw(t, "fraction") }
 		between := func(a, b orb.Point, share float64) orb.Point {
 			return orb.Point{a[0] + share*(b[0]-a[0]), a[1] + share*(b[1]-a[1])}
 		}
-		round := func(r orb.Ring, area float64) orb.Ring { // and make it run that way
+		round := func(r orb.Ring, area float64) orb.Ring { // and restore the direction
 			for i, p := range r {
 				r[i] = orb.Point{math.Round(p[0]*1e6) / 1e6, math.Round(p[1]*1e6) / 1e6}
 			}
@@ -66,9 +66,9 @@ func TestHolesKeepTheirShells(t *testing.T) {
 	})
 }
 
-// A ring whose every hole must be compared with every edge is given up in time.
+// A ring is given up in time if every hole must be compared with every edge.
 func TestNestingIsBounded(t *testing.T) {
-	// A comb: every horizontal line between its teeth crosses all of them.
+	// A comb: every horizontal line through its teeth crosses all of them.
 	const teeth = 2000
 	comb := orb.Ring{{0, 0}}
 	for i := range teeth {
@@ -96,8 +96,8 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// A ring of no area, such as an even bow-tie, runs in no direction: the rings
-// around it say what it is.
+// A ring without area, such as an even bow-tie, has no direction. The rings around it decide
+// whether it is a hole.
 func TestNestingOfRingsWithoutArea(t *testing.T) {
 	box := func(x0, y0, x1, y1 float64) orb.Ring { // clockwise
 		return orb.Ring{{x0, y0}, {x0, y1}, {x1, y1}, {x1, y0}, {x0, y0}}

@@ -2,10 +2,10 @@
 // NAME.shx, NAME.dbf, NAME.prj and NAME.cpg beside it, or the zip archive such files are
 // distributed in. One record is in memory at a time.
 //
-// The format is read after ESRI's published description of July 1998, strictly
-// where a mistake could go unnoticed: records are found by NAME.shx, or without
-// one must be in order, must be as many as there are rows of attributes, and a coordinate system other than plain
-// longitude and latitude is refused by name.
+// The reader follows ESRI's published description of July 1998, strictly where a mistake could go
+// unnoticed. Records are found by NAME.shx, or without one must be in order. Their number must be
+// the number of attribute rows. A coordinate system other than plain longitude and latitude is
+// refused by name.
 package shapefile
 
 import (
@@ -37,13 +37,12 @@ const maxText = 64 << 10
 
 // File is an open shapefile. It belongs to one goroutine.
 type File struct {
-	// Paths are the files on disk it is read from: the archive, or the .shp
-	// and what lies beside it.
+	// Paths are the files on disk that are read: the archive, or the .shp and its companion
+	// files.
 	Paths []string
 	// Size is the size of the shapes in bytes, the measure of Progress.
 	Size int64
-	// Note is a sentence for the user about what had to be assumed; "" if nothing
-	// had to be.
+	// Note is a sentence for the user about assumptions; "" if there were none.
 	Note string
 	// Unroll, if set, returns a ring with longitudes that run on where it crosses
 	// ±180°. It returns the ring itself if it does not cross. It is used to find
@@ -54,11 +53,11 @@ type File struct {
 	want    source.Want
 	done    atomic.Int64
 	shp     *shapes
-	dbf     *table // nil when there is none
+	dbf     *table // nil if there is none
 	closers []io.Closer
 }
 
-// Open opens a .shp file or a zip archive, which must have what is wanted. layer chooses one
+// Open opens a .shp file or a zip archive, which must have the wanted content. layer chooses one
 // of several shapefiles in an archive, by its name without folder and .shp.
 func Open(name, layer string, want source.Want) (_ *File, err error) {
 	f := &File{name: name, want: want}
@@ -84,7 +83,7 @@ func Open(name, layer string, want source.Want) (_ *File, err error) {
 // parts opens a part of the shapefile by its extension, such as ".shp". The
 // second result is false if there is no such part.
 type parts struct {
-	gdal string // what GDAL calls the .shp
+	gdal string // GDAL's name for the .shp
 	open func(ext string) (r io.ReadCloser, size int64, ok bool, err error)
 }
 
@@ -169,7 +168,7 @@ func short(names []string) []string {
 
 // begin opens the parts and reads their heads.
 func (f *File) begin(p *parts) error {
-	var seeker io.ReadSeeker // of the part opened last; nil in an archive
+	var seeker io.ReadSeeker // of the last opened part; nil in an archive
 	open := func(ext string) (*bufio.Reader, int64, bool, error) {
 		r, size, ok, err := p.open(ext)
 		if err != nil || !ok {
@@ -239,8 +238,8 @@ func (f *File) begin(p *parts) error {
 	return nil
 }
 
-// Columns are the names of the properties that features may have, in their order. Fields that
-// are not read are not among them.
+// Columns returns the names of the possible properties of features, in their order. Unreadable
+// fields are left out.
 func (f *File) Columns() []string {
 	if f.dbf == nil {
 		return []string{}
@@ -267,10 +266,9 @@ func (f *File) Close() error {
 	return err
 }
 
-// Features yields the features in order; Line is the number of the record,
-// from 1. Rows that are marked as deleted are passed over with their shapes. A
-// feature that cannot be used is a *source.BadRecord and reading goes on; any
-// other error ends it.
+// Features yields the features in order. Line is the number of the record, from 1. Rows marked as
+// deleted are skipped with their shapes. A feature that cannot be used is a *source.BadRecord and
+// reading goes on; any other error ends it.
 func (f *File) Features() iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		err := f.features(yield)

@@ -58,7 +58,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 }
 
-// Whole numbers beyond int64 are kept as they are written.
+// Whole numbers beyond int64 are kept as written.
 func TestLargeNumbers(t *testing.T) {
 	features, bad, err := read(files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4))),
@@ -73,7 +73,7 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
-// Fields that are not read are no columns. They do not hide others of their name.
+// Unreadable fields are no columns. They do not hide others of the same name.
 func TestFieldsNotRead(t *testing.T) {
 	f, err := shapefile.Open(files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4))),
@@ -249,8 +249,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 
 const utm = `PROJCS["WGS_1984_UTM_Zone_33N",` + wgs84 + `,PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],UNIT["Meter",1.0]]`
 
-// The records of a file edited in place, as the .shx has them: with remains of
-// others between them, and the first one written last.
+// The .shx of a file edited in place: remains of others lie between its records, and the first
+// one is written last.
 func TestIndex(t *testing.T) {
 	b := shp(5, record(box(0, 0, 1, 1)), record(box(5, 5, 6, 6)), record(box(7, 7, 8, 8)))
 	index := shx(b)
@@ -352,8 +352,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// What the head of a member says of its size is a claim. Reading stops where
-// no real file could be that well packed.
+// The size in a member's header may be false. Reading stops where no real file could be
+// compressed so far.
 func TestLyingArchive(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	b := archive("a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
@@ -398,7 +398,7 @@ func TestEncodings(t *testing.T) {
 		{"OEM 437", 0, "Z\x81rich", "Zürich"},
 		{"Big5", 0, "\xa5\x78", "台"},
 		{"932", 0, "\x93\x8c", "東"},
-		{"UTF-8", 0, "bad \xff byte", "bad ÿ byte"},                      // told, see TestCharsetNotes
+		{"UTF-8", 0, "bad \xff byte", "bad ÿ byte"},                      // noted, see TestCharsetNotes
 		{"UTF-8", 0, "12345678901234567ü\xe6\x9d", "12345678901234567ü"}, // cut off by the width
 		{"UTF-8", 0, "end\x00junk", "end"},
 	} {
@@ -413,13 +413,13 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// What is guessed of texts, or contradicts the .cpg, is told with the first.
+// Guesses about texts and contradictions of the .cpg are noted with the first example.
 func TestCharsetNotes(t *testing.T) {
 	const umlaut, latin = "Zürich", "S\xe3o"
 	for _, tc := range []struct {
 		page  string
 		names []string
-		want  string // of the last name
+		want  string // the last name
 		note  string
 	}{
 		{"", []string{"Bern"}, "Bern", ""},
@@ -459,7 +459,7 @@ func TestCharsetNotes(t *testing.T) {
 	}
 }
 
-// The files of others in shared/cases have the names that they mean.
+// Users' files in shared/cases have the names that they mean.
 func TestCharsetCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/tiles/"
 	if _, err := os.Stat(cases); err != nil {
@@ -475,8 +475,8 @@ func TestCharsetCases(t *testing.T) {
 	}
 }
 
-// The rings of the file in shared/cases make the polygons that GDAL makes of them, except that a ring
-// inside another of the same direction is a hole where all of the feature's run anticlockwise.
+// The rings of the file in shared/cases make the same polygons as GDAL's, with one exception: if
+// all rings of the feature run anticlockwise, a ring inside another is a hole.
 func TestRingCases(t *testing.T) {
 	const file = "../../../../../../shared/cases/tiles/ring_directions.shp"
 	if _, err := os.Stat(file); err != nil {
@@ -551,7 +551,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// The parts of a shape of lines are its lines, as they are.
+// The parts of a line shape are its lines, unchanged.
 func TestLines(t *testing.T) {
 	lines := typed(3, orb.Ring{{1, 1}, {2, 2}}, orb.Ring{{3, 3}, {4, 5}, {6, 7}})
 	f, err := shapefile.Open(files(t, map[string][]byte{"a.shp": shp(3, lines)}), "", source.WantPolygons)

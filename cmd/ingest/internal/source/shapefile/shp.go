@@ -23,7 +23,7 @@ import (
 //	multipoint  0 type   4 box   36 points   40 points, LE
 //	others      0 type   4 box   36 rings or lines   40 points   44 first point of each   then points, LE
 //
-// Shapes with Z or M have those values behind the points.
+// Shapes with Z or M have those values after the points.
 const (
 	headSize    = 100
 	magic       = 9994
@@ -66,14 +66,14 @@ type shapes struct {
 	r      *bufio.Reader
 	seeker io.ReadSeeker // beneath r; nil in an archive
 	offset int64         // of r
-	end    int64         // by the head
+	end    int64         // according to the header
 	count  int           // records read so far
 
-	index   *bufio.Reader // nil when there is none
-	records int           // by the index
+	index   *bufio.Reader // nil if there is none
+	records int           // according to the index
 	indexed int64         // bytes of the records it has named
 
-	starts []uint32    // of the record at hand; reused
+	starts []uint32    // of the current record; reused
 	buf    [16384]byte // of points
 }
 
@@ -129,8 +129,8 @@ func (s *shapes) withIndex(r *bufio.Reader, size int64) error {
 	return nil
 }
 
-// find goes to the next record and returns the length of its content, or false
-// behind the last. A length of 0 means that the record is missing.
+// find goes to the next record and returns the length of its content, or false after the last. A
+// length of 0 means that the record is missing.
 func (s *shapes) find() (length int64, more bool, err error) {
 	if s.index == nil {
 		return -1, s.offset < s.end, nil
@@ -204,7 +204,7 @@ func (g *shape) refuse(reason, format string, args ...any) {
 	g.reason, g.detail = reason, fmt.Sprintf(format, args...)
 }
 
-// next reads a record. It returns false behind the last.
+// next reads a record. It returns false after the last.
 func (s *shapes) next(g *shape) (bool, error) {
 	fail := func(err error) error { return fmt.Errorf("record %d: %w", s.count+1, err) }
 	indexed, more, err := s.find()
@@ -231,8 +231,8 @@ func (s *shapes) next(g *shape) (bool, error) {
 	case indexed > 0 && length != indexed:
 		return false, fail(fmt.Errorf("content of %d bytes, by the .shx of %d; the two do not belong together: fetch them again", length, indexed))
 	case indexed < 0 && n != uint32(s.count+1):
-		// An editor that changes a shape in place may leave the old one behind
-		// and append the new: reading on would bring stale borders.
+		// An editor that changes a shape in place may leave the old record behind and append the
+		// new one. Reading on would give stale borders.
 		return false, fail(fmt.Errorf("is numbered %d: the records are not in order; put the .shx that belongs to it beside it", n))
 	case length < 4 || length > s.end-s.offset:
 		return false, fail(fmt.Errorf("content of %d bytes, with %d left in the file: it %w", length, s.end-s.offset, errTruncated))

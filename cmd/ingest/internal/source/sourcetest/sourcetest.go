@@ -1,4 +1,4 @@
-// Package sourcetest reads what a reader of a format yields, for the tests of all readers.
+// Package sourcetest collects the output of readers, for the tests of all formats.
 package sourcetest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// All reads a sequence to its end: its records, the bad ones, and the error that is none of
-// either.
+// All reads a sequence to its end. It returns its records, the bad ones, and the error that ended
+// it.
 func All[T any](seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord, failure error) {
 	for record, err := range seq {
 		var b *source.BadRecord
 		switch {
-		case failure != nil: // it ends the file
+		case failure != nil: // nothing may follow the error
 			return records, bad, errors.Join(failure, errors.New("the reader goes on after this error"))
 		case errors.As(err, &b):
 			bad = append(bad, b)

@@ -30,11 +30,11 @@ func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 	return f, nil
 }
 
-// box stands for a shape that quantisation has flattened, such as Vatican City,
-// which is two points in world-atlas. Each point stands for the cell around it,
-// so the box around these cells is all that the file still knows of the shape.
+// box returns the box of a shape that quantisation has flattened, such as Vatican City, which is
+// two points in world-atlas. Each point stands for the cell around it, so the box around these
+// cells is all that remains of the shape.
 func (t *topology) box(flat orb.Ring) orb.Polygon {
-	near := flat.Clone() // it is small, across ±180° too
+	near := flat.Clone() // a collapsed shape is small, across ±180° too
 	for i, p := range near {
 		if d := p[0] - flat[0][0]; math.Abs(d) > 180 {
 			near[i][0] -= math.Copysign(360, d)

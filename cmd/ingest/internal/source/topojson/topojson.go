@@ -35,8 +35,7 @@ const (
 	maxExpanded = 128 << 20
 )
 
-// ErrObject is matched by the error for a topology none of whose objects is
-// the one wanted.
+// ErrObject is matched by the error for a topology without the wanted object.
 var ErrObject = errors.New("does not hold the object wanted")
 
 // Read yields the features of one object of the topology: the first of wanted
@@ -83,7 +82,7 @@ type topology struct {
 	wanted []string
 
 	objects   map[string]*object
-	arcs      [][]orb.Point // as written until settle
+	arcs      [][]orb.Point // as written, until settle
 	points    int
 	quantised bool
 	scale     [2]float64
@@ -165,7 +164,7 @@ func (t *topology) read() error {
 	return nil
 }
 
-// skip reads past a value that is not needed, unless reading has failed.
+// skip reads past an unneeded value, unless reading has failed.
 func (t *topology) skip(err error) error {
 	if err != nil {
 		return err
@@ -205,9 +204,9 @@ func (t *topology) transform() error {
 	})
 }
 
-// readArcs keeps the numbers as written; they are settled when the transform
-// is known, which may follow. A position that is not two numbers becomes NaN
-// and is refused with the feature that uses it.
+// readArcs keeps the numbers as written. settle converts them once the transform is known, which
+// may follow. A position that is not two numbers becomes NaN and is refused with the feature that
+// uses it.
 func (t *topology) readArcs() error {
 	t.arcs, t.points = nil, 0
 	var arc []orb.Point
@@ -256,8 +255,8 @@ func (t *topology) settle() {
 	}
 }
 
-// object reads one object. If several objects are wanted, or no particular one,
-// all are kept until it is known which there are.
+// object reads one object. If several objects are wanted, or no particular one, all are kept
+// until it is known which exist.
 func (t *topology) object(name string) error {
 	if len(t.wanted) > 0 && !slices.Contains(t.wanted, name) && len(t.objects) > 0 {
 		// Only the name of the object is needed, for the error that lists all objects.
@@ -353,7 +352,7 @@ func (r *refs) refuse(reason, detail string) {
 	}
 }
 
-// read reads nested arrays of references. The height returned is that of the value.
+// read reads nested arrays of references. It returns the height of the value.
 func (r *refs) read(t *topology, o *object) (height int, err error) {
 	k, err := t.s.Kind()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestQuantised(t *testing.T) {
 	}
 }
 
-// Members may come in any order: what an arc means may only show at the end.
+// Members may come in any order, so the meaning of an arc may be known only at the end.
 func TestOrderOfMembers(t *testing.T) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(squares), &members); err != nil {
@@ -266,8 +266,8 @@ func TestAmplificationIsBounded(t *testing.T) {
 	}
 }
 
-// Random grids of rectangles, encoded as a topology by the obvious method,
-// come back as the same rectangles, with neighbours' corners exactly equal.
+// Random grids of rectangles, encoded as a topology by the obvious method, are read back as the
+// same rectangles, with neighbours' corners exactly equal.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		columns, rows := rapid.IntRange(1, 4).Draw(t, "columns"), rapid.IntRange(1, 4).Draw(t, "rows")

@@ -35,7 +35,7 @@ const (
 	triangle        = 17
 )
 
-// unread are the names of kinds that are not read.
+// unread are the names of unsupported kinds.
 var unread = map[uint32]string{9: "CompoundCurve", 10: "CurvePolygon", 11: "MultiCurve"}
 
 // Decode returns the geometry, or the reason why it cannot be read, and the number of its
@@ -88,7 +88,7 @@ func (d *decoder) read(depth int) orb.Geometry {
 			return p
 		}
 		return orb.MultiPoint{}
-	case lineString, circularString: // nobody takes lines, be they bent or not
+	case lineString, circularString: // no job takes lines, straight or curved
 		return orb.LineString(d.positions(d.number(), dimensions))
 	case polygon, triangle:
 		return d.polygon(dimensions)
@@ -143,7 +143,7 @@ func (d *decoder) head(depth int) (kind uint32, dimensions int) {
 	case 3:
 		return kind % 1000, 4
 	}
-	return kind, 0 // nobody knows it
+	return kind, 0 // an unknown kind
 }
 
 func (d *decoder) number() uint32 {
@@ -173,7 +173,7 @@ func (d *decoder) positions(n uint32, dimensions int) []orb.Point {
 	return all
 }
 
-// position reads the position that begins so many bytes ahead.
+// position reads the position at an offset.
 func (d *decoder) position(at int) orb.Point {
 	b := d.rest[at : at+16]
 	return orb.Point{math.Float64frombits(d.order.Uint64(b)), math.Float64frombits(d.order.Uint64(b[8:]))}
@@ -216,7 +216,7 @@ func (d *decoder) members(kind uint32, depth int) orb.Geometry {
 	return all
 }
 
-// ofOneKind makes a geometry of its parts. If one is of another kind, they stay as they are.
+// ofOneKind makes a geometry of its parts. If they differ in kind, they stay a collection.
 func ofOneKind[M interface {
 	~[]E
 	orb.Geometry

@@ -14,8 +14,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// geometry writes well-known binary: uint32s and float64s in an order of bytes, and what is
-// written already.
+// geometry writes well-known binary: uint32s and float64s in a byte order, and already encoded
+// parts.
 func geometry(order binary.AppendByteOrder, parts ...any) string {
 	b := []byte{1}
 	if order == binary.AppendByteOrder(binary.BigEndian) {

@@ -1,5 +1,5 @@
-// Package pmtilestest reads PMTiles archives, the slow and obvious way, to
-// judge those that are written.
+// Package pmtilestest reads PMTiles archives in a slow and obvious way, to judge those that
+// pmtiles writes.
 package pmtilestest
 
 import (

@@ -38,7 +38,7 @@ const marker = "\xab\xcd\xefMaxMind.com"
 // Bytes returns the file.
 func (d *Database) Bytes() []byte {
 	var data bytes.Buffer
-	offsets := map[string]uint32{} // of equal data
+	offsets := map[string]uint32{} // of data, so that equal data is stored once
 	tree := searchTree{{none, none}}
 	for _, e := range d.Entries {
 		b := appendValue(nil, e.Data)
