@@ -62,7 +62,7 @@ type pmReader struct {
 	header   pmtiles.Header
 	internal Coding
 	tiles    Coding
-	told     bool // the header tells how tiles are packed
+	told     bool // the header states how tiles are packed
 	root     *directory
 	leaves   *Directories
 }

@@ -16,7 +16,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A tile is sent as it is stored where the client takes that, and is the same everywhere.
+// A tile is sent as it is stored if the client accepts that coding. Unpacked, it is the same for
+// all clients.
 func TestBaseMapCodings(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
@@ -100,7 +101,8 @@ func TestBaseMapTiles(t *testing.T) {
 	}
 }
 
-// A file that is replaced is another answer; one cut in place is an error, but for what is kept.
+// A replaced file gives another answer. A file that is cut in place gives errors, except for tiles
+// in the cache.
 func TestBaseMapReplaced(t *testing.T) {
 	f := servertest.NewBaseMaps(t, nil)
 	const kept = "/basemap/gzip/0/0/0.mvt"
@@ -137,7 +139,7 @@ func TestBaseMapReplaced(t *testing.T) {
 	}
 }
 
-// Texts of archives are anybody's.
+// Texts of archives are not trusted.
 func TestBaseMapTexts(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)

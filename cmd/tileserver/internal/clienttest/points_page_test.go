@@ -211,8 +211,8 @@ func TestMapPageOfPoints(t *testing.T) {
 	})
 }
 
-// A fence fires on the map page: who asks to be told of a region is told of each point
-// that enters or leaves it, also after the server was restarted.
+// A fence fires on the map page: a reader who watches a region sees each point that enters or
+// leaves it, also after a restart of the server.
 func TestMapPageOfFences(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -311,7 +311,7 @@ func TestMapPageOfFences(t *testing.T) {
 			}
 			w.keep("fence-many-" + s.name)
 
-			// Those that stop are told no more, and the focus stays in the page.
+			// Watches that were stopped report nothing more, and the focus stays in the page.
 			for range 2 {
 				evaluate[chromedp.Void](w, `{ const b = document.querySelector('#crossings .watches button'); b.focus(); b.click() }`)
 			}

@@ -23,7 +23,7 @@ func withHooks(t *testing.T, private bool) *service {
 	return s
 }
 
-// A hook is told the same as a stream of events.
+// A hook gets the same events as a stream.
 func TestHooks(t *testing.T) {
 	s := withHooks(t, true)
 	s.make("taxis", "")
@@ -86,7 +86,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// Hooks are for those alone who may write the collection.
+// Only a client that may write a collection may use its hooks.
 func TestHooksNeedAScope(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("shops", "")
@@ -126,7 +126,7 @@ func TestHooksRefuse(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/taxis/hooks/more", `{"url":"https://example.org"}`), 409, "too-many-hooks")
 }
 
-// A point may be called like a part of a path.
+// The id of a point may be a word of the service's paths.
 func TestPointsCalledHooks(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", `{"history":"1h"}`)

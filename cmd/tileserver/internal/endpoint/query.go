@@ -27,7 +27,7 @@ const KeyParameter = "key"
 
 // Check goes over the names in a query without decoding it into a map.
 func (q *Query) Check(raw string) error {
-	var seen uint64 // by index in names, of which there are fewer
+	var seen uint64 // bit i is for names[i], of which there are fewer than 64
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
 		var part string
@@ -60,7 +60,7 @@ func (q *Query) Check(raw string) error {
 	return nil
 }
 
-// isFree reports whether an endpoint has no parameter of a name.
+// isFree reports whether every endpoint accepts a parameter of this name.
 func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == KeyParameter }
 
 var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")

@@ -55,7 +55,7 @@ func (s *Spec) absentText() (string, bool) {
 type Value[T any] struct {
 	Spec
 	absent T
-	given  func(q *Params, name string) T // reads one that is given
+	given  func(q *Params, name string) T // reads the value of a parameter that is given
 }
 
 // New declares a parameter. read reads its value if it is given, and refuses by
@@ -77,7 +77,7 @@ func (v *Value[T]) Given(q *Params) bool { return q.Has(v.Name) }
 
 func (v *Value[T]) try(q *Params) { v.given(q, v.Name) }
 
-// with changes a copy.
+// with returns a changed copy.
 func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
 	w := New(v.Name, v.Doc, Schema{}, v.given)
 	w.In, w.Required, w.Example, w.absent = v.In, v.Required, v.Example, v.absent
@@ -132,8 +132,8 @@ func Foreign(service string, names ...string) []Param {
 	return list
 }
 
-// everyOther is the name under which the description has the parameters that an endpoint
-// with Filters judges by itself: an object whose members are parameters.
+// everyOther names, in the description, all parameters that an endpoint with Filters judges by
+// itself: an object whose members are parameters.
 const everyOther = "filters"
 
 // Filtered describes the further parameters of an endpoint with Filters.

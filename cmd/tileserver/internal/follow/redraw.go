@@ -20,13 +20,13 @@ const (
 	redrawStep = 30 * time.Second
 )
 
-// Redraws has live collections tell when published boundaries redraw borders around their points,
+// Redraws makes live collections report the crossings that redrawn published boundaries cause,
 // until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
 func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	// The generations by which all points are judged are held: when others take their place, they are needed for
-	// those that are not led over yet, and are open.
+	// held keeps open the generations by which all points are judged. When others replace them,
+	// collections that have not been led over yet still need them.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()
 	said := map[string]bool{} // errors since the last look without one
@@ -50,7 +50,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 		}
 		if !failed {
 			clear(said)
-			if _, err := serving.Edition(); err == nil { // what was dropped is not kept from pruning
+			if _, err := serving.Edition(); err == nil { // a generation that was dropped is not kept from pruning
 				held, serving = serving, held
 			}
 		}

@@ -35,7 +35,7 @@ import (
 	"quadrille/places"
 )
 
-// work is what a store was asked for.
+// work counts what was read from a store.
 type work struct{ reads, rows, bytes atomic.Int64 }
 
 func (w *work) reset() { w.reads.Store(0); w.rows.Store(0); w.bytes.Store(0) }
@@ -287,8 +287,8 @@ func TestCosts(t *testing.T) {
 	t.Run("GeonamesConditions", func(t *testing.T) { testGeonamesConditions(t, w) })
 }
 
-// testClasses: every route there is has a class of cost, and while no heavy request
-// may begin, whatever is answered is light.
+// testClasses: every route has a class of cost. While no heavy request may begin, every answer that
+// is given is light.
 func testClasses(t *testing.T, w *dearWorld) {
 	all := w.server.Endpoints()
 	for i := range all {
@@ -395,7 +395,7 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 		t.Fatalf("%d places", len(list))
 	}
 	first := list[0]
-	for i := range list { // only records tell it
+	for i := range list { // only records have it
 		if e := &list[i]; e.Country == first.Country && e.Admin1 == first.Admin1 {
 			read(fmt.Sprint("/places/", e.ID), e)
 		}
@@ -473,7 +473,7 @@ func BenchmarkDearest(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used.
+// processorTime returns the processor time that the process has used.
 func processorTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

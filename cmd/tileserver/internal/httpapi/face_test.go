@@ -26,13 +26,13 @@ func TestPlacesOfFaces(t *testing.T) {
 	}
 }
 
-// TestOfNoFace: what no face answers passes the suite of faces too.
+// TestOfNoFace: endpoints that belong to no face pass the suite of faces, too.
 func TestOfNoFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.OfNoFace(t)
 }
 
-// TestEveryFaceIsJudged: the handlers of each face run the suite for it.
+// TestEveryFaceIsJudged: a test of each face runs the suite of faces.
 func TestEveryFaceIsJudged(t *testing.T) {
 	testrace.Plain(t, "it only reads files")
 	for _, f := range httpapi.Faces() {
@@ -103,7 +103,7 @@ func TestWithoutFace(t *testing.T) {
 				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)
 				status, kind, want := res.StatusCode, res.Header.Get("Content-Type"), c.want.Header.Get("Content-Type")
 				if gone["GET "+c.path] {
-					// A path that is left may fit: nearby is the id of no place.
+					// The path may match a route that is left: nearby is then the id of no place.
 					if refused := status == http.StatusBadRequest || status == http.StatusMethodNotAllowed; status != http.StatusNotFound && !refused {
 						t.Errorf("GET %s: %d, though its face is gone", c.text, status)
 					}

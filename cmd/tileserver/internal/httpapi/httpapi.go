@@ -1,9 +1,9 @@
 // Package httpapi composes the HTTP interface of the tile server: a web.Kit, a face for every
 // kind of question, and the tables of their routes and errors.
 //
-// Each face is a package that no other face knows, and is registered in a file of
-// its own here, face_NAME.go: nothing else names it. What several faces need is in ask and its
-// packages, problems, listing, timezone, ipdatabase, ogcapi and under.
+// Each face is a package that no other face knows, and is registered in a file of its own here,
+// face_NAME.go: nothing else names it. What several faces need is in ask and its packages,
+// problems, listing, timezone, ipdatabase, ogcapi and basemaps.
 package httpapi
 
 import (
@@ -39,7 +39,7 @@ type Config struct {
 	// Settings are what the operator sets for each face.
 	Settings []Settings
 
-	// Store is the kind of store that /status tells: "local" or "hbase".
+	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
 	// Remote says that others may remove generations while they are read here.
 	Remote bool

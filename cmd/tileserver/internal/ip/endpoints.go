@@ -28,7 +28,7 @@ var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip
 // added are endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }

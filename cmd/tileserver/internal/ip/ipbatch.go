@@ -57,8 +57,8 @@ type batch struct {
 	q   *addressQuery
 	res ipgeo.Result
 
-	common  *endpoint.Params // of the address
-	lines   *endpoint.Query  // what a line may have
+	common  *endpoint.Params // in the address of the request
+	lines   *endpoint.Query  // the parameters that a line may have
 	members url.Values       // of a line
 }
 

@@ -47,7 +47,7 @@ func TestIPFields(t *testing.T) {
 	if strings.Contains(all, "チ") || !strings.Contains(all, "Kanton Zürich") || !strings.Contains(all, `"source"`) || !strings.Contains(all, "Switzerland") {
 		t.Errorf("everything in German: %s", all)
 	}
-	// What is kept is not what another asked for.
+	// A part that one client asks for is never another client's answer.
 	for range 3 {
 		if b := servertest.Body(t, f.Get("/ip/"+servertest.CityIP)); !strings.Contains(b, "チ") {
 			t.Errorf("everything: %s", b)

@@ -58,7 +58,7 @@ func TestFormOf(t *testing.T) {
 		{"", "*/*", JSON},
 		{"", "application/geo+json;q=0", JSON},
 		{"", "application/geo+json, application/json", GeoJSON},
-		{"", "application/json, application/geo+json, application/problem+json", JSON}, // of a client that was generated
+		{"", "application/json, application/geo+json, application/problem+json", JSON}, // from a generated client
 		{"", "application/json;q=0.5, Application/Geo+JSON;q=0.6, */*", GeoJSON},
 		{"", "application/geo+json;q=0.5, application/json;q=0.6", JSON},
 		{"json", "application/geo+json", JSON},

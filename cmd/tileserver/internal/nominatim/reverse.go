@@ -54,7 +54,7 @@ func (q *request) reverse(ctx context.Context) error {
 	return nil
 }
 
-// nearest is the number of places that are looked at for one that is no finer than a rank.
+// nearest is the number of places that are examined to find one that is no finer than a rank.
 const nearest = 30
 
 // at returns what is at a point, not finer than a rank.

@@ -143,7 +143,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// There is a word for all that a layer can be asked.
+// There are words for every kind of question that a layer can answer.
 func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Can{Near: true, Area: true, NearArea: true, Importance: true, Sort: true}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
 		t.Errorf("only these: %q", all)

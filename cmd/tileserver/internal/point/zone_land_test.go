@@ -21,8 +21,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// lands are countries as rectangles; of those at a point the first counts, so
-// that enclaves come before what is around them.
+// lands are countries as rectangles. Of those at a point the first counts, so enclaves come before
+// the lands around them.
 var lands = []struct {
 	id  string
 	box quadkey.Box
@@ -190,8 +190,8 @@ func TestTimeZoneOnLand(t *testing.T) {
 	}
 }
 
-// TestTimeZoneOnLandProperty: on land the longitude never tells the time, and
-// what does is that of the country or the nearest to the point in it.
+// TestTimeZoneOnLandProperty: on land the longitude never decides the zone. The zone is that of the
+// country, or the nearest one in it.
 func TestTimeZoneOnLandProperty(t *testing.T) {
 	g := newLands(t)
 	rapid.Check(t, func(rt *rapid.T) {

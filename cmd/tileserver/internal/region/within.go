@@ -136,7 +136,8 @@ var schema = feature.Schema{
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
 
-// asked returns the layers of types for a query. What was not named need not be able to answer.
+// asked returns the layers of types for a query. Layers that the request does not name are left out
+// if they cannot answer.
 func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	layers := g.Layers(types...)
 	if len(types) > 0 {

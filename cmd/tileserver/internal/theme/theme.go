@@ -122,8 +122,7 @@ func (c Color) CSS() string {
 	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
 }
 
-// Get returns the tokens that the program holds, read once. They are known to be
-// valid: a test sees to that.
+// Get returns the tokens that the program holds, read once. A test makes sure that they are valid.
 var Get = sync.OnceValue(func() *Tokens {
 	t, err := parse(static.Tokens)
 	if err != nil {
