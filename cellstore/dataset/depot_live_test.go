@@ -158,7 +158,7 @@ func TestDepotFiles(t *testing.T) {
 		t.Error("the file of a generation that is gone is there", err)
 	}
 
-	// Damage in the store is told, and the files of before are not used for it.
+	// Damage in the store is reported, and the files of before are not used for it.
 	t2, err := d.table(t.Context())
 	must.Do(t, err)
 	err = t2.Apply(t.Context(), cellstore.Mutation{Row: chunkRow("ip", 2, "extra/index", 0),

@@ -60,8 +60,8 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, false)
 }
 
-// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files are there: for
-// whoever tells what has changed by the drop.
+// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files
+// are there. It is for callers that report what the drop has changed.
 func (l *Live[T]) AcquireKept(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, true)
 }

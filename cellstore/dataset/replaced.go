@@ -17,7 +17,7 @@ type Replaced struct {
 	Older string `json:"older,omitempty"`
 }
 
-// Replace notes in m, which is to be published next, what it takes the place of.
+// Replace notes in m, which is to be published next, the generation that m replaces.
 func (m *Manifest) Replace(old *Manifest) {
 	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
 }

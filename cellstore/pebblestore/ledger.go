@@ -312,7 +312,7 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close ends the ledger. If sealed, the ledger says that the files end where it says.
+// close ends the ledger. With seal, the ledger says that the files end where it says.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil

@@ -101,9 +101,8 @@ func (s *Store) room(dir string) error {
 // probeName is the file that probe writes in the directory of a table.
 const probeName = "probe.tmp"
 
-// probe tells by writing a little whether there is room: a disk may report room that a
-// quota refuses. It does not try for all the room that opening needs: opening falls
-// back to reading.
+// probe finds out by writing a little whether there is room: a disk may report room that a quota
+// refuses. It does not try for all the room that opening needs: opening falls back to reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err

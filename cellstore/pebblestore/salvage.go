@@ -33,13 +33,12 @@ type Salvaged struct {
 // mostLost bounds Salvaged.Lost.
 const mostLost = 100
 
-// Salvage reads what is whole of a damaged table of the store in dir, which nobody has
-// open, in the order of rows, and passes on each row with all its versions, also those
-// that MaxVersions and TTL hide. It writes nothing but a directory of its own beside
-// the tables, which it removes, and opens the store, which clears away what Open says.
-// schema is what the table is made with. It counts where the declaration is damaged too,
-// and may be a name alone. The row is valid until fn returns; an error of fn ends
-// Salvage. opts as for Open, but not read-only.
+// Salvage reads what is whole of a damaged table of the store in dir, which nobody has open, in the
+// order of rows, and passes on each row with all its versions, also those that MaxVersions and TTL
+// hide. It writes nothing but a directory of its own beside the tables, which it removes, and opens
+// the store, which clears away what Open says. schema is what the table is made with. It stands in
+// for a damaged declaration, and may be a name alone. The row is valid until fn returns; an error
+// of fn ends Salvage. opts as for Open, but not read-only.
 //
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.

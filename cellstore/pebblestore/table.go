@@ -105,7 +105,7 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 				}
 			},
 			BackgroundError: func(err error) {
-				if t.disk.failure() == nil && !told.lately(err.Error()) { // it is told once
+				if t.disk.failure() == nil && !told.lately(err.Error()) { // it is logged once
 					log.Errorf("background error: %s", err)
 				}
 			},
@@ -205,8 +205,8 @@ func (t *table) check(stored storedTable, again bool) error {
 	return nil
 }
 
-// ledgered reports whether the table has a ledger that counts. One does not if a program that
-// knows of none has written to the database since.
+// ledgered reports whether the table has a ledger that counts. It does not count if a program
+// without ledgers has written to the database since.
 func (t *table) ledgered(stored storedTable) (bool, error) {
 	if !stored.ledger {
 		return false, nil

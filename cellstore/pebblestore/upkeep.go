@@ -31,7 +31,7 @@ type upkeep struct {
 	threshold atomic.Int64
 
 	unsynced atomic.Bool // there are Async commits the log may lose
-	awake    atomic.Bool // tend has been told of commits
+	awake    atomic.Bool // tend has been woken for commits
 	tend     chan struct{}
 	sweep    chan struct{}
 

@@ -109,7 +109,7 @@ func damagedQuestions() (all []damagedQuestion) {
 	return append(all, damagedQuestion{owner: "data/ip", path: "/ip/batch", body: strings.Trim(fmt.Sprint(damagedAddresses), "[]")})
 }
 
-// owner is what a file belongs to, which is damaged with it.
+// owner returns the name of what a file belongs to: damage of the file damages it.
 func (d *damaged) owner(name string) string {
 	parts := strings.Split(strings.TrimPrefix(name, d.root+"/"), "/")
 	switch parts[0] {
@@ -129,7 +129,7 @@ func (d *damaged) errorf(format string, args ...any) {
 	d.t.Errorf("%s: %s\n%.3000s", d.what, fmt.Sprintf(format, args...), d.log.String())
 }
 
-// start starts the server. It runs, or says in a line which file it does not bear.
+// start starts the server. It runs, or ends with an error of one line that names the file.
 func (d *damaged) start() bool {
 	d.t.Helper()
 	d.kill, d.sent, d.mapped = nil, 0, false
@@ -307,7 +307,7 @@ func (d *damaged) write(name string, j *damagetest.Judge) {
 	}
 }
 
-// askUsage compares the counts. Those that are too few are told of by the server.
+// askUsage compares the counts. The server reports counts that are too low.
 func (d *damaged) askUsage() {
 	d.t.Helper()
 	code, body := d.do(http.MethodGet, "/usage", "")
@@ -381,8 +381,8 @@ func (d *damaged) put(image damagetest.Image) {
 	}
 }
 
-// damage changes files of one of the directories, of what is there: of those that are
-// equally deep in it, as there are few that say what the others are.
+// damage changes some of the files that a directory has at one depth. Without that choice it would
+// seldom hit the few files that describe the others.
 func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) {
 	d.t.Helper()
 	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
@@ -461,10 +461,9 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	for range damages {
 		anew := r.IntN(2) == 0
 		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
-		// The server goes on to write the ledger that it has open, and looks whether it is
-		// still in its place when it removes a log and when it ends. One that it has not
-		// found there is of an earlier moment: what is missing since passes for the end that
-		// a crash leaves.
+		// The server goes on to write the ledger that it has open, and looks whether it is still in
+		// its place when it removes a log and when it ends. A ledger that it has not found there is
+		// of an earlier moment: what is missing since looks like the end that a crash leaves.
 		for _, name := range d.damage(r, dir, anew) {
 			d.cut[d.owner(name)] = d.cut[d.owner(name)] || kill && anew && filepath.Base(name) == "ledger"
 		}
@@ -478,8 +477,8 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// newDamaged makes the directories, and returns what a server knows that was stopped, and one
-// that was killed.
+// newDamaged makes the directories. It returns what is known of a server that was stopped, and of
+// one that was killed.
 func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	t.Helper()
 	root := t.TempDir()
@@ -581,8 +580,8 @@ func TestDamagedServer(t *testing.T) {
 	}
 }
 
-// asEdited reads a file of keys as somebody means it who writes one: nothing tells a changed
-// letter from an edit. unended says that the file ends within a line that is none.
+// asEdited reads a file of keys as if somebody had edited it: a changed letter cannot be told from
+// an edit. unended says that the file ends within a line that is none.
 func asEdited(text []byte) (keys map[quota.Hash]quota.Key, unended, ok bool) {
 	keys = map[quota.Hash]quota.Key{}
 	lines := strings.SplitAfter(string(text), "\n")
@@ -668,8 +667,8 @@ func TestDamagedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := time.Now()
-	// put puts an image in the place of another. Files have times of their own, as those have
-	// that are written a moment later.
+	// put puts an image in the place of another. Files get times of their own, as if they were
+	// written a moment later.
 	put := func(was, now damagetest.Image, anew bool) {
 		t.Helper()
 		if err := now.Write(anew, was.Differ(now)...); err != nil {

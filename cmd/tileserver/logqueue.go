@@ -25,7 +25,7 @@ const logTimeout = time.Second
 // called concurrently.
 type logQueue struct {
 	to   io.Writer
-	form func(io.Writer) slog.Handler // of what the log says of itself
+	form func(io.Writer) slog.Handler // of the log's own lines
 
 	mu      sync.Mutex
 	waiting []byte // whole lines

@@ -88,8 +88,7 @@ func TestLogWithoutReader(t *testing.T) {
 	}
 }
 
-// flakyWriter takes the number of bytes that it is told for each write, and fails where
-// that is not all.
+// flakyWriter takes a given number of bytes of each write, and fails if that is not all of it.
 type flakyWriter struct {
 	b    strings.Builder
 	take func(most int) int

@@ -39,7 +39,7 @@ func TestNamesInALanguage(t *testing.T) {
 	}
 }
 
-// A tileset that is asked for in a language leads to tiles and documents in it.
+// A tileset in a language leads to tiles and documents in it.
 func TestTilesetsInALanguage(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for path, want := range map[string][]string{

@@ -142,7 +142,7 @@ func TestPictureFailures(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.png"
 	tile := func(change func([]byte) []byte) {
-		f.Serve() // without what is kept
+		f.Serve() // with empty caches
 		f.Boundaries.Change = func(_ string, row *cellstore.Row) {
 			for i := range row.Cells {
 				row.Cells[i].Value = change(row.Cells[i].Value)

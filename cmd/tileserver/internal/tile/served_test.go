@@ -122,7 +122,7 @@ func TestTileAddresses(t *testing.T) {
 		{"/tiles/country/3/0/8.geojson", 404, "tile-outside"},
 		{"/tiles/country/3/0/99999999999999999999999999.mvt", 404, "tile-outside"},
 		{"/tiles/country/99999999999999999999999/0/0.mvt", 404, "tile-outside"},
-		{"/tiles/country/00/0/0.mvt", 404, "tile-outside"}, // another name of a tile would be kept again
+		{"/tiles/country/00/0/0.mvt", 404, "tile-outside"}, // another spelling of a tile would be cached again
 		{"/tiles/country/0/-0/0.mvt", 404, "tile-outside"},
 		{"/tiles/country/3/0/01.png", 404, "tile-outside"},
 		{"/ogc/tiles/WebMercatorQuad/0/00/0", 404, "tile-outside"},
@@ -213,7 +213,7 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
-// A table that is gone is damage, but where others remove generations.
+// A missing table is damage, unless others remove generations.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.All...)
@@ -294,7 +294,7 @@ func TestTileCompression(t *testing.T) {
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
 	made := f.Boundaries.Reads.Load()
-	f.Serve() // without what is kept
+	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	for _, tt := range []struct {
 		accept, want string
@@ -348,7 +348,7 @@ func TestTileShared(t *testing.T) {
 	const path = "/tiles/country/3/4/2.mvt"
 	want := servertest.Body(t, f.Get(path))
 	made := f.Boundaries.Reads.Load()
-	f.Serve() // without what is kept
+	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -403,8 +403,8 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Twenty swaps under load: no failed request, and no body that mixes two
-// generations or that a tag of another generation goes with.
+// Twenty swaps under load: no failed request, and no body that mixes two generations or has the tag
+// of another.
 func TestSwapUnderLoad(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
 	// A region and a place of every tile that is asked for have the generation for their name.

@@ -117,7 +117,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids
 		h = h.Bytes("names").Bytes(v.naming.lang)
 	}
 	if v.double {
-		h = h.Number(512) // which no generation is
+		h = h.Number(512) // no generation has this number
 	}
 	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
@@ -203,7 +203,7 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
-// sendLive answers with a tile that holds for this moment only, so that nobody may keep it.
+// sendLive answers with a tile that is valid for this moment only and may not be cached.
 func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)

@@ -32,7 +32,7 @@ type TileJSON struct {
 	Scheme       string        `json:"scheme" schema:"const=xyz"`
 	Attribution  string        `json:"attribution,omitempty" doc:"HTML."`
 	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
-	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil of pictures
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil for pictures
 	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`

@@ -180,7 +180,7 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	return set.with(rest), &layerSet{points: now}
 }
 
-// unknownLayer says which layers there are.
+// unknownLayer is the error for an unknown layer, which lists the layers that there are.
 func (v *view) unknownLayer() error {
 	names := v.types()
 	for _, p := range v.points[:v.singles] {
