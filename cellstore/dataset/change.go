@@ -230,7 +230,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 	return all, changed || !slices.Equal(unread, all.Unread)
 }
 
-// Pruned is what Prune did, by data set and number.
+// Pruned is the result of Prune, by data set and number.
 type Pruned struct {
 	Removed []Info
 	// Gone are the data sets that have nothing left.

@@ -304,8 +304,8 @@ func TestDepotLeaseLost(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead keeps
-// nobody out for a year once its program is dead, and whoever renews it keeps it.
+// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead locks nobody out for a year
+// once its program is dead. A program that renews it keeps it.
 func TestDepotLeaseAhead(t *testing.T) {
 	r := newRemote(t)
 	ahead, d := depotAt(t, r), depotAt(t, r)

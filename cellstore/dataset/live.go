@@ -108,7 +108,7 @@ type Handle[T any] struct {
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of something that ends with the last of them. Whoever makes the thing is its
+// Refs counts the users of something that ends with the last of them. The maker of the thing is its
 // first user, by Acquire. Nothing waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
@@ -331,8 +331,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	return e, nil
 }
 
-// firstPublish is how long a publish may take from the name of a complete generation to
-// the pointer, where there was none.
+// firstPublish bounds the time of a first publish from naming a complete generation to writing the
+// pointer.
 const firstPublish = 500 * time.Millisecond
 
 // lost returns an error if generations exist, so that only their pointer is lost. If a

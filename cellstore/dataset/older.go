@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxOlder is how many generations a Live keeps open besides the one in
-	// service, for callers that name a generation by its number.
+	// maxOlder bounds the generations that a Live keeps open besides the one in service, for
+	// callers that name a generation by its number.
 	maxOlder = 2
 	// olderIdle is how long an older generation stays open after its last use.
 	// Until then it cannot be pruned.

@@ -33,7 +33,7 @@ type bulk struct {
 	cells   int64      // added
 	key     []byte
 
-	// The cell added last, to tell disorder.
+	// The cell added last, to detect disorder.
 	last struct {
 		row, qualifier []byte
 		family         int

@@ -39,7 +39,7 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(20, 40)
 	killed := imageOf(mem)
 	must(0, s.Close())
-	// A table of which all rows are in its first log.
+	// A table whose rows are all in its first log.
 	first := vfs.NewMem()
 	s = must(Open("s", &Options{FS: first}))
 	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}}}))

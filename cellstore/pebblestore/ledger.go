@@ -50,7 +50,7 @@ type ledger struct {
 	buf      []byte
 }
 
-// entry is what a ledger says of a file.
+// entry is a file in a ledger.
 type entry struct {
 	of         *ledger
 	now, whole extent // written; on the disk

@@ -21,7 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Salvaged is what Salvage has found.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
 	Rows, Cells int64
 	// Lost describes what could not be read, a sentence for each place of damage. After
@@ -181,7 +181,7 @@ func (v *salvage) gather() error {
 	return nil
 }
 
-// numberOf is the number in the name of a file of the engine's, 0 if there is none.
+// numberOf returns the number in the name of a file of the engine's, 0 if there is none.
 func numberOf(name string) (n uint64) {
 	name = strings.TrimPrefix(name, "MANIFEST-")
 	_, _ = fmt.Sscanf(name, "%d", &n) // 0
@@ -295,7 +295,7 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	if err != nil {
 		return from, err
 	}
-	defer func() { _ = it.Close() }() // it tells its error again
+	defer func() { _ = it.Close() }() // it repeats its error
 	last := bytes.Clone(from)
 	for kv := it.SeekGE(from, 0); kv != nil; kv = it.Next() {
 		value, _, err := kv.Value(nil)
@@ -318,7 +318,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 		if err != nil {
 			return false
 		}
-		defer func() { _ = it.Close() }() // it tells its error again
+		defer func() { _ = it.Close() }() // it repeats its error
 		kv := it.SeekGE(key, 0)
 		if kv == nil {
 			return it.Error() == nil

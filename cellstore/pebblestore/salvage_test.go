@@ -89,7 +89,7 @@ func TestSalvage(t *testing.T) {
 				switch {
 				case want[key] == row:
 				case want[key] != "" && len(found.Lost) > 0 && len(row) < len(want[key]):
-					whole = false // a row of which a family was lost
+					whole = false // a row that lost a family
 				case want[key] != "" || len(found.Lost) == 0:
 					t.Errorf("%s: row %q is %s, was %q: %v", what, key, row, want[key], found)
 				}

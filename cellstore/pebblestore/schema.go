@@ -58,7 +58,7 @@ type storedFamily struct {
 	BlockSize   int                   `json:"block_size"`
 }
 
-// family is what a read needs to know of one.
+// family has what a read needs to know of a family.
 type family struct {
 	name        string
 	byte        byte

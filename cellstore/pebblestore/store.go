@@ -111,7 +111,7 @@ func (s *Store) foreign() (found string, err error) {
 	return found, nil
 }
 
-// Names that tell what may be removed from tables; no table can have them.
+// Prefixes of names in tables that may be removed; no table can have them.
 const (
 	newPrefix     = ".new-"     // not created yet
 	droppedPrefix = ".dropped-" // no table any more

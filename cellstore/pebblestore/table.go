@@ -79,7 +79,7 @@ func newTable(s *Store, dir string, stored storedTable) (*table, error) {
 
 func (t *table) dbDir() string { return t.store.fs.PathJoin(t.dir, "db") }
 
-// engineOptions are those of the table's database.
+// engineOptions returns the options of the table's database.
 func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options {
 	s := t.store
 	log, told := engineLog{s.opts.Logger}, new(said)

@@ -164,7 +164,7 @@ func TestViewsBounded(t *testing.T) {
 	}
 }
 
-// TestDown: known rows are answered while the store is down, and failures are not kept.
+// TestDown: known rows are answered while the store is down, and failures are not cached.
 func TestDown(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -417,8 +417,8 @@ func (b *busy) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	return b.remote.AlterTable(ctx, schema)
 }
 
-// TestOpenedDuringChange: what was read of a table that was opened during a
-// change of it is not kept.
+// TestOpenedDuringChange: what is read of a table that was opened during a change of it is not
+// cached.
 func TestOpenedDuringChange(t *testing.T) {
 	b := &busy{remote: newRemote(t, 10, 10)}
 	s := New(b, Options{})

@@ -14,8 +14,8 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 )
 
-// adminHandler is what the listener of --admin-listen serves: metrics, profiles, backups,
-// and the states that main serves too, beneath base, here with private collections.
+// adminHandler returns the handler of the listener of --admin-listen: metrics, profiles, backups
+// and, beneath base, the states that main serves too, here with private collections.
 func adminHandler(main http.Handler, base string, metrics, top, backup http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)

@@ -288,7 +288,7 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 // adminClient asks a server of ours, which is behind no proxy.
 var adminClient = &http.Client{Transport: &http.Transport{}}
 
-// askBackup asks for a backup, and returns its path as the server tells it.
+// askBackup asks for a backup, and returns the server's answer.
 func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
 		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}

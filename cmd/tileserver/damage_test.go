@@ -37,8 +37,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// known is what files of a server hold: an image of its directories, and what was
-// acknowledged by then.
+// known is the state of a server's files: an image of its directories, and what was acknowledged by
+// then.
 type known struct {
 	files damagetest.Image
 	live  map[string]*damagetest.Judge // by collection
@@ -67,7 +67,7 @@ type damaged struct {
 	what string          // was done
 	hit  map[string]bool // the owners of what was damaged
 	told map[string]bool // those owners that the server calls damaged
-	cut  map[string]bool // those of which it says that the end of a log cannot be read
+	cut  map[string]bool // the owners of logs whose end the server cannot read, as it says
 	// mapped says that the index of addresses was changed in place while it is mapped into
 	// memory, which only the next start finds out.
 	mapped bool
@@ -187,7 +187,7 @@ func (d *damaged) startProcess() {
 	d.stop = sync.OnceValue(func() error { return end(syscall.SIGTERM) })
 	d.kill = func() { _ = end(os.Kill) }
 	d.t.Cleanup(func() { _ = d.stop() })
-	line, _ := bufio.NewReader(out).ReadString('\n') // what it logs says why there is none
+	line, _ := bufio.NewReader(out).ReadString('\n') // its log says why there is none
 	_, d.url, _ = strings.Cut(strings.TrimSpace(line), "Quadrille serves ")
 }
 
@@ -219,8 +219,8 @@ func (d *damaged) do(method, path, body string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// refused reports whether an answer is an error that says that data is damaged or cannot be
-// had, of an owner of which something was damaged.
+// refused reports whether an answer is an error which says that data of an owner is damaged or not
+// available, and the owner has damaged files.
 func (d *damaged) refused(owner string, code int, body string) bool {
 	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) || code == http.StatusServiceUnavailable)
 	if ok {

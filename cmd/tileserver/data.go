@@ -187,7 +187,7 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	}
 	s.forget(names)
 	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
-	// Dropped layers stay followed: those who follow moves are told by the generation that was in
+	// Dropped layers stay followed: their followers get events by the generation that was in
 	// service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
 }

@@ -211,7 +211,7 @@ func TestKeysHalfLine(t *testing.T) {
 	if !log.has("the last key is not used") || strings.Contains(log.String(), line[:40]) {
 		t.Errorf("the server says of the half line: %s", log.String())
 	}
-	// Where no key is whole, it may be any file.
+	// If no key in it is whole, it may be any file.
 	testfile.Write(t, file, "machine example.org")
 	if _, _, err := addTo(t, file); err == nil || !strings.Contains(err.Error(), "not a file of keys") {
 		t.Errorf("a file of something else: %v", err)

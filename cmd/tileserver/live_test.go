@@ -352,7 +352,7 @@ func TestRepairBesideServer(t *testing.T) {
 	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
-// Of two repairs at once the second leaves what the first has made.
+// If two repairs run at once, the second leaves what the first has made.
 func TestRepairTwice(t *testing.T) {
 	dir := makeLive(t, 3, "shops")
 	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
@@ -467,7 +467,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 }
 
-// sick is a store of which a table cannot be opened now.
+// sick is a store with a table that cannot be opened now.
 type sick struct {
 	cellstore.Store
 	table string

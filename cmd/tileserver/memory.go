@@ -18,10 +18,10 @@ import (
 const workingMemory = 84 << 20
 
 const (
-	// memoryOfRequest is what a running request may take for a while: the tile or the region
-	// it makes, and its body in both codings.
+	// memoryOfRequest is the memory that a running request may take for a while: the tile or the
+	// region it makes, and its body in both codings.
 	memoryOfRequest = 1 << 20
-	// memoryOfConnection is what an open connection takes: buffers and stacks.
+	// memoryOfConnection is the memory of an open connection: buffers and stacks.
 	memoryOfConnection = 32 << 10
 )
 

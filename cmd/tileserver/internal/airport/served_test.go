@@ -132,8 +132,8 @@ func TestAirportBadParameters(t *testing.T) {
 	}
 }
 
-// Answers that depend on the address and the data alone are revalidated by
-// tags that change with the data; what depends on the clock is not kept.
+// Answers that depend on the address and the data alone are revalidated by tags that change with
+// the data. Answers that depend on the clock are not cached.
 func TestAirportCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.ServeAirfield(t, t.TempDir())

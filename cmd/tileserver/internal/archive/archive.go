@@ -29,7 +29,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// What an archive may hold, in bytes.
+// Bounds of an archive, in bytes.
 const (
 	// MaxTile bounds a tile in bytes, both as it is stored and as it is unpacked.
 	MaxTile = 16 << 20
@@ -61,7 +61,7 @@ const (
 	AVIF
 )
 
-// String is the format as it is named in metadata.
+// String returns the format's name in metadata.
 func (f Format) String() string {
 	return [...]string{"", "pbf", "mlt", "png", "jpg", "webp", "avif"}[f]
 }
@@ -174,7 +174,7 @@ func (a *Archive) examine(ctx context.Context) error {
 	}
 	switch found := sniff(plain); {
 	case found != 0 && found != a.Format && (a.Format == 0 || found.Picture()):
-		a.Format = found // the first bytes tell the format of a picture, whatever the metadata say
+		a.Format = found // the first bytes show the format of a picture, whatever the metadata say
 	case a.Format == 0:
 		return errors.New("its tiles are none of MVT, MLT, PNG, JPEG, WebP and AVIF")
 	case a.Format == MLT && !framed(plain):

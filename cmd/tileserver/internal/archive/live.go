@@ -20,7 +20,7 @@ import (
 // Name is a name and the path of its archive.
 type Name struct{ Name, Path string }
 
-// namePattern is what names in addresses may be.
+// namePattern matches the names that addresses may have.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // ParseName reads NAME=FILE, or FILE alone. The name then is that of the file without

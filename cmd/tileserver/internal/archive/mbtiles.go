@@ -89,7 +89,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	return r, nil
 }
 
-// checkPages detects a database that was cut off: its first page tells the number of pages.
+// checkPages detects a database that was cut off: its first page has the number of pages.
 func checkPages(head []byte, size int64) error {
 	if len(head) < 100 {
 		return fmt.Errorf("%w: it ends within its first page; fetch it again", ErrDamaged)

@@ -31,7 +31,7 @@ func TestBaseMapCodings(t *testing.T) {
 			"gzip;q=0, br;q=0":        {},
 			"br;q=0.1, gzip;q=0.9":    {"plain": "gzip", "gzip": "gzip", "br": "br", "zstd": "gzip"},
 		} {
-			for range 2 { // made, and then kept
+			for range 2 { // made, and then cached
 				res := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted)
 				if got := res.Header.Get("Content-Encoding"); res.StatusCode != 200 || got != want[stored] || res.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
@@ -85,7 +85,7 @@ func TestBaseMapTiles(t *testing.T) {
 			servertest.WantProblem(t, res, want.status, want.typ)
 		}
 	}
-	for range 2 { // failures are not kept
+	for range 2 { // failures are not cached
 		servertest.WantProblem(t, f.Get("/basemap/bad/1/0/0.mvt"), 500, "basemap-damaged")
 		servertest.WantProblem(t, f.Get("/basemap/bad/1/1/0.mvt", "Accept-Encoding", "br"), 500, "basemap-damaged")
 	}

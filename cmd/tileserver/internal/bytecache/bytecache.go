@@ -130,8 +130,8 @@ func (c *Cache[K, V]) Stats() (sum Stats) {
 // ErrAbandoned is returned to the callers that waited for a value whose build panicked.
 var ErrAbandoned = errors.New("the request that was making this failed")
 
-// Do returns the value of a key, making it if it is not there. Calls for the same key share
-// one call of build; each stops waiting when its own context ends. Failures are not kept.
+// Do returns the value of a key, making it if it is not there. Calls for the same key share one
+// call of build; each stops waiting when its own context ends. Failures are not cached.
 func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V, error) {
 	s := c.shard(key)
 	s.mu.Lock()

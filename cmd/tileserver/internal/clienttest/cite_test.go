@@ -16,7 +16,7 @@ import (
 // from the OGC's public sources, and lie beside this repository or where QUADRILLE_CITE
 // says. `make check-clients` runs them.
 
-// citeRun is what a suite found, by the names of its tests.
+// citeRun is the result of a suite, by the names of its tests.
 type citeRun struct {
 	passed  []string
 	failed  map[string]string // with the suite's message

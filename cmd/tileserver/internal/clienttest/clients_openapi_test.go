@@ -64,7 +64,7 @@ func npmProgram(t *testing.T, name, program string) string {
 	return filepath.Join(clientsDir(t), "node_modules", ".bin", program)
 }
 
-// Redocly's recommended rules for descriptions are kept, but for one.
+// The description obeys Redocly's recommended rules, except one.
 func TestOpenAPIRedocly(t *testing.T) {
 	redocly := npmProgram(t, "@redocly/cli", "redocly")
 	t.Setenv("REDOCLY_TELEMETRY", "off")

@@ -19,7 +19,7 @@ import (
 // Map libraries that nobody here wrote draw maps from a running server, on
 // pages of another origin. `make check-clients` installs them and runs this.
 
-// clientsDir is where the libraries are installed.
+// clientsDir returns the directory in which the libraries are installed.
 func clientsDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("QUADRILLE_CLIENTS")

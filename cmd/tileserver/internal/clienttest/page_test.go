@@ -96,7 +96,7 @@ func TestMapPagePanels(t *testing.T) {
 		}
 		w.waitFor(listed + ` === 5`)
 		w.keep("panel-here-light")
-		// The clock ticks, and no screen reader is told so every second.
+		// The clock ticks, and screen readers do not announce each second.
 		before := w.texts("#card .clock")[0]
 		w.waitFor(`document.querySelector('#card .clock').textContent !== ` + quote(before))
 		if got := evaluate[string](w, `document.querySelector('#card .clock').getAttribute('aria-live')`); got != "off" {
@@ -518,7 +518,7 @@ type front struct {
 	faults sync.Map // of *fault by path
 }
 
-// fault is what comes in the place of an answer.
+// fault is a broken answer in place of the site's.
 type fault struct {
 	status     int
 	kind, body string

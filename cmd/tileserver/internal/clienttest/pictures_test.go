@@ -48,7 +48,7 @@ type view struct {
 	until  string // what it waits for after that
 }
 
-// views are what the gallery shows.
+// views returns the views of the gallery.
 func views() []view {
 	desk := screen{width: 1280, height: 800, density: 1}
 	dark := desk

@@ -28,8 +28,8 @@ import (
 	"quadrille/static"
 )
 
-// pointsSite serves the page over the boundaries and places in a directory with
-// collections, of which cars is live.
+// pointsSite serves the page over the boundaries and places in a directory with collections; cars
+// is a live one.
 func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *live.Collection) {
 	t.Helper()
 	must := func(err error) {

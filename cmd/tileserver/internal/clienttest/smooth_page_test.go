@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// What the page may cost before a reader sees the map.
+// The page's budget before a reader sees the map.
 const (
 	mostRequests = 40
 	mostWeight   = 400_000 // bytes as sent, with brotli
@@ -124,7 +124,7 @@ const watchStart = `(() => {
 	requestAnimationFrame(look)
 })()`
 
-// motion is what the page's main thread did while something moved.
+// motion is the work of the page's main thread while something moved.
 type motion struct {
 	long          int     // tasks over 50 ms
 	longest, busy float64 // milliseconds of the thread's own clock
@@ -151,7 +151,7 @@ func (w *window) paced(move func()) motion {
 	return m
 }
 
-// showTasks is whether to print what the longest tasks consist of.
+// showTasks says whether to print the parts of the longest tasks.
 var showTasks = os.Getenv("QUADRILLE_SMOOTH_TASKS") != ""
 
 // trace calls do and returns its cost, by the browser's own trace.

@@ -336,8 +336,8 @@ func (w *window) click(lat, lon float64) {
 	w.do(chromedp.MouseClickXY(x, y))
 }
 
-// pixel is where a point is on the screen, in CSS pixels, by the permalink. A
-// longitude beyond ±180 is in a neighbouring copy of the world.
+// pixel returns the place of a point on the screen, in CSS pixels, by the permalink. A longitude
+// beyond ±180 is in a neighbouring copy of the world.
 func (w *window) pixel(lat, lon float64) (x, y float64) {
 	w.t.Helper()
 	var zoom, cLat, cLon float64
@@ -351,7 +351,7 @@ func (w *window) pixel(lat, lon float64) (x, y float64) {
 	return float64(w.width)/2 + (lon+360*turns-cLon)/360*size, float64(w.height)/2 + (py-cy)*size
 }
 
-// screenshots is where pictures are kept for people to look at, if anywhere.
+// screenshots is the directory for pictures that people look at, "" for none.
 var screenshots = os.Getenv("QUADRILLE_SCREENSHOTS")
 
 // keep takes a screenshot that only people judge. It takes none where none are kept: each takes

@@ -268,7 +268,7 @@ func (r *changeReader) line() error {
 	return r.check(formPatch)
 }
 
-// sampleLine is what a line of a batch looks like.
+// sampleLine is an example of a line of a batch.
 const sampleLine = `{"type":"Feature","id":"v1","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{}}.`
 
 // foreigners describes objects of other programs, by a member that only they have.

@@ -151,7 +151,7 @@ var shopFilters = []struct {
 	{"has=price,open&p.category.ne=zoo", func(p map[string]any) bool { return p["category"] != "zoo" }},
 }
 
-// Answers are those of the collection, in all forms, page by page.
+// The served answers are those of the collection itself, in all forms, page by page.
 func TestCollectionAnswers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -299,7 +299,7 @@ func TestCollectionRegions(t *testing.T) {
 	}
 }
 
-// Several collections are asked at once.
+// Several collections are queried at once.
 func TestSeveralCollections(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -389,7 +389,7 @@ func TestCollectionRefusals(t *testing.T) {
 	}
 }
 
-// manyTerms are more filters than may be asked.
+// manyTerms are more filters than a request may have.
 func manyTerms() string {
 	var terms []string
 	for _, name := range []string{"price", "p.price", "limit", "open"} {
@@ -428,8 +428,8 @@ func unescaped(s string) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(s)
 }
 
-// Published answers may be kept, those of live and private collections may not. Private
-// ones are there for those who may read them.
+// Answers of published collections may be cached, those of live and private collections may not.
+// Private collections exist only for clients that may read them.
 func TestCollectionCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -460,7 +460,7 @@ func TestCollectionCaching(t *testing.T) {
 	}
 }
 
-// A live collection answers as it is and as it was, and not once it is gone.
+// A live collection answers with its present and its past, and not at all once it is dropped.
 func TestLiveCollection(t *testing.T) {
 	w := servertest.NewShops(t)
 	l := w.Live.Collection("drivers")

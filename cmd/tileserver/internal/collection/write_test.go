@@ -274,7 +274,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Bodies that cannot be kept are refused, and say why.
+// Bodies that cannot be stored are refused, and the refusal says why.
 func TestHostilePoints(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{"schema":{"price":"number"}}`)
@@ -369,7 +369,7 @@ func TestHostilePoints(t *testing.T) {
 	}
 }
 
-// What is accepted is JSON.
+// Every accepted body is JSON.
 func FuzzReadChange(f *testing.F) {
 	f.Add(pointFeature("a", 1, 2, `{"a":[1,{"b":"c\"}"}]}`))
 	f.Add(`{"id":"a","delete":true}`)

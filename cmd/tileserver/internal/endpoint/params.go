@@ -42,8 +42,8 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
-// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a
-// number outside every grid: a tile has one address, so that it is kept once.
+// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a number
+// outside every grid: a tile has one address, so that it is cached once.
 func GridNumber(s string) (int, bool) {
 	n, ok := Whole(s)
 	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
@@ -147,7 +147,7 @@ func (p *Params) Release() {
 	}
 }
 
-// Of is the endpoint that is asked.
+// Of returns the endpoint of the request.
 func (p *Params) Of() *Endpoint { return p.of }
 
 // Values are all parameters, not to be changed.

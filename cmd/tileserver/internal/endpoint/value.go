@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Where a parameter stands.
+// Places of parameters.
 const (
 	InQuery  = ""
 	InPath   = "path"
@@ -35,7 +35,7 @@ type Spec struct {
 // Is implements Param.
 func (s *Spec) Is() *Spec { return s }
 
-// absentText is the default as it is written in a query.
+// absentText returns the default as a query writes it.
 func (s *Spec) absentText() (string, bool) {
 	switch d := s.Schema["default"].(type) {
 	case string:
@@ -104,7 +104,7 @@ func (v *Value[T]) Like(example any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Example = example })
 }
 
-// As gives other words.
+// As replaces the description.
 func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
 
 // Bounded adds to the schema a bound that the reader enforces already.
@@ -253,5 +253,5 @@ func Degrees(name, doc string, most float64) *Value[float64] {
 	})
 }
 
-// Position reads lat and lon, both of which must be given.
+// Position reads lat and lon; both must be given.
 func Position(q *Params) (lat, lon float64) { return Lat.Of(q), Lon.Of(q) }

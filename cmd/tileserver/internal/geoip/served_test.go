@@ -120,7 +120,7 @@ func TestGeoIPErrors(t *testing.T) {
 	}
 }
 
-// wantGeoIP checks an error object, the values of which must be strings.
+// wantGeoIP checks an error object, whose values must be strings.
 func wantGeoIP(t testing.TB, res *http.Response, status int, code string) {
 	t.Helper()
 	b := servertest.Body(t, res)

@@ -102,7 +102,7 @@ func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pointEndpoints tell the time zone, country and division at a point.
+// pointEndpoints answer with the time zone, country and division at a point.
 func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -203,7 +203,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
-	// What cannot be read is ignored, too; the rest is returned.
+	// Parameters that cannot be read are ignored, too; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
 	return params{values}
 }

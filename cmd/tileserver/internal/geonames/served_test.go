@@ -177,7 +177,7 @@ func TestGeonamesFailures(t *testing.T) {
 	if m := servertest.NewGlobe(t, nil, ask.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without time zones: %s", m)
 	}
-	// The nautical zones need countries, which tell that there is the sea.
+	// The nautical zones need countries, which show that a point is at sea.
 	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}

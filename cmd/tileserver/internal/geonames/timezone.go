@@ -16,7 +16,7 @@ import (
 // maxDates is the number of days for which one answer has the sunrise.
 const maxDates = 31
 
-// minuteForm is how GeoNames writes times.
+// minuteForm is GeoNames' format of times.
 const minuteForm = "2006-01-02 15:04"
 
 // timezone answers /timezoneJSON: the time zone of a point, its offsets in

@@ -223,8 +223,8 @@ func TestDatesOfCollections(t *testing.T) {
 	}
 }
 
-// No answer that is asked for often has more than eight headers: the maps of net/http would grow
-// for the ninth. Compressed answers therefore have no date.
+// Answers that are requested often have at most eight headers: the maps of net/http would grow for
+// the ninth. Compressed answers therefore have no date.
 func TestHeadersOfHotAnswers(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png", "/regions/at?lat=48&lon=6",

@@ -48,7 +48,7 @@ func (w *work) micros(answer int) int64 {
 	return 5*w.reads.Load() + w.rows.Load() + (3*w.bytes.Load()+30*int64(answer))/1000
 }
 
-// lightMicros is what a light request may take.
+// lightMicros bounds the work of a light request.
 const lightMicros = 20_000
 
 type countedStore struct {
@@ -128,8 +128,8 @@ func (t countedTable) each(rows iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cel
 	}
 }
 
-// dearPlaces is how many places the world of these tests has: more than
-// GeoNames' conditions may look at.
+// dearPlaces is the number of places in the world of these tests: more than GeoNames' conditions
+// may look at.
 const dearPlaces = 24_000
 
 // dearWorld is a server over every data set, whose reads are counted.
@@ -275,7 +275,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	return err
 }
 
-// ask sends a question with the key that is asked for.
+// ask sends a question with the key that the server asks for.
 func (w *dearWorld) ask(path string) *http.Response {
 	return w.Get(path, "X-Api-Key", servertest.Key)
 }
@@ -440,9 +440,8 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	}
 }
 
-// BenchmarkDearest reports the processor time of the dearest questions of every
-// route, over the data that ingest has published in the directory QUADRILLE_DATA,
-// without kept answers.
+// BenchmarkDearest reports the processor time of the dearest questions of every route, over the
+// data that ingest has published in the directory QUADRILLE_DATA, without cached answers.
 func BenchmarkDearest(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if _, err := fs.Stat(os.DirFS(filepath.Clean(dir)), "."); dir == "" || err != nil {

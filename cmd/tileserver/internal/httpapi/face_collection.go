@@ -68,7 +68,7 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 	return nil
 }
 
-// collect tells Prometheus how the requests of hooks end. Most servers have no hooks, so an
+// collect reports to Prometheus how the requests of hooks end. Most servers have no hooks, so an
 // outcome that has never occurred is left out, except for deliveries.
 func (s *hooks) collect(ch chan<- prometheus.Metric) {
 	s.sender.Deliveries(func(outcome string, n int64) {

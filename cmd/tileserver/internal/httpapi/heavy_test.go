@@ -56,8 +56,8 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// Compressing a large tile is heavy. A small one, one that is sent as it is and
-// one that is kept are not.
+// Compressing a large tile is heavy. A small one, one that is sent as it is and one from the cache
+// are not.
 func TestHeavyTile(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	// The tile of zoom 0 is larger by a byte than one that is compressed at once.

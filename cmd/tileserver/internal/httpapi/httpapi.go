@@ -63,9 +63,9 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there
-	// are any, get a quarter of it, answers to searches an eighth, and pages of features a
-	// quarter. With 0 nothing is kept.
+	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there are any,
+	// get a quarter of it, answers to searches an eighth, and pages of features a quarter. With 0
+	// nothing is cached.
 	ResponseCacheBytes int64
 
 	// BatchLines bounds the lines of a batch, and BatchBytes the bytes of its body,

@@ -135,7 +135,7 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	question.of, question.by = of, by
-	from := by.From(of.From([]uint64{})) // nil, and so kept by nobody, if one of the two changes at any time
+	from := by.From(of.From([]uint64{})) // nil, and so not cached, if one of the two changes at any time
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		list, err := question.list(ctx)
 		if err != nil {
@@ -202,7 +202,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		return tag, list.Features
 	}
 
-	// Each layer is combined with each. Of regions the distances are those to their borders.
+	// Each layer is combined with each. For regions the distances are those to their borders.
 	view := ask.NewViews(w.Config.Sets).Take(servertest.Built)
 	defer view.Release()
 	names := []string{"woods", "cars", ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer, ask.PointsPrefix + "shops"}
@@ -228,7 +228,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		t.Errorf("the longest answer has %d features", most)
 	}
 
-	// An answer is kept until one of the layers is published anew.
+	// An answer is cached until one of the layers is published anew.
 	for _, path := range []string{"/around/airports/places" + there, "/around/places/airports" + there} {
 		for _, name := range []string{ask.Airports.Name, ask.Places.Name} {
 			tag, _ := get(path)

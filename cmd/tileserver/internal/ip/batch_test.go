@@ -135,8 +135,7 @@ func TestBatchHeaders(t *testing.T) {
 	}
 }
 
-// What is wrong with a whole batch is a status when nothing has been answered,
-// and the last line otherwise.
+// An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
 // curl takes the ends of lines out unless it is told not to.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)

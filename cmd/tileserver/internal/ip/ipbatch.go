@@ -92,9 +92,8 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
-// parse reads a line: an address, as it is or as a JSON string, or an object
-// that may say which fields are wanted. For what it leaves out, the query of
-// the request counts.
+// parse reads a line: an address, as it is or as a JSON string, or an object that may say which
+// fields are wanted. What it leaves out comes from the query of the request.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':

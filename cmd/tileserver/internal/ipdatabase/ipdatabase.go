@@ -121,8 +121,8 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 	return b
 }
 
-// Header tells which data an answer is from, how old it is and under
-// which terms it may be used.
+// Header is the header that says which data an answer is from, how old it is and under which terms
+// it may be used.
 const Header = "X-Geo-Database"
 
 // ErrNoPeer says that a request's sender is unknown.

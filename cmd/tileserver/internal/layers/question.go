@@ -37,7 +37,7 @@ type question struct {
 	view    ask.View
 	context echo.Context
 	asked   []asked
-	from    []uint64 // the generations that answers depend on; nil if answers may not be kept
+	from    []uint64 // the generations that answers depend on; nil if answers may not be cached
 	turns   bool     // answers take a processor by turns
 	// filtered is the filter of a layer that is not open.
 	filtered feature.Filter

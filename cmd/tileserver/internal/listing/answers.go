@@ -217,7 +217,7 @@ type Count struct {
 	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
 }
 
-// Track is where a feature of an open layer was, in the order of time.
+// Track is the positions of a feature of an open layer, in the order of time.
 type Track struct {
 	_     struct{} `doc:"Where a point was, oldest first."`
 	ID    string   `json:"id"`

@@ -12,7 +12,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Ground is where features are queried. The zero Ground is everywhere.
+// Ground is the area in which features are queried. The zero Ground is everywhere.
 type Ground struct {
 	feature.Area
 	Drawn bool     // data draws the area, not the question alone

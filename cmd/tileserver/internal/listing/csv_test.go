@@ -112,7 +112,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Geometries are those of GeoJSON in well-known text.
+// Well-known text has the same geometries as GeoJSON.
 func TestWKT(t *testing.T) {
 	for geojson, want := range map[string]string{
 		`{"type":"Point","coordinates":[1,-2.5]}`:                                    "POINT(1 -2.5)",

@@ -7,7 +7,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// What every face promises.
+// TestFace runs the suite that every face passes.
 func TestFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.Face(t, "nominatim")

@@ -38,7 +38,7 @@ type question struct {
 	simple bool   // the answer is one result
 	// details says that the address is part of the answer by default.
 	details bool
-	fresh   bool // the answer is not kept
+	fresh   bool // the answer is not cached
 	find    func(q *request, ctx context.Context) error
 }
 

@@ -162,8 +162,8 @@ func (q *request) status(ctx context.Context) error {
 // version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
-// timestamp is the time in XML. It is that of the data, so that the answer stays the
-// same as long as they do.
+// timestamp is the time in XML. It is the time of the data, so that the answer stays the same as
+// long as the data do.
 func (q *request) timestamp() string {
 	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")
 }

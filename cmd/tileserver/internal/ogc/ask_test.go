@@ -132,7 +132,7 @@ func TestViewOf(t *testing.T) {
 	}
 }
 
-// A page for people shows a number as it is.
+// A page for people shows a number unchanged.
 func TestCells(t *testing.T) {
 	values := feature.Compact([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{"n": "12345678901234567890123", "f": "1.50", "l": "a, 1, true, ", "o": `{"b":1e2}`, "t": "false", "s": "x", "none": ""} {

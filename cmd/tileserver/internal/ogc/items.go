@@ -87,7 +87,7 @@ func (c *collection) someProperties() string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// question is what a request for features asks.
+// question is a request for features.
 type question struct {
 	feature.Query
 	box    quadkey.Box
@@ -200,8 +200,8 @@ func (c *collection) has(name string) bool {
 // maxMet bounds the features that may meet a box of a filter other than the box of the search.
 const maxMet = 10_000
 
-// meets returns a function that tells which boxes a feature meets besides the box of the
-// search. It is nil for points, whose position tells that.
+// meets returns a function that reports which boxes a feature meets besides the box of the search.
+// It is nil for points, since their position decides that.
 func (c *collection) meets() feature.Meets {
 	if c.About.Points {
 		return nil

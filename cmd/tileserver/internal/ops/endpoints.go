@@ -27,7 +27,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
 }
 
-// stateEndpoints tell how the server is, to probes, scrapers and people.
+// stateEndpoints report the state of the server, to probes, scrapers and people.
 func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	var metrics endpoint.Handler
 	if s.MetricsHandler != nil {

@@ -267,7 +267,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
 
-// sendJSON answers with a document that must not be kept.
+// sendJSON answers with a document that must not be cached.
 func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
 	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })

@@ -297,7 +297,7 @@ func matchOf(m *search.Match, own, shown string) *search.Match {
 	return &told
 }
 
-// searchKey identifies the kept answer to a search for a text.
+// searchKey identifies the cached answer to a search for a text.
 type searchKey struct {
 	text             string
 	places, airports uint64 // identities of the generations; 0: plays no part

@@ -206,8 +206,7 @@ func TestAtMissing(t *testing.T) {
 	}
 }
 
-// TestAtCaching: an answer about a named instant may be kept, one about now
-// may not.
+// TestAtCaching: an answer about a named instant may be cached, one about now may not.
 func TestAtCaching(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	const path = "/at?lat=47.4&lon=8.5"
@@ -236,8 +235,8 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has an answer and a cell, and a time zone but for
-// land of which nothing is known.
+// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless nothing is
+// known of its land.
 func TestAtEverywhere(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {

@@ -57,7 +57,7 @@ func landAt(lat, lon float64) string {
 	return ""
 }
 
-// towns have time zones, but for those whose country has one only.
+// towns have time zones, unless their country has only one.
 var towns = []places.Place{
 	{Name: "Wichita", Country: "US", TimeZone: "America/Chicago", Lat: 37.69, Lon: -97.34},
 	{Name: "Denver", Country: "US", TimeZone: "America/Denver", Lat: 39.74, Lon: -104.98},
@@ -164,7 +164,7 @@ func TestTimeZoneOnLand(t *testing.T) {
 		if a.Timezone.ID != tt.id || a.Timezone.Source != tt.source {
 			t.Errorf("%s: %+v, want %q of %q", tt.name, a.Timezone, tt.id, tt.source)
 		}
-		// The GeoNames endpoint says the same, but for the names of zones at sea.
+		// The GeoNames endpoint says the same, except for the names of zones at sea.
 		path := fmt.Sprintf("/timezoneJSON?lat=%v&lng=%v", tt.lat, tt.lon)
 		switch tt.source {
 		case "":

@@ -49,8 +49,7 @@ func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest
 	return g
 }
 
-// TestZonePolygons: zones of the whole world tell the time by themselves, and
-// where the sea is.
+// TestZonePolygons: zones of the whole world decide the time by themselves, and where the sea is.
 func TestZonePolygons(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
 		g := newZones(t, wholeWorld(oceans), landLayer())

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Trouble is what keeps something that the server writes from being read or written.
+// Trouble is the reason why something that the server writes cannot be read or written.
 type Trouble struct {
 	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
 	Collection string `json:"collection,omitempty"`                // of users' points

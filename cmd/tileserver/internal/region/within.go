@@ -74,7 +74,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	return s.send(c, q, g, &l, types, query, limit, cursor, in.From(g.IDs(types...)))
 }
 
-// newList begins a list in the form that is asked for.
+// newList begins a list in the form of the request.
 func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
 	form := listing.FormOf(c.Request(), s.form.Of(q))
 	return listing.List{

@@ -46,7 +46,7 @@ func (w *contractWorlds) Globe() *Server {
 	return w.one("globe", func() *Server { return NewGlobe(w.t, nil) })
 }
 
-// Whole is what NewWhole makes.
+// Whole returns the server that NewWhole makes.
 func (w *contractWorlds) Whole() *Server {
 	return w.one("whole", func() *Server { return NewWhole(w.t) })
 }

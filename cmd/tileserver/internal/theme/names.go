@@ -27,7 +27,7 @@ type Rank struct {
 	Ink       string  `json:"ink"`       // the name of a colour of Label
 }
 
-// Naming is how regions of a type are named.
+// Naming describes the names of regions of a type.
 type Naming struct {
 	Looks []string `json:"looks"` // of Names.Looks, the largest first
 	Turn  int      `json:"turn"`  // names of a lower turn are placed first
@@ -38,7 +38,7 @@ type Naming struct {
 	Ranks []float64 `json:"ranks"`
 }
 
-// PlaceNaming is how places are named.
+// PlaceNaming describes the names of places.
 type PlaceNaming struct {
 	GreatCapital   float64            `json:"great-capital"` // people that make a capital a great one
 	Bonus          float64            `json:"bonus"`         // people that are added to those of a great capital
@@ -50,7 +50,7 @@ type PlaceNaming struct {
 	Apart          float64            `json:"apart"`    // CSS pixels between the dots of two cities
 	ApartTo        int                `json:"apart-to"` // the last zoom that keeps them apart
 	AroundCity     AroundCity         `json:"around-city"`
-	DotsFrom       int                `json:"dots-from"` // the first zoom where a dot without a name tells something
+	DotsFrom       int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
 
 // AroundCity says which places are not named, up to the zoom ApartTo, because a larger city is
@@ -61,7 +61,7 @@ type AroundCity struct {
 	KM     float64 `json:"km"`     // the place is within so many kilometres
 }
 
-// Region is how regions of a type are named.
+// Region returns the naming of regions of a type.
 func (n *Names) Region(typ string) Naming {
 	if one, ok := n.Regions[typ]; ok {
 		return one

@@ -46,7 +46,7 @@ type Map struct {
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`
-	River         Color   `json:"river"` // as thin as it is, on land
+	River         Color   `json:"river"` // on land, for a thin line
 	Urban         Color   `json:"urban"`
 	Missing       Color   `json:"missing"`
 	Coast         Color   `json:"coast"`

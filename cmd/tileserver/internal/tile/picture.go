@@ -34,7 +34,7 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 // twentieth fewer names would find room.
 const pictureScale = 0.88
 
-// PictureStyle is how pictures are drawn in a theme. Their names are those that names.json has.
+// PictureStyle returns the style of pictures in a theme. Their names are those that names.json has.
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()

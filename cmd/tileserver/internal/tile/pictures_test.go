@@ -149,7 +149,7 @@ func TestPictureFailures(t *testing.T) {
 			}
 		}
 	}
-	// What is stored is no vector tile.
+	// The stored bytes are no vector tile.
 	tile(func([]byte) []byte { return []byte("mvt") })
 	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")

@@ -192,7 +192,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	}
 }
 
-// The documents about tiles tell of collections.
+// The documents about tiles name collections.
 func TestCollectionsInDocuments(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)

@@ -341,8 +341,7 @@ var wavy = func() build.Layer {
 	return build.Layer{Type: "country", Features: []build.Feature{{ID: "wv", Name: "Wavy", Geometry: orb.Polygon{append(ring, ring[0])}}}}
 }()
 
-// Many requests for one tile make it once; a client that leaves takes nobody
-// with it.
+// Many requests for one tile make it once; a client that leaves does not end it for the others.
 func TestTileShared(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.mvt"

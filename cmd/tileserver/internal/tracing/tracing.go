@@ -23,7 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// How spans are kept and sent.
+// How spans are queued and sent.
 const (
 	queueLength = 4096             // spans that wait
 	batchLength = 512              // spans in a request

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// notePrefix begins the names of the notes that hooks are kept in.
+	// notePrefix begins the names of the notes in which hooks are stored.
 	notePrefix = "hook:"
 	// MaxURL bounds the bytes of the address of a hook.
 	MaxURL         = 2000

@@ -68,7 +68,7 @@ type Sender struct {
 	hard context.Context // ends when running requests are cut off
 	runs sync.WaitGroup
 
-	changing sync.Mutex // held by whoever loads, makes, replaces or removes hooks
+	changing sync.Mutex // held while hooks are loaded, made, replaced or removed
 	mu       sync.Mutex
 	closed   bool
 	hooks    map[*live.Collection]map[string]*hook // of collections whose hooks are known
@@ -113,8 +113,8 @@ func (s *Sender) loadLater(failing map[*live.Collection]bool) {
 	}
 }
 
-// loadAll loads the hooks of all collections, and returns those it could not load. was are
-// those that could not be loaded before.
+// loadAll loads the hooks of all collections, and returns those it could not load. was has those
+// that it could not load the last time.
 func (s *Sender) loadAll(was map[*live.Collection]bool) map[*live.Collection]bool {
 	failing := map[*live.Collection]bool{}
 	for _, l := range s.Live.Collections() {
@@ -340,7 +340,7 @@ func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) er
 	return nil
 }
 
-// What becomes of requests.
+// Outcomes of requests.
 const (
 	delivered = iota
 	rejected  // the answer was no 2xx
