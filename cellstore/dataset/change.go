@@ -356,14 +356,14 @@ func (c *lateClaim) take() (bool, error) {
 	if c.end != nil {
 		return true, nil
 	}
-	held, end, err := c.g.back.claim(c.ctx, c.dataset)
+	claimed, end, err := c.g.back.claim(c.ctx, c.dataset)
 	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	c.ctx, c.end = held, end
+	c.ctx, c.end = claimed, end
 	return true, nil
 }
 

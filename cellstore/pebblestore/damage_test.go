@@ -123,8 +123,8 @@ func TestReadsAroundDamage(t *testing.T) {
 	if rows != 1 {
 		t.Errorf("scan yielded %d times", rows)
 	}
-	if told := log.String(); strings.Count(told, "\n") != 1 || !strings.Contains(told, ".sst is damaged: ") || strings.Contains(told, "goroutine") || len(told) > 500 {
-		t.Errorf("the damage is to be told once: %s", told)
+	if logged := log.String(); strings.Count(logged, "\n") != 1 || !strings.Contains(logged, ".sst is damaged: ") || strings.Contains(logged, "goroutine") || len(logged) > 500 {
+		t.Errorf("the damage is to be told once: %s", logged)
 	}
 }
 

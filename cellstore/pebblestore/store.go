@@ -250,9 +250,9 @@ func (s *Store) fillTable(dir string, stored storedTable) error {
 	if err != nil {
 		return err
 	}
-	made, err := pebble.Open(db, t.engineOptions(stored, false))
+	created, err := pebble.Open(db, t.engineOptions(stored, false))
 	if err == nil {
-		err = made.Close()
+		err = created.Close()
 	}
 	if err = cmp.Or(t.disk.failure(), err); err != nil {
 		return err

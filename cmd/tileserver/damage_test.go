@@ -329,11 +329,11 @@ func (d *damaged) askUsage() {
 		days += b.Requests
 	}
 	_, status := fetch(d.t, d.admin+"/status")
-	told := d.cut["usage"] || d.hit["usage"] && strings.Contains(status, `{"store":"usage","state":"damaged"`)
-	if told {
+	reported := d.cut["usage"] || d.hit["usage"] && strings.Contains(status, `{"store":"usage","state":"damaged"`)
+	if reported {
 		d.told["usage"] = true
 	}
-	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !told {
+	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !reported {
 		d.errorf("%d and %d requests are counted, between %d and %d were made before, and then %d; the status is %s", hours, days, d.least, d.most, d.sent, status)
 	}
 }
@@ -725,8 +725,8 @@ func TestDamagedKeys(t *testing.T) {
 				break
 			}
 			same(what, g.Keys(), edited)
-			if told := log.String(); unended && !strings.Contains(told, file+": line ") || len(edited) == 0 && !strings.Contains(told, "no key") {
-				t.Errorf("%s: it says %q", what, told)
+			if logged := log.String(); unended && !strings.Contains(logged, file+": line ") || len(edited) == 0 && !strings.Contains(logged, "no key") {
+				t.Errorf("%s: it says %q", what, logged)
 			}
 		case before:
 			refused++
@@ -738,18 +738,18 @@ func TestDamagedKeys(t *testing.T) {
 		default:
 			put(whole, image, r.IntN(2) == 0)
 			cfg.again()
-			told := log.String()
+			logged := log.String()
 			switch _, differs := slices.BinarySearch(whole.Differ(image), file); {
 			case valid:
 				same(what, g.Keys(), edited)
-				if differs && !strings.Contains(told, "changed files are in use") || len(edited) == 0 && !strings.Contains(told, "no key") {
-					t.Errorf("%s: it says %q", what, told)
+				if differs && !strings.Contains(logged, "changed files are in use") || len(edited) == 0 && !strings.Contains(logged, "no key") {
+					t.Errorf("%s: it says %q", what, logged)
 				}
 			default:
 				refused++
 				same(what, g.Keys(), all)
-				if !strings.Contains(told, "level=ERROR") || !strings.Contains(told, file) || is && !strings.Contains(told, "line ") {
-					t.Errorf("%s: it says %q", what, told)
+				if !strings.Contains(logged, "level=ERROR") || !strings.Contains(logged, file) || is && !strings.Contains(logged, "line ") {
+					t.Errorf("%s: it says %q", what, logged)
 				}
 			}
 		}

@@ -99,8 +99,8 @@ func checkPages(head []byte, size int64) error {
 		page = 1 << 16
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
-	told := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) && pages > 0
-	if told && pages*page > size || size%max(page, 1) != 0 {
+	valid := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) && pages > 0
+	if valid && pages*page > size || size%max(page, 1) != 0 {
 		return fmt.Errorf("%w: it has %d bytes and should have %d pages of %d; fetch it again", ErrDamaged, size, pages, page)
 	}
 	return nil

@@ -254,7 +254,7 @@ func TestMapPage(t *testing.T) {
 		for range 9 {
 			w.key("n")
 			w.waitFor(ringed + ` && document.querySelector('#announce').textContent !== ''`)
-			if told := evaluate[string](w, `document.querySelector('#announce').textContent`); told == sons {
+			if announced := evaluate[string](w, `document.querySelector('#announce').textContent`); announced == sons {
 				break
 			}
 		}

@@ -188,9 +188,9 @@ func TestNoLineTaken(t *testing.T) {
 		{"nothing to delete", `{"id":"z","delete":true}`, "", 200, `"status":404`},
 		{"no line", "\n\n", "", 200, ""},
 	} {
-		for _, told := range []bool{true, false} {
+		for _, withLength := range []bool{true, false} {
 			var body io.Reader = strings.NewReader(tt.body)
-			if !told {
+			if !withLength {
 				body = io.MultiReader(body)
 			}
 			r := httptest.NewRequest("POST", "/points/shops", body)
@@ -200,7 +200,7 @@ func TestNoLineTaken(t *testing.T) {
 			s.handler.ServeHTTP(w, r)
 			text := w.Body.String()
 			if w.Code != tt.status || !strings.Contains(text, tt.text) || tt.media != "" && !strings.Contains(text, sample) {
-				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, told, w.Code, text, tt.status, tt.text)
+				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, withLength, w.Code, text, tt.status, tt.text)
 			}
 			if n := strings.Count(text, "\n"); w.Header().Get("Content-Type") == "application/x-ndjson" && n != len(strings.Fields(strings.ReplaceAll(tt.body, " ", ""))) {
 				t.Errorf("%s: %d answers", tt.name, n)

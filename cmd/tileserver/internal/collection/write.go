@@ -247,11 +247,11 @@ func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	status := http.StatusCreated
-	made, err := s.live().Create(ctx, m)
+	created, err := s.live().Create(ctx, m)
 	if err == nil {
 		// Without this, borders of a later generation would judge its first moves. A failure is
 		// retried later.
-		_, _ = fence.Redraw(ctx, made, s.Views, nil)
+		_, _ = fence.Redraw(ctx, created, s.Views, nil)
 	}
 	if errors.Is(err, live.ErrExists) {
 		status, err = http.StatusOK, nil

@@ -78,7 +78,7 @@ func TestValues(t *testing.T) {
 		q := ParamsOf(&e, query)
 		limit.Of(&q)
 		Position(&q)
-		if said := (*Refusal)(nil); !errors.As(q.Err, &said) || said.Parameter != want {
+		if refusal := (*Refusal)(nil); !errors.As(q.Err, &refusal) || refusal.Parameter != want {
 			t.Errorf("%s: %v, want a refusal of %s", query, q.Err, want)
 		}
 	}

@@ -91,16 +91,16 @@ func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+nam
 
 // unknown refuses a parameter by its name, and suggests the nearest one.
 func (q *Query) unknown(name string) error {
-	told := "This endpoint takes no parameters"
+	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
-		told = "This endpoint takes " + strings.Join(q.Names, ", ")
+		accepted = "This endpoint takes " + strings.Join(q.Names, ", ")
 	}
 	shown := Printable(name)
 	sign := ". "
 	if meant := q.Nearest(name); meant != "" {
 		sign = ": did you mean " + meant + "? "
 	}
-	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
+	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+accepted+"; names that begin with _ are ignored.")
 }
 
 // Nearest returns the parameter that was probably meant by a name, or "" if none is near.

@@ -29,7 +29,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 	// collections that have not been led over yet still need them.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()
-	said := map[string]bool{} // errors since the last look without one
+	logged := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
 		serving, failed := views.HoldRegions(), false
 		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
@@ -41,15 +41,15 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 					return done || err != nil
 				}
 				failed = failed || !errors.Is(err, fence.ErrUntold)
-				if !said[err.Error()] {
-					said[err.Error()] = true
+				if !logged[err.Error()] {
+					logged[err.Error()] = true
 					log.Warn("followers are not told of borders that were redrawn", "collection", c.Meta().Name, "error", err)
 				}
 				return true
 			})
 		}
 		if !failed {
-			clear(said)
+			clear(logged)
 			if _, err := serving.Edition(); err == nil { // a generation that was dropped is not kept from pruning
 				held, serving = serving, held
 			}

@@ -69,13 +69,13 @@ func TestLastModified(t *testing.T) {
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			what := method + " " + c.path + " " + strings.Join(c.headers, ": ")
-			told := ""
+			lastModified := ""
 			if c.told {
-				told = date
+				lastModified = date
 			}
 			res := w.Do(method, c.path, c.headers...)
-			if got := res.Header.Get("Last-Modified"); res.StatusCode != c.status || got != told {
-				t.Errorf("%s: %d, %q, want %d, %q", what, res.StatusCode, got, c.status, told)
+			if got := res.Header.Get("Last-Modified"); res.StatusCode != c.status || got != lastModified {
+				t.Errorf("%s: %d, %q, want %d, %q", what, res.StatusCode, got, c.status, lastModified)
 			}
 			want := c.status
 			if c.dated {

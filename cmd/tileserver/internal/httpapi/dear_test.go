@@ -145,8 +145,8 @@ type dearWorld struct {
 func newDearWorld(t testing.TB, dir string) *dearWorld {
 	t.Helper()
 	w := &dearWorld{}
-	made := dir == ""
-	if made {
+	madeUp := dir == ""
+	if madeUp {
 		dir = t.TempDir()
 	}
 	c, err := dataset.Open(dir, func(name, dir string, readOnly bool) (cellstore.Store, error) {
@@ -167,7 +167,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	servertest.OpenDearMaps(t, &w.Config)
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	w.Config.Collections.Follow(toyworld.Shops, shops)
-	if made {
+	if madeUp {
 		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
 			if ask.IsPoints(d.Name) {
 				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
@@ -219,7 +219,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		cluster = cmp.Or(cluster, f.Properties.ID)
 	}
 	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", cluster}
-	if made {
+	if madeUp {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {
 		words = append(words, "{region}", "ca", "{airport}", "AMS", "{station}", "062400-99999", "{address}", "8.8.8.8")
@@ -312,11 +312,11 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			free := w.ask(q)
 			text := servertest.Body(t, free)
-			made := len(text)
+			written := len(text)
 			if strings.HasSuffix(q, "/openapi.json") {
-				made = 0 // it is made before the first request
+				written = 0 // it is made before the first request
 			}
-			dear := w.work.micros(made)
+			dear := w.work.micros(written)
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
@@ -324,10 +324,10 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			full := w.ask(q)
 			text = servertest.Body(t, full)
-			if made > 0 {
-				made = len(text)
+			if written > 0 {
+				written = len(text)
 			}
-			left := w.work.micros(made)
+			left := w.work.micros(written)
 			unfill()
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++

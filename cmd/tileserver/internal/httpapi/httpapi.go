@@ -149,11 +149,11 @@ func Compose(cfg *Config, faces []Face) *Server {
 		if f.New == nil {
 			continue
 		}
-		made := f.New(p)
+		handlers := f.New(p)
 		if f.Root && f.Name == cfg.RootGeocoder {
-			s.atRoot = made.(rooted).RootEndpoints()
+			s.atRoot = handlers.(rooted).RootEndpoints()
 		}
-		s.named[f.Name], p.Before = made, append(p.Before, made)
+		s.named[f.Name], p.Before = handlers, append(p.Before, handlers)
 	}
 	s.faces = p.Before
 	return s

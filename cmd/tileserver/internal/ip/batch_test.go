@@ -139,10 +139,10 @@ func TestBatchHeaders(t *testing.T) {
 // curl takes the ends of lines out unless it is told not to.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
-	for kind, told := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
+	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
 		for end, one := range map[string]bool{"": true, "\n": false, "\n" + servertest.CityIP: false} {
 			text := servertest.Body(t, f.Post("/ip/batch", strings.NewReader(servertest.CityIP+servertest.GapIP+end), "Content-Type", kind))
-			if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != (told && one) {
+			if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != (advised && one) {
 				t.Errorf("%s, %q at the end: %s", kind, end, text)
 			}
 		}

@@ -290,11 +290,11 @@ func matchOf(m *search.Match, own, shown string) *search.Match {
 	if shown == "" || m.Historic {
 		return m
 	}
-	told := *m
-	if told.Name = cmp.Or(m.Name, own); told.Name == shown {
-		told.Name = ""
+	match := *m
+	if match.Name = cmp.Or(m.Name, own); match.Name == shown {
+		match.Name = ""
 	}
-	return &told
+	return &match
 }
 
 // searchKey identifies the cached answer to a search for a text.

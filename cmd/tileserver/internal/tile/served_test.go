@@ -293,7 +293,7 @@ func TestTileCompression(t *testing.T) {
 	f.Hold(servertest.Regions(wavy))
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
-	made := f.Boundaries.Reads.Load()
+	readsBefore := f.Boundaries.Reads.Load()
 	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	for _, tt := range []struct {
@@ -317,8 +317,8 @@ func TestTileCompression(t *testing.T) {
 			}
 		}
 	}
-	if got := f.Boundaries.Reads.Load(); got != 4*made {
-		t.Errorf("%d reads of one tile in four codings, want %d for each", got, made)
+	if got := f.Boundaries.Reads.Load(); got != 4*readsBefore {
+		t.Errorf("%d reads of one tile in four codings, want %d for each", got, readsBefore)
 	}
 	if res := f.Get("/tiles/country/5/10/15.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
@@ -346,7 +346,7 @@ func TestTileShared(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.mvt"
 	want := servertest.Body(t, f.Get(path))
-	made := f.Boundaries.Reads.Load()
+	readsBefore := f.Boundaries.Reads.Load()
 	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
@@ -382,8 +382,8 @@ func TestTileShared(t *testing.T) {
 	time.Sleep(10 * time.Millisecond) // lets the others queue up; the result does not depend on it
 	close(leave)
 	wg.Wait()
-	if got := f.Boundaries.Reads.Load(); got != made {
-		t.Errorf("%d reads of the tile, want the %d of one that is made once", got, made)
+	if got := f.Boundaries.Reads.Load(); got != readsBefore {
+		t.Errorf("%d reads of the tile, want the %d of one that is made once", got, readsBefore)
 	}
 }
 

@@ -583,9 +583,9 @@ func TestUnreadHooks(t *testing.T) {
 		if !late {
 			l := store.Collection("taxis")
 			_, got := s.Get(l, "h")
-			_, _, made := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
+			_, _, putErr := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
 			_, listed := s.List(l)
-			for _, err := range []error{got, made, listed, s.Delete(t.Context(), l, "none")} {
+			for _, err := range []error{got, putErr, listed, s.Delete(t.Context(), l, "none")} {
 				if !errors.Is(err, errUnread) || !errors.Is(err, syscall.EIO) {
 					t.Error(err)
 				}
