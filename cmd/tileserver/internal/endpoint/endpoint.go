@@ -59,7 +59,7 @@ type Endpoint struct {
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped says that GET checks the scope of the key. Other methods may check it in any case.
+	// Scoped says that GET checks the scope of the key. Other methods may do so without it.
 	Scoped bool
 	// Body says that the endpoint reads a body, or tolerates one, and bounds it itself. Takes
 	// has its media types with their content. Needed says that there must be a body.

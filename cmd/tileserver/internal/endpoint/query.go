@@ -27,7 +27,7 @@ const KeyParameter = "key"
 
 // Check goes over the names in a query without decoding it into a map.
 func (q *Query) Check(raw string) error {
-	var seen uint64 // bit i is for names[i], of which there are fewer than 64
+	var seen uint64 // bit i is for names[i]; there are fewer than 64 names
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
 		var part string

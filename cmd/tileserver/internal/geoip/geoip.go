@@ -1,5 +1,5 @@
 // Package geoip answers as the GeoIP2 web service, version 2.1, does, so that its clients work with
-// another host name: its paths, media types, fields and errors. Where the web service's behaviour
+// another host name: its paths, media types, fields and errors. Where the web service's answer
 // could not be established, ours is chosen to be kind to clients; tests name these cases.
 //
 // Failures of ours are statuses without a body: every code of the web service would say something

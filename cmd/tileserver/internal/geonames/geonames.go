@@ -1,7 +1,7 @@
 // Package geonames answers as the web services of GeoNames do, so that their clients work with
 // another host name. Names, types and quirks are theirs: numbers that are strings, errors with
 // status 200, parameters that are ignored when they mean nothing, kilometres. Where GeoNames'
-// behaviour could not be established, ours is chosen to be kind to clients; tests name these cases.
+// answer could not be established, ours is chosen to be kind to clients; tests name these cases.
 //
 // Any user name is taken, and none. XML is not offered.
 package geonames
