@@ -106,10 +106,10 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 // rehearsalDir holds the builds of Rehearse. No data set can be named so.
 const rehearsalDir = ".dry-run"
 
-// Rehearse starts a build that cannot be published, and of which Abort leaves nothing. It
-// lies in a directory of its own, where it neither waits for a build of the data set nor
-// keeps one waiting; another rehearsal of the data set is ErrBuilding. What a killed one
-// left goes with the next.
+// Rehearse starts a build that cannot be published, and that Abort removes completely. It lies in a
+// directory of its own, where it neither waits for a build of the data set nor keeps one waiting;
+// another rehearsal of the data set is ErrBuilding. The next rehearsal removes what a killed one
+// left.
 func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) {
 	r, err := Open(filepath.Join(c.dir, rehearsalDir), c.open)
 	if err != nil {

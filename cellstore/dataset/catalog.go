@@ -269,8 +269,8 @@ func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, f
 	return ctx, func() { lock.Close() }, nil
 }
 
-// lockBuild takes the build lock of a data set, whose directory exists. purpose
-// is what others are told that the data set is being: built or pruned.
+// lockBuild takes the build lock of a data set, whose directory exists. purpose is the verb in the
+// message for others, built or pruned.
 func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	path := filepath.Join(c.dir, dataset, buildLockName)
 	f, err := filelock.Open(path)
@@ -326,8 +326,8 @@ func withholdDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// remove gives the directory a name that says so first: what a killed removal
-// leaves is then never taken for a generation.
+// remove first renames the directory as unfinished: what a killed removal leaves is then never
+// taken for a generation.
 func (c *Catalog) remove(_ context.Context, dataset string, s storedGeneration) error {
 	dir := c.generationDir(dataset, s.number)
 	if err := os.RemoveAll(dir + unfinishedSuffix); err != nil || s.removing {

@@ -391,8 +391,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: what others put into a generation, as file managers do, is no
-// damage; it is told, and nothing but that file is to be removed.
+// TestForeignFiles: a file that others put into a generation, as file managers do, is no damage. It
+// is named, and only that file is to be removed.
 func TestForeignFiles(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")

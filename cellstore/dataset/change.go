@@ -230,7 +230,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 	return all, changed || !slices.Equal(unread, all.Unread)
 }
 
-// Pruned is what Prune did, by data set and number.
+// Pruned is the result of Prune, by data set and number.
 type Pruned struct {
 	Removed []Info
 	// Gone are the data sets that have nothing left.
@@ -356,14 +356,14 @@ func (c *lateClaim) take() (bool, error) {
 	if c.end != nil {
 		return true, nil
 	}
-	held, end, err := c.g.back.claim(c.ctx, c.dataset)
+	claimed, end, err := c.g.back.claim(c.ctx, c.dataset)
 	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	c.ctx, c.end = held, end
+	c.ctx, c.end = claimed, end
 	return true, nil
 }
 

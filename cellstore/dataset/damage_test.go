@@ -232,7 +232,7 @@ func TestDamageRun(t *testing.T) {
 	eventually(t, "the damage is found", func() bool { return l.Status().Damage != nil })
 	must.Do(t, os.WriteFile(path, whole, 0o644))
 	eventually(t, "it is whole again", func() bool { return l.Status().Damage == nil && ask() == nil })
-	// What a caller does wrong is no damage.
+	// A caller's mistake is no damage.
 	failures := l.Status().ReadFailures
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

@@ -24,7 +24,7 @@ type DepotOptions struct {
 	// listed. The directory is created when missing, and several programs may
 	// share it.
 	Dir string
-	// Name is what messages call the Depot. It must not hold secrets.
+	// Name is the Depot's name in messages. It must not hold secrets.
 	Name string
 	// Skip names files that are not fetched, by their path in the manifest.
 	Skip []string
@@ -90,7 +90,7 @@ func OpenDepot(o DepotOptions) (*Depot, error) {
 	return d, nil
 }
 
-// Name is that of the options.
+// Name returns the name in the options.
 func (d *Depot) Name() string { return d.opts.Name }
 
 // Close closes the Depot's own store, not the generations that are open.
@@ -175,8 +175,8 @@ func (d *Depot) opened() (cellstore.Store, error) {
 	return d.root, nil
 }
 
-// closeRead closes the store of a generation. Its error tells nothing: every
-// write has been answered by then.
+// closeRead closes the store of a generation. Its error does not matter: every write has been
+// answered by then.
 func closeRead(s cellstore.Store) { _ = s.Close() }
 
 // table returns the Depot's own table, nil when there is none yet.
@@ -266,8 +266,8 @@ func retryable(ctx context.Context, err error) bool {
 		errors.Is(err, context.DeadlineExceeded))
 }
 
-// patience is how long a push retries calls that the store does not answer. A
-// cluster takes minutes to replace a server that died.
+// patience is the time for which a push retries calls that the store does not answer. A cluster
+// takes minutes to replace a server that died.
 const patience = 5 * time.Minute
 
 // patiently calls f until it succeeds, fails for good, or patience is over. f

@@ -12,9 +12,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// leaseFor is how long a lease lasts after its last renewal, so how long others
-// wait for a killed push. The clocks of machines that push should differ by much
-// less. Where they do not, a push may lose its lease, and then ends with an error.
+// leaseFor is the life of a lease after its last renewal, and so the time for which others wait for
+// a killed push. The clocks of machines that push should differ by much less. Where they do not, a
+// push may lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
 // leaseRecord names the program that pushes or prunes a data set.

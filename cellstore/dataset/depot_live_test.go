@@ -87,8 +87,8 @@ func TestDepotSwaps(t *testing.T) {
 	}
 }
 
-// TestDepotDown: a store that is not there keeps nobody from starting, and what
-// is served stays in service.
+// TestDepotDown: a store that cannot be reached does not keep servers from starting, and what is
+// served stays in service.
 func TestDepotDown(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -158,7 +158,7 @@ func TestDepotFiles(t *testing.T) {
 		t.Error("the file of a generation that is gone is there", err)
 	}
 
-	// Damage in the store is told, and the files of before are not used for it.
+	// Damage in the store is reported, and the files of before are not used for it.
 	t2, err := d.table(t.Context())
 	must.Do(t, err)
 	err = t2.Apply(t.Context(), cellstore.Mutation{Row: chunkRow("ip", 2, "extra/index", 0),

@@ -19,8 +19,7 @@ const (
 	// batchBytes is about how much is sent at once. A larger row is sent in
 	// several mutations.
 	batchBytes = 1 << 20
-	// noteEvery is how many batches are sent between two notes of a part's
-	// progress.
+	// noteEvery is the number of batches between two notes of a part's progress.
 	noteEvery = 8
 )
 

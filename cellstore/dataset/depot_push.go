@@ -22,8 +22,8 @@ type PushOptions struct {
 	// Owner names this push to other programs that find the data set locked. The
 	// default is this machine and process.
 	Owner string
-	// Workers is how many parts are loaded at once, and read at once by the check;
-	// 4 by default.
+	// Workers is the number of parts that are loaded at once, and read at once by the check; 4 by
+	// default.
 	Workers int
 	// PartBytes is about how many bytes of the generation's files make a part; a
 	// table has up to MaxParts parts. 32 MiB and 32 by default.
@@ -38,7 +38,7 @@ type PushOptions struct {
 	Progress func(PushProgress)
 }
 
-// PushProgress is how far a push is.
+// PushProgress is the progress of a push.
 type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
 	Table       string // the table at work, or one of several
@@ -50,7 +50,7 @@ type PushProgress struct {
 	Elapsed     time.Duration // of the stage
 }
 
-// Pushed is what a push did.
+// Pushed is the result of a push.
 type Pushed struct {
 	Manifest Manifest // of the generation in the Depot, which is published
 	// Already is true when the Depot had the generation, so nothing was loaded.

@@ -144,8 +144,8 @@ func TestDepotLeaseRenewed(t *testing.T) {
 	}
 }
 
-// TestDepotOlderAway: those who ask for older generations of a store that does
-// not answer do not each wait for it.
+// TestDepotOlderAway: requests for older generations of a store that does not answer do not each
+// wait for it.
 func TestDepotOlderAway(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	for _, text := range []string{"one", "two"} {
@@ -172,8 +172,8 @@ func TestDepotOlderAway(t *testing.T) {
 	h.Release()
 }
 
-// TestDepotOpenerGivesUp: of several who wait for the store to be opened, one
-// who gives up ends none of the others' waiting.
+// TestDepotOpenerGivesUp: of several callers that wait for the store to be opened, one gives up.
+// The others go on waiting.
 func TestDepotOpenerGivesUp(t *testing.T) {
 	r := newRemote(t)
 	asked := make(chan struct{})

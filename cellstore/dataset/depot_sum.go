@@ -82,7 +82,7 @@ func sumTable(ctx context.Context, s cellstore.Store, table string, workers int,
 	}
 	var mu sync.Mutex
 	parts := map[int]*tableSum{}
-	told := map[int]int64{}
+	reported := map[int]int64{}
 	const every = 1024
 	err = cellstore.ParallelScan(ctx, t, workers, cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}},
 		func(_ context.Context, part int, row *cellstore.Row) error {
@@ -92,13 +92,13 @@ func sumTable(ctx context.Context, s cellstore.Store, table string, workers int,
 				sum = &tableSum{}
 				parts[part] = sum
 			}
-			before := told[part]
+			before := reported[part]
 			mu.Unlock()
 			sum.add(row)
 			if counted != nil && sum.rows%every == 0 {
 				counted(every, sum.bytes-before)
 				mu.Lock()
-				told[part] = sum.bytes
+				reported[part] = sum.bytes
 				mu.Unlock()
 			}
 			return nil

@@ -34,7 +34,7 @@ func TestDepot(t *testing.T) {
 	if got := inDepot(t, depotAt(t, r), "ip"); got != "two" {
 		t.Errorf("the depot has %q", got)
 	}
-	// Again is nothing.
+	// Pushing it again does nothing.
 	if p := pushed(t, d, c, "ip"); !p.Already || p.Rows != 0 {
 		t.Errorf("pushed again: %+v", p)
 	}
@@ -49,7 +49,7 @@ func TestDepot(t *testing.T) {
 	if got := inDepot(t, d, "ip"); got != "two" {
 		t.Errorf("rolled back to %q", got)
 	}
-	// Asked for new ones only, a rollback stays; asked for this one, not.
+	// With OnlyNew a rollback stays as it is. Without it, the push publishes the generation again.
 	if p, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{OnlyNew: true}); err != nil || !p.Already || depotNumbers(t, d) != "ip2* ip3" {
 		t.Error(p, err, depotNumbers(t, d))
 	}
@@ -79,7 +79,7 @@ func TestDepotPrune(t *testing.T) {
 		pushed(t, d, c, "ip")
 		now = now.Add(4 * time.Minute)
 	}
-	// Of 1 to 4: 1 was replaced 12 minutes ago, 2 8 and 3 4.
+	// 1 was replaced 12 minutes ago, 2 was 8 minutes ago, and 3 was 4 minutes ago.
 	done, err := d.Prune(t.Context(), 1, 10*time.Minute)
 	if err != nil || len(done.Removed) != 1 || len(done.InUse) != 2 || depotNumbers(t, d) != "ip2 ip3 ip4*" {
 		t.Fatal(done, err, depotNumbers(t, d))
@@ -100,7 +100,7 @@ func TestDepotPrune(t *testing.T) {
 	if err != nil || len(n) != 2 {
 		t.Error(n, err)
 	}
-	// The number of one that is gone is not used again.
+	// The number of a removed generation is not used again.
 	mustIngest(t, c, "ip", "another")
 	if p := pushed(t, d, c, "ip"); p.Manifest.Generation != 5 {
 		t.Errorf("generation %d", p.Manifest.Generation)
@@ -183,8 +183,8 @@ func TestDepotCrash(t *testing.T) {
 	}
 }
 
-// TestDepotLeftovers: what a killed push left goes with the next push of other
-// data, and with a prune.
+// TestDepotLeftovers: the next push of other data removes what a killed push left, and so does a
+// prune.
 func TestDepotLeftovers(t *testing.T) {
 	for _, by := range []string{"push", "prune"} {
 		c, r := newPebbleCatalog(t), newRemote(t)
@@ -248,8 +248,7 @@ func TestDepotOutage(t *testing.T) {
 	}
 }
 
-// TestDepotTwoPushers: of two at once, one is turned away or both leave one
-// state.
+// TestDepotTwoPushers: of two pushes at once one is turned away, or both leave one state.
 func TestDepotTwoPushers(t *testing.T) {
 	r := newRemote(t)
 	var catalogs []*Catalog
@@ -305,8 +304,8 @@ func TestDepotLeaseLost(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead keeps
-// nobody out for a year once its program is dead, and whoever renews it keeps it.
+// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead locks nobody out for a year
+// once its program is dead. A program that renews it keeps it.
 func TestDepotLeaseAhead(t *testing.T) {
 	r := newRemote(t)
 	ahead, d := depotAt(t, r), depotAt(t, r)
@@ -327,8 +326,8 @@ func TestDepotLeaseAhead(t *testing.T) {
 	mine.release(t.Context())
 }
 
-// TestDepotPruneAhead: what was replaced by a clock a year ahead is pruned once
-// the grace has passed since the clock is right.
+// TestDepotPruneAhead: a generation that was replaced while the clock was a year ahead is pruned
+// once the grace has passed since the clock is right.
 func TestDepotPruneAhead(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d := depotAt(t, r)

@@ -170,8 +170,8 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 	return errors.Join(errs...)
 }
 
-// Foreign lists the paths of what others have put into Dir, such as .DS_Store. It
-// harms nobody, and can be removed.
+// Foreign lists the paths of what others have put into Dir, such as .DS_Store. It does no harm, and
+// can be removed.
 func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
 	harmless, _, err := g.foreign(ctx)
 	return harmless, err

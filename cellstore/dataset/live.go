@@ -108,7 +108,7 @@ type Handle[T any] struct {
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of something that ends with the last of them. Whoever makes the thing is its
+// Refs counts the users of something that ends with the last of them. The maker of the thing is its
 // first user, by Acquire. Nothing waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
@@ -177,7 +177,7 @@ func (h *Handle[T]) Value() T { return h.value }
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
 
-// Identity is what a function makes of the manifest, made once. It is not 0.
+// Identity returns what of makes of the manifest, and remembers it. The result must not be 0.
 func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
 	id := h.identity.Load()
 	if id == 0 {
@@ -218,19 +218,18 @@ func (l *Live[T]) Status() Status {
 	return s
 }
 
-// Looked reports whether it has been found out what is published, once at least. Until then nothing is in service,
-// which says nothing.
+// Looked reports whether the pointer has been read at least once. Until then nothing is in service,
+// whatever is published.
 func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
 
-// Poll reads the pointer now. When that names another generation than the one in
-// service, Poll opens it and swaps it in. On failure the old one stays in
-// service, and Poll returns the *LoadError that Err returns too. It is no failure
-// that nothing is published, or nothing any more; then nothing is in service. When
-// reads have failed, Poll looks for damage. While the files of the generation in
-// service stay damaged, it returns the error of Status.Damage.
+// Poll reads the pointer now. When that names another generation than the one in service, Poll
+// opens it and swaps it in. On failure the old one stays in service, and Poll returns the
+// *LoadError that Err returns too. If nothing is published, or nothing any more, nothing is in
+// service; that is no failure. When reads have failed, Poll looks for damage. While the files of
+// the generation in service stay damaged, it returns the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll is Poll. Without force, it leaves a generation that failed alone until
@@ -297,7 +296,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
-		if h != nil { // what is dropped is there for nobody
+		if h != nil { // a dropped generation is for nobody
 			l.held.add(old)
 		}
 		old.Release()
@@ -332,8 +331,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	return e, nil
 }
 
-// firstPublish is how long a publish may take from the name of a complete generation to
-// the pointer, where there was none.
+// firstPublish bounds the time of a first publish from naming a complete generation to writing the
+// pointer.
 const firstPublish = 500 * time.Millisecond
 
 // lost returns an error if generations exist, so that only their pointer is lost. If a

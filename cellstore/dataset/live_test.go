@@ -149,8 +149,8 @@ func TestReleaseTooMuch(t *testing.T) {
 	h.Release()
 }
 
-// TestBadGeneration: whatever is wrong with what is published, the old
-// generation stays, the reason is told, and mending it is enough.
+// TestBadGeneration: whatever is wrong with the published generation, the old one stays, the reason
+// is reported, and mending it is enough.
 func TestBadGeneration(t *testing.T) {
 	rewrite := func(c *Catalog, from, to string) error { // the manifest of generation 2, and its pin
 		path := filepath.Join(c.generationDir("ip", 2), manifestName)

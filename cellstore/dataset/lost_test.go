@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// place is a catalogue or a depot to which the same is done.
+// place is a catalogue or a depot. The tests do the same to both.
 type place struct {
 	*Generations
 	publish func(t *testing.T, text string)
@@ -117,8 +117,8 @@ func TestLostPointerLosesNothing(t *testing.T) {
 	}
 }
 
-// TestUnlistedStays: a complete generation that the pointer has known and does not
-// list, as one restored from a backup, stays until a prune, which tells.
+// TestUnlistedStays: a complete generation that the pointer has known and does not list, as one
+// restored from a backup, stays until a prune, which reports it as removed.
 func TestUnlistedStays(t *testing.T) {
 	for name, open := range places(t) {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories without a manifest, as older programs left them when
-// they were killed, are in nobody's way, and stay: a manifest can be lost.
+// TestOlderLeftovers: directories without a manifest, as killed older programs left them, disturb
+// nothing and stay: a manifest can be lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -169,8 +169,8 @@ func TestOlderLeftovers(t *testing.T) {
 	}
 }
 
-// TestDamagedManifestStays: what an older pointer does not know and cannot be read is
-// told, kept, and listed once it can be read, also after another publish.
+// TestDamagedManifestStays: a generation that an older pointer does not know and that cannot be
+// read is reported and kept. It is listed once it can be read, also after another publish.
 func TestDamagedManifestStays(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -282,8 +282,9 @@ func TestPruneBesideDamage(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsPushedAnew: once a prune has removed the last of a dropped data
-// set, numbers begin anew. Another prune of it that is not done takes none for the old.
+// TestPruneLeavesWhatIsPushedAnew: once a prune has removed the last of a dropped data set, numbers
+// begin anew. Another prune, which is still running, does not take the new generations for the old
+// ones.
 func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d, other := depotAt(t, r), depotAt(t, r)
@@ -314,8 +315,8 @@ func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	}
 }
 
-// TestLiveKeepsWhatIsLost: a lost pointer, and a data directory in the place of which
-// there is another, take nothing out of service; removing the data set does.
+// TestLiveKeepsWhatIsLost: a lost pointer, and another directory in the place of the data
+// directory, take nothing out of service; removing the data set does.
 func TestLiveKeepsWhatIsLost(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -342,7 +343,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	must.Do(t, l.Poll(t.Context()))
 	must.Do(t, os.Remove(c.pointerPath("ip")))
 	poll(true, ErrBadPointer)
-	// Nor is it nothing to a server that starts.
+	// To a server that starts, it is no data set without generations, either.
 	other := NewLive(c, "ip", binder(new(atomic.Int64)))
 	defer other.Close()
 	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
@@ -360,7 +361,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	poll(false, nil)
 }
 
-// TestDrop: one step, undone by another until prune has removed the files, and then
+// TestDrop: Drop is one step. Another step undoes it until prune has removed the files, and then
 // nothing is left.
 func TestDrop(t *testing.T) {
 	for name, open := range places(t) {

@@ -26,8 +26,8 @@ import (
 type model struct {
 	texts         map[uint64]string // listed generations
 	current, last uint64
-	// orphans are complete and unpublished while nothing is published, so that a
-	// pointer may have been lost: Activate takes them for such.
+	// orphans are complete and unpublished while nothing is published. Activate takes them for
+	// generations whose pointer was lost.
 	orphans map[uint64]string
 	dropped uint64 // published when the data set was dropped; 0 while one is
 	// served are the generations in the order in which they were published, up to the one
@@ -55,7 +55,7 @@ func (m *model) earlier() (list []uint64) {
 }
 
 // wantNothing checks the error where nothing is published. A first publish that failed at the
-// pointer leaves what a pointer that was lost does.
+// pointer leaves the same as a lost pointer.
 func (m *model) wantNothing(t *rapid.T, err error) {
 	if !errors.Is(err, ErrNoGeneration) && (len(m.orphans) == 0 || !errors.Is(err, ErrBadPointer)) {
 		t.Fatalf("%v where nothing is published, with %d orphans", err, len(m.orphans))
@@ -378,7 +378,7 @@ func runModel(t *rapid.T, g *modelled) {
 		},
 	})
 	list, err := g.List(ctx)
-	// A first publish that failed at the pointer is listed as a pointer that was lost.
+	// A first publish that failed at the pointer is listed like a lost pointer.
 	list = slices.DeleteFunc(list, func(in Info) bool {
 		return len(m.texts) == 0 && len(m.orphans) > 0 && errors.Is(in.Err, ErrBadPointer)
 	})
@@ -441,9 +441,8 @@ func TestRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestPointerBytes: what older programs have stored, and read, stays as it is. They pass
-// over the checksum. Of what one changed bit makes of it nothing is believed but what it
-// was.
+// TestPointerBytes: the bytes that older programs write and read stay the same; these programs
+// ignore the checksum. With one changed bit a pointer is refused, or read as it was.
 func TestPointerBytes(t *testing.T) {
 	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
 	d := depotAt(t, newRemote(t))

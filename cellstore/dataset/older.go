@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxOlder is how many generations a Live keeps open besides the one in
-	// service, for callers that name a generation by its number.
+	// maxOlder bounds the generations that a Live keeps open besides the one in service, for
+	// callers that name a generation by its number.
 	maxOlder = 2
 	// olderIdle is how long an older generation stays open after its last use.
 	// Until then it cannot be pruned.
@@ -60,8 +60,8 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, false)
 }
 
-// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files are there: for
-// whoever tells what has changed by the drop.
+// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files
+// are there. It is for callers that report what the drop has changed.
 func (l *Live[T]) AcquireKept(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, true)
 }

@@ -55,8 +55,8 @@ func TestAcquireGeneration(t *testing.T) {
 	_, err = l.AcquireGeneration(0)
 	wantErr(t, err, ErrNoGeneration)
 
-	// What is open is not pruned, what is pruned is gone and not unknown.
-	// Generation 1 made room above, and is closed by another goroutine.
+	// An open generation is not pruned. A pruned one is gone, and not unknown. Generation 1 made
+	// room above, and is closed by another goroutine.
 	var done Pruned
 	eventually(t, "the removal of generation 1", func() bool {
 		done, err = c.Prune(t.Context(), 0, 0)
@@ -133,7 +133,7 @@ func TestReplacedIsHeld(t *testing.T) {
 	must.Do(t, <-closing)
 }
 
-// What nobody asks for is closed, but not under its readers.
+// An idle generation is closed, but not under its readers.
 func TestOlderIdle(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

@@ -45,7 +45,7 @@ type pointer struct {
 	Checksum string `json:"crc32c,omitempty"`
 }
 
-// checksumKey begins the end of the text that the checksum is not of.
+// checksumKey begins the end of the text, which the checksum does not cover.
 var checksumKey = []byte(",\n  \"crc32c\":")
 
 func checksum(b []byte) string {
@@ -102,8 +102,8 @@ func (p *pointer) below() []uint64 {
 	return numbers
 }
 
-// serve makes a listed generation the published one. One that was published before is gone
-// back to: what came after it is not gone back to again.
+// serve makes a listed generation the published one. If it was published before, this goes back:
+// generations that came after it are not gone back to again.
 func (p *pointer) serve(generation uint64) {
 	before, was := p.before(), cmp.Or(p.Current, p.dropped())
 	if i := slices.Index(before, generation); i >= 0 {
@@ -127,9 +127,9 @@ func (p *pointer) dropped() uint64 {
 	return p.Generations[len(p.Generations)-1].Generation
 }
 
-// supersede notes that the generation was is not the published one any more
-// since now, unless it still is. A time in the future comes from a clock that
-// was ahead, and is set back.
+// supersede notes that the generation was has not been the published one since now. It does nothing
+// if that still is the published one. A time in the future comes from a clock that was ahead, and
+// is set back.
 func (p *pointer) supersede(was uint64, now time.Time) {
 	since := map[uint64]time.Time{}
 	now = now.UTC().Truncate(time.Second)

@@ -10,8 +10,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A rehearsal is apart from builds, cannot be published, and leaves nothing, not even of one
-// that was killed.
+// A rehearsal is apart from builds, cannot be published, and leaves nothing, not even after it was
+// killed.
 func TestRehearse(t *testing.T) {
 	c, _ := newCatalog(t)
 	must.Do(t, os.RemoveAll(c.dir))

@@ -12,25 +12,25 @@ type Replaced struct {
 	Generation uint64           `json:"generation"`
 	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
-	// Older is a sentence about a source that came out before the edition which the
-	// generation had; empty if there is none.
+	// Older says which source is of an earlier edition than in the replaced generation; empty if
+	// none is.
 	Older string `json:"older,omitempty"`
 }
 
-// Replace notes in m, which is to be published next, what it takes the place of.
+// Replace notes in m, which is to be published next, the generation that m replaces.
 func (m *Manifest) Replace(old *Manifest) {
 	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
 }
 
-// Loss is a kind of records of which a generation has fewer than the one it replaced.
+// Loss is a kind of record that a generation has fewer of than the one it replaced.
 type Loss struct {
 	Kind   string `json:"kind"`
 	Before int64  `json:"before"`
 	Now    int64  `json:"now"`
 }
 
-// Losses lists the kinds of which more than the share most, 0 to 1, is gone since the
-// generation that was replaced, by name. There are none where nothing was replaced.
+// Losses lists, by name, the kinds that have lost more than the share most, 0 to 1, of their
+// records since the generation that was replaced. There are none where nothing was replaced.
 func (m *Manifest) Losses(most float64) (list []Loss) {
 	if m.Replaced == nil {
 		return nil
@@ -44,12 +44,12 @@ func (m *Manifest) Losses(most float64) (list []Loss) {
 	return list
 }
 
-// sameDay is how much earlier a source may be without being an older edition. Clocks and
+// sameDay is the time by which a source may be earlier without being an older edition. Clocks and
 // time zones of those who packed it differ.
 const sameDay = 24 * time.Hour
 
-// earlierEdition names a source of which old has a later edition. Sources are the same if their names
-// are; where no name is in both, all sources of one generation stand for one.
+// earlierEdition names a source that is of an earlier edition than in old. Sources are the same if
+// their names are; where no name is in both, all sources of one generation stand for one.
 func earlierEdition(sources []Source, old *Manifest) string {
 	say := func(name string, now, before time.Time) string {
 		if now.IsZero() || before.IsZero() || before.Sub(now) < sameDay {

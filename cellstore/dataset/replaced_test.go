@@ -20,7 +20,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A source of an earlier date is told, by its name or, where no name is in both, by the newest
+// A source of an earlier date is reported: by its name or, where no name is in both, by the newest
 // source. The same file with another date is no other edition.
 func TestEarlierEdition(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }

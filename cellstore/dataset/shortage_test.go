@@ -13,8 +13,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A generation that cannot be opened since too many files are open is not damaged: what is
-// in service stays, the reason is told as it is, and it is opened once it can be.
+// A generation that cannot be opened because too many files are open is not damaged. The one in
+// service stays, the true reason is reported, and the generation is opened once that is possible.
 func TestShortageIsNoDamage(t *testing.T) {
 	for _, serving := range []bool{false, true} {
 		short := 0

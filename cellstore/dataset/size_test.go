@@ -23,8 +23,8 @@ func du(t *testing.T, dir string) int64 {
 	return n << 10
 }
 
-// What was allocated for a log is given back, and the size of a generation is
-// what du says, in every list and as long as it is served.
+// Space that was allocated for a log is freed. The size of a generation is what du reports, in
+// every list and as long as it is served.
 func TestSize(t *testing.T) {
 	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one
 	must.Do(t, err)

@@ -9,7 +9,7 @@ type watchers struct {
 }
 
 // Watch has fn called after each change of Status, and by Close before it waits for the handles
-// that are held. Then Acquire answers as Status tells. fn must not wait, nor call Poll or Close.
+// that are held. Acquire agrees with Status by then. fn must not wait, nor call Poll or Close.
 // Functions are called one after another, each for as long as the Live is there.
 func (l *Live[T]) Watch(fn func()) {
 	l.watchers.mu.Lock()

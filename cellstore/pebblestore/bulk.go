@@ -21,7 +21,7 @@ import (
 // which the database takes over, all in one step, at Commit.
 type bulk struct {
 	t   *table
-	lay *layout // of when it began
+	lay *layout // of the table when the load began
 	dir string
 
 	mu      sync.Mutex // against the closing of the store
@@ -33,7 +33,7 @@ type bulk struct {
 	cells   int64      // added
 	key     []byte
 
-	// The cell added last, to tell disorder.
+	// The cell added last, to detect disorder.
 	last struct {
 		row, qualifier []byte
 		family         int
@@ -280,7 +280,7 @@ func (b *bulk) Abort() error {
 	return nil
 }
 
-// close is Abort by the closing of the store.
+// close aborts the load because the store closes.
 func (b *bulk) close(why error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

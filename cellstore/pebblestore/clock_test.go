@@ -50,8 +50,8 @@ func TestClockAheadRemovesNothing(t *testing.T) {
 
 	// The store is opened again while the clock is ahead.
 	wall.Add(ahead.Milliseconds())
-	late := open()
-	s.opts.Clock, tab.clock = late, late.Now
+	reopened := open()
+	s.opts.Clock, tab.clock = reopened, reopened.Now
 	shown(false, "opened ahead")
 	pass(3 * time.Second)
 	shown(false, "opened ahead 3 s ago")

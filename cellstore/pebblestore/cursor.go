@@ -216,19 +216,19 @@ func (c *cursor) readNewest(row *cellstore.Row) error {
 			return err
 		}
 		q, inverted := splitSuffix(k[n:])
-		var held []byte // qualifier and value
+		var copied []byte // qualifier and value
 		if rowKey != nil {
-			held = row.Hold(q, v)
+			copied = row.Hold(q, v)
 		} else {
-			held = row.Hold(k[:n+len(q)], v)
-			rowKey = held[1 : n-1 : n-1]
+			copied = row.Hold(k[:n+len(q)], v)
+			rowKey = copied[1 : n-1 : n-1]
 			row.Key, c.row = rowKey, rowKey
-			held = held[n:]
+			copied = copied[n:]
 		}
 		cell := row.Extend()
 		cell.Family, cell.Timestamp = family, int64(^inverted)
-		col := held[:len(q):len(q)]
-		cell.Qualifier, cell.Value = col, held[len(q):]
+		col := copied[:len(q):len(q)]
+		cell.Qualifier, cell.Value = col, copied[len(q):]
 		for steps := 0; ; steps++ {
 			if !it.Next() {
 				c.n = 0

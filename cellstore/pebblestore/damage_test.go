@@ -123,8 +123,8 @@ func TestReadsAroundDamage(t *testing.T) {
 	if rows != 1 {
 		t.Errorf("scan yielded %d times", rows)
 	}
-	if told := log.String(); strings.Count(told, "\n") != 1 || !strings.Contains(told, ".sst is damaged: ") || strings.Contains(told, "goroutine") || len(told) > 500 {
-		t.Errorf("the damage is to be told once: %s", told)
+	if logged := log.String(); strings.Count(logged, "\n") != 1 || !strings.Contains(logged, ".sst is damaged: ") || strings.Contains(logged, "goroutine") || len(logged) > 500 {
+		t.Errorf("the damage is to be told once: %s", logged)
 	}
 }
 
@@ -189,7 +189,8 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// A directory that has something else in it is no empty store. What a new disk has is nothing.
+// A directory that has something else in it is no empty store. Hidden files and lost+found, which a
+// new disk has, do not count.
 func TestForeignDirectory(t *testing.T) {
 	for name, taken := range map[string]bool{"lost+found": true, ".snapshot": true, "boundaries": false, "tables2": false, "LOCK.old": false} {
 		mem := vfs.NewMem()
@@ -241,8 +242,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// TestReplacedFile: a sorted file in the place of another, each whole in itself, is damage
-// of a table that is open, not rows that there are not.
+// TestReplacedFile: a sorted file is in the place of another, each whole in itself. For a table
+// that is open this is damage, and not a lack of rows.
 func TestReplacedFile(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem}))
@@ -290,9 +291,9 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestReplacedLedger: another file takes the place of the ledger of a table that is open,
-// such as that of a backup. The table that is closed has its own again, by which a log that
-// is cut then is damaged and did not end so by a crash.
+// TestReplacedLedger: another file takes the place of the ledger of a table that is open, such as
+// that of a backup. When the table is closed it has its own ledger again. By that a log that is cut
+// then is damaged, and did not end so by a crash.
 func TestReplacedLedger(t *testing.T) {
 	for _, what := range []string{"older", "removed"} {
 		mem := vfs.NewMem()

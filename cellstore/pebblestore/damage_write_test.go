@@ -22,8 +22,8 @@ import (
 
 func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.Of(fsys, "s")) }
 
-// images are those of a store of rows in sorted files and in its log, all acknowledged: as
-// it was closed, and as a process leaves it that is killed.
+// images returns a store with acknowledged rows in sorted files and in its log: as it was closed,
+// and as a killed process leaves it.
 func images(t *testing.T) map[string]damagetest.Image {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -39,7 +39,7 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(20, 40)
 	killed := imageOf(mem)
 	must(0, s.Close())
-	// A table of which all rows are in its first log.
+	// A table whose rows are all in its first log.
 	first := vfs.NewMem()
 	s = must(Open("s", &Options{FS: first}))
 	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}}}))
@@ -81,8 +81,8 @@ func (f *noLogs) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return f.FS.Create(name, c)
 }
 
-// readForWriting opens a store for writing and prints what it holds. It was opened unless
-// opening failed.
+// readForWriting opens a store for writing and prints what it holds. opened is false if opening
+// failed.
 func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 	s, err := Open("s", &Options{FS: mem, CacheBytes: 1 << 16})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 			if testing.Short() {
 				step = 97
 			}
-			offset := rnd.IntN(step) // those that others leave out come another time
+			offset := rnd.IntN(step) // another run takes the offsets that this one leaves out
 			names := slices.Sorted(maps.Keys(whole))
 			for _, name := range names {
 				data := whole[name]

@@ -52,22 +52,22 @@
 // be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
 // more than a put.
 //
-// When the disk refuses a write, for example because it is full, the files of the table
-// stay as they are at that moment, and everything that the engine writes from then on
-// goes to memory. Writes answer an error that matches ErrUnknownOutcome, later ones why
-// the table takes none, and reads go on until Recover opens the table again from what
-// is on the disk. Nothing that was acknowledged is lost. See [cellstore.Recoverer].
+// When the disk refuses a write, for example because it is full, the files of the table stay as
+// they are at that moment, and everything that the engine writes from then on goes to memory. The
+// writes of that moment answer an error that matches ErrUnknownOutcome, and later ones say why the
+// table takes none. Reads go on until Recover opens the table again from what is on the disk.
+// Nothing that was acknowledged is lost. See [cellstore.Recoverer].
 //
 // # Damage
 //
-// An engine that reads a log to its end after a crash cannot tell a log that was cut short
-// by it from one that was damaged, nor an empty database from one whose files are gone.
-// The ledger tells: it has the length and the checksum of each log and list of files,
-// written after each synchronisation. A table is opened, to be read or written, if all that
-// is there; otherwise it is cellstore.ErrCorrupt, and left as it is. What a crash left
-// behind that, of which nobody was told that it is kept, is read as far as it is whole, and
-// the log says how much was not. Sorted files have checksums of their own, which are
-// compared when they are read.
+// An engine that reads a log to its end after a crash cannot tell a log that was cut short by it
+// from one that was damaged, nor an empty database from one whose files are gone. The ledger tells:
+// it has the length and the checksum of each log and list of files, written after each
+// synchronisation. A table is opened, to be read or written, if all that is there; otherwise it is
+// cellstore.ErrCorrupt, and left as it is. Bytes behind that are what a crash left: nobody was told
+// that they are kept. They are read as far as they are whole, and a warning in Options.Logger says
+// how much was not. Sorted files have checksums of their own, which are compared when they are
+// read.
 //
 // # Read-only stores
 //

@@ -44,7 +44,7 @@ func shortage(err error) error {
 	return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())
 }
 
-// newerEngine reports whether an error of the engine is that a newer one wrote a database.
+// newerEngine reports whether the engine failed because a newer engine wrote the database.
 func newerEngine(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unknown format major version") // as the engine calls it
 }

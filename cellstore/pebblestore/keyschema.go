@@ -29,7 +29,7 @@ var keyColumns = []colblk.DataType{
 	columnVersion:   colblk.DataTypeUint,
 }
 
-// prefixBundle is how many neighbouring prefixes share a stored beginning.
+// prefixBundle is the number of neighbouring prefixes that share a stored beginning.
 const prefixBundle = 16
 
 // newKeySchema returns the layout of keys in data blocks. It counts the

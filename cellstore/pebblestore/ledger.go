@@ -50,7 +50,7 @@ type ledger struct {
 	buf      []byte
 }
 
-// entry is what a ledger says of a file.
+// entry is a file in a ledger.
 type entry struct {
 	of         *ledger
 	now, whole extent // written; on the disk
@@ -312,7 +312,7 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close ends the ledger. If sealed, the ledger says that the files end where it says.
+// close ends the ledger. With seal, the ledger says that the files end where it says.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil

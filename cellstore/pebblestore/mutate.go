@@ -8,8 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// cellOverhead is what a put takes in a batch besides row, qualifier and
-// value, at most.
+// cellOverhead bounds what a put takes in a batch besides row, qualifier and value.
 const cellOverhead = 32
 
 // Apply implements cellstore.Table. The valid mutations are committed in one

@@ -17,8 +17,8 @@ const (
 	defaultCacheBytes = 64 << 20
 	defaultFileBytes  = 128 << 20
 	openFiles         = 192 // per Cache; tileserver keeps 256 back for these and others
-	// memTableBytes is how much a table gathers in memory before it writes
-	// sorted files. It begins with much less.
+	// memTableBytes bounds the memory that a table gathers before it writes sorted files. It begins
+	// with much less.
 	memTableBytes = 16 << 20
 )
 
@@ -32,9 +32,8 @@ type Options struct {
 	Cache *Cache
 	// CacheBytes is the size of the store's own block cache; 0 means 64 MiB.
 	CacheBytes int64
-	// FileBytes is how many bytes of cells, before compression, a bulk load
-	// puts into a sorted file of a family before it begins another; 0 means
-	// 128 MiB. Rows are not split between files.
+	// FileBytes is the size, in bytes of cells before compression, from which a bulk load begins
+	// another sorted file of a family; 0 means 128 MiB. Rows are not split between files.
 	FileBytes int64
 	// FS is the file system; nil means the operating system's.
 	FS vfs.FS
@@ -144,7 +143,7 @@ func (s *said) lately(what string) bool {
 	return false
 }
 
-// warn tells the operator something.
+// warn logs a warning for the operator.
 func (s *Store) warn(msg string, args ...any) {
 	if s.opts.Logger != nil {
 		s.opts.Logger.Warn(msg, args...)

@@ -37,8 +37,8 @@ type reader struct {
 	key  []byte
 }
 
-// maxReaders is how many readers a table keeps idle; more are made while more
-// calls run at once, and given up as they end.
+// maxReaders is the number of idle readers that a table keeps; more are made while more calls run
+// at once, and given up as they end.
 var maxReaders = int64(max(16, 4*runtime.GOMAXPROCS(0)))
 
 // acquire returns a reader, locked.

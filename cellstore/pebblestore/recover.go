@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// leastRoom is what must be free on the disk for a table to be opened for writing,
-// besides twice the bytes of its logs, which opening writes into sorted files.
+// leastRoom is the free space that a table needs to be opened for writing, besides twice the bytes
+// of its logs, which opening writes into sorted files.
 const leastRoom = 1 << 20
 
 // Trouble implements cellstore.Recoverer.
@@ -64,7 +64,7 @@ func (s *Store) recover(ctx context.Context, name string) error {
 	return t.disk.failure()
 }
 
-// needs is how much room a table needs to be opened for writing.
+// needs returns the free bytes that a table needs to be opened for writing.
 func (s *Store) needs(dir string) (int64, error) {
 	db := s.fs.PathJoin(dir, "db")
 	names, err := s.fs.List(db)
@@ -95,15 +95,14 @@ func (s *Store) room(dir string) error {
 	if usage, err := s.fs.GetDiskUsage(dir); err == nil && usage.AvailBytes < uint64(need) {
 		return fmt.Errorf("%w: %d bytes are free and %d are needed to open the table", cellstore.ErrNoSpace, usage.AvailBytes, need)
 	}
-	return nil // or nobody knows
+	return nil // or the file system does not say
 }
 
 // probeName is the file that probe writes in the directory of a table.
 const probeName = "probe.tmp"
 
-// probe tells by writing a little whether there is room: a disk may report room that a
-// quota refuses. It does not try for all the room that opening needs: opening falls
-// back to reading.
+// probe finds out by writing a little whether there is room: a disk may report room that a quota
+// refuses. It does not try for all the room that opening needs: opening falls back to reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err

@@ -85,9 +85,9 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 	return int64(len(row.Cells))
 }
 
-// TestRecover fills a disk beside writers, at any moment of the engine's work. The process
-// goes on, the writers are told, reads go on, and the table is recovered: to be read while
-// the disk is full, and to be written when it is not.
+// TestRecover fills a disk beside writers, at any moment of the engine's work. The process goes on,
+// the writers get errors, reads go on, and the table is recovered: to be read while the disk is
+// full, and to be written when it is not.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -509,7 +509,7 @@ func TestDropBesideLoads(t *testing.T) {
 	}
 }
 
-// TestSalvageOnFullDisk rescues where there is no room for what that takes.
+// TestSalvageOnFullDisk salvages a table on a disk that has no room for what this takes.
 func TestSalvageOnFullDisk(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	d := &smallDisk{FS: vfs.NewMem()}

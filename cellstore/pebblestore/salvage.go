@@ -21,7 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Salvaged is what Salvage has found.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
 	Rows, Cells int64
 	// Lost describes what could not be read, a sentence for each place of damage. After
@@ -33,13 +33,12 @@ type Salvaged struct {
 // mostLost bounds Salvaged.Lost.
 const mostLost = 100
 
-// Salvage reads what is whole of a damaged table of the store in dir, which nobody has
-// open, in the order of rows, and passes on each row with all its versions, also those
-// that MaxVersions and TTL hide. It writes nothing but a directory of its own beside
-// the tables, which it removes, and opens the store, which clears away what Open says.
-// schema is what the table is made with. It counts where the declaration is damaged too,
-// and may be a name alone. The row is valid until fn returns; an error of fn ends
-// Salvage. opts as for Open, but not read-only.
+// Salvage reads what is whole of a damaged table of the store in dir, which nobody has open, in the
+// order of rows, and passes on each row with all its versions, also those that MaxVersions and TTL
+// hide. It writes nothing but a directory of its own beside the tables, which it removes, and opens
+// the store, which clears away what Open says. schema is what the table is made with. It stands in
+// for a damaged declaration, and may be a name alone. The row is valid until fn returns; an error
+// of fn ends Salvage. opts as for Open, but not read-only.
 //
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.
@@ -182,7 +181,7 @@ func (v *salvage) gather() error {
 	return nil
 }
 
-// numberOf is the number in the name of a file of the engine's, 0 if there is none.
+// numberOf returns the number in the name of a file of the engine's, 0 if there is none.
 func numberOf(name string) (n uint64) {
 	name = strings.TrimPrefix(name, "MANIFEST-")
 	_, _ = fmt.Sscanf(name, "%d", &n) // 0
@@ -296,7 +295,7 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	if err != nil {
 		return from, err
 	}
-	defer func() { _ = it.Close() }() // it tells its error again
+	defer func() { _ = it.Close() }() // it repeats its error
 	last := bytes.Clone(from)
 	for kv := it.SeekGE(from, 0); kv != nil; kv = it.Next() {
 		value, _, err := kv.Value(nil)
@@ -319,7 +318,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 		if err != nil {
 			return false
 		}
-		defer func() { _ = it.Close() }() // it tells its error again
+		defer func() { _ = it.Close() }() // it repeats its error
 		kv := it.SeekGE(key, 0)
 		if kv == nil {
 			return it.Error() == nil

@@ -63,8 +63,8 @@ func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 	return rows, func() { must(0, s.Close()) }
 }
 
-// TestSalvage damages each file of a store: what Salvage finds are rows that are there, and
-// most of them, and it tells of what it does not find.
+// TestSalvage damages each file of a store. Salvage finds no rows but those that are there, and
+// most of them, and reports what it does not find.
 func TestSalvage(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
@@ -89,7 +89,7 @@ func TestSalvage(t *testing.T) {
 				switch {
 				case want[key] == row:
 				case want[key] != "" && len(found.Lost) > 0 && len(row) < len(want[key]):
-					whole = false // a row of which a family was lost
+					whole = false // a row that lost a family
 				case want[key] != "" || len(found.Lost) == 0:
 					t.Errorf("%s: row %q is %s, was %q: %v", what, key, row, want[key], found)
 				}
@@ -119,7 +119,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageTellsInBounds: however much is damaged, so much is told.
+// TestSalvageTellsInBounds: however much is damaged, the report is bounded.
 func TestSalvageTellsInBounds(t *testing.T) {
 	var v salvage
 	for i := range mostLost + 2 {

@@ -20,8 +20,8 @@ import (
 )
 
 // Layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat is
-// the one that is written, so that programs since the first can be gone back to, and
-// newestFormat the newest that is read. It differs in that the table always has a ledger.
+// written, so that users can go back to every program since the first. newestFormat is the newest
+// that is read. In it the table always has a ledger.
 const (
 	schemaFormat = 1
 	newestFormat = 2
@@ -58,7 +58,7 @@ type storedFamily struct {
 	BlockSize   int                   `json:"block_size"`
 }
 
-// family is what a read needs to know of one.
+// family has what a read needs to know of a family.
 type family struct {
 	name        string
 	byte        byte

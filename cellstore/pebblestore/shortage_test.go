@@ -18,7 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// What the system is short of for a moment is never damage, whatever the engine says beside it.
+// A momentary shortage of the system is never damage, whatever the engine says beside it.
 func TestShortageIsNoDamage(t *testing.T) {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
 		for _, err := range []error{

@@ -60,7 +60,7 @@ type source struct {
 	idle sync.Pool // of *reader; may lose some, readers has them all
 
 	mu      sync.Mutex
-	over    error // what calls answer now that the source is closed
+	over    error // the error of calls once the source is closed
 	readers []*reader
 	count   atomic.Int64 // of readers
 

@@ -191,7 +191,7 @@ func between(low, high []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(low[:n]), a+(b-a)/2)
 }
 
-// number is what a key begins with, as a number of eight bytes.
+// number returns the first eight bytes of a key as a number.
 func number(key []byte) uint64 {
 	var b [8]byte
 	copy(b[:], key)

@@ -29,8 +29,8 @@ func addStats(a, b cellstore.IOStats) cellstore.IOStats {
 	return a
 }
 
-// iteratorStats is what an iterator did. It does not know the number of
-// blocks; table.blocks does.
+// iteratorStats returns the work of an iterator. It does not know the number of blocks;
+// table.blocks does.
 func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 	s := it.Stats()
 	return cellstore.IOStats{

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// work is what a call did.
+// work returns the work of a call.
 func work(s cellstore.StatsReader, call func()) cellstore.IOStats {
 	before := s.Stats()
 	call()

@@ -111,7 +111,7 @@ func (s *Store) foreign() (found string, err error) {
 	return found, nil
 }
 
-// Names that tell what may be removed from tables; no table can have them.
+// Prefixes of names in tables that may be removed; no table can have them.
 const (
 	newPrefix     = ".new-"     // not created yet
 	droppedPrefix = ".dropped-" // no table any more
@@ -250,9 +250,9 @@ func (s *Store) fillTable(dir string, stored storedTable) error {
 	if err != nil {
 		return err
 	}
-	made, err := pebble.Open(db, t.engineOptions(stored, false))
+	created, err := pebble.Open(db, t.engineOptions(stored, false))
 	if err == nil {
-		err = made.Close()
+		err = created.Close()
 	}
 	if err = cmp.Or(t.disk.failure(), err); err != nil {
 		return err

@@ -336,7 +336,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestErrorNamesCall: an error tells the method, the table and the row.
+// TestErrorNamesCall: an error names the method, the table and the row.
 func TestErrorNamesCall(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	var row cellstore.Row

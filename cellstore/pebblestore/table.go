@@ -79,10 +79,10 @@ func newTable(s *Store, dir string, stored storedTable) (*table, error) {
 
 func (t *table) dbDir() string { return t.store.fs.PathJoin(t.dir, "db") }
 
-// engineOptions are those of the table's database.
+// engineOptions returns the options of the table's database.
 func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options {
 	s := t.store
-	log, told := engineLog{s.opts.Logger}, new(said)
+	log, logged := engineLog{s.opts.Logger}, new(said)
 	keys := newKeySchema(&t.blocks)
 	o := &pebble.Options{
 		Cache:                   s.cache.blocks,
@@ -100,12 +100,12 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 		// would end the process.
 		EventListener: &pebble.EventListener{
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
-				if !told.lately(info.Path) {
+				if !logged.lately(info.Path) {
 					log.Errorf("%s is damaged: %v", info.Path, info.Details)
 				}
 			},
 			BackgroundError: func(err error) {
-				if t.disk.failure() == nil && !told.lately(err.Error()) { // it is told once
+				if t.disk.failure() == nil && !logged.lately(err.Error()) { // it is logged once
 					log.Errorf("background error: %s", err)
 				}
 			},
@@ -205,8 +205,8 @@ func (t *table) check(stored storedTable, again bool) error {
 	return nil
 }
 
-// ledgered reports whether the table has a ledger that counts. One does not if a program that
-// knows of none has written to the database since.
+// ledgered reports whether the table has a ledger that counts. It does not count if a program
+// without ledgers has written to the database since.
 func (t *table) ledgered(stored storedTable) (bool, error) {
 	if !stored.ledger {
 		return false, nil

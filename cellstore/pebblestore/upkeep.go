@@ -31,7 +31,7 @@ type upkeep struct {
 	threshold atomic.Int64
 
 	unsynced atomic.Bool // there are Async commits the log may lose
-	awake    atomic.Bool // tend has been told of commits
+	awake    atomic.Bool // tend has been woken for commits
 	tend     chan struct{}
 	sweep    chan struct{}
 
@@ -177,8 +177,7 @@ func (t *table) sweeper() {
 	}
 }
 
-// aging is how long to wait before looking for expired cells again, 0 if none
-// expire.
+// aging returns the time to wait before looking for expired cells again, 0 if none expire.
 func (l *layout) aging() time.Duration {
 	var least time.Duration
 	for _, f := range l.Schema.Families {

@@ -26,7 +26,7 @@ type view struct {
 // empty reports whether no timestamp is in the range.
 func (v *view) empty() bool { return v.max <= max(v.min, 0) }
 
-// selected is what a read selects of one family.
+// selected is the part of a selection for one family.
 type selected struct {
 	index int // in layout.fams
 	whole bool

@@ -28,8 +28,8 @@ type block struct {
 	dropped bool
 }
 
-// rowAt is where a row begins. The row ends where the next one begins. After a
-// block's last row, one more rowAt marks its end.
+// rowAt is the place where a row begins. The row ends where the next one begins. After a block's
+// last row, one more rowAt marks its end.
 type rowAt struct{ mem, cell, key uint32 }
 
 type cellAt struct {
@@ -109,7 +109,7 @@ func (w *builder) size() int {
 	return len(w.mem) + rowOverhead*len(w.rows) + cellOverhead*len(w.cell) + blockOverhead
 }
 
-// add copies a row. It is false when the row cannot be kept.
+// add copies a row. It is false when the row cannot be cached.
 func (w *builder) add(row *cellstore.Row) bool {
 	n := len(row.Key)
 	for i := range row.Cells {

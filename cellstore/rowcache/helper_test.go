@@ -36,7 +36,7 @@ type remote struct {
 	down    atomic.Pointer[error]
 	broken  atomic.Int64 // the number of a call that fails
 	mu      sync.Mutex
-	waiting chan struct{} // told of calls that wait
+	waiting chan struct{} // receives when a call waits
 	release chan struct{} // calls wait for it, if it is not nil
 }
 

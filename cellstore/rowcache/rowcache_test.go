@@ -164,8 +164,7 @@ func TestViewsBounded(t *testing.T) {
 	}
 }
 
-// TestDown: what is known is answered while the store is not, and failures are
-// not kept.
+// TestDown: known rows are answered while the store is down, and failures are not cached.
 func TestDown(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -190,8 +189,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestJoined: many who ask the same at once cost one call, and one who gives up
-// fails no other.
+// TestJoined: many callers with the same question cost one call, and one that gives up does not
+// fail the others.
 func TestJoined(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -232,7 +231,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestNextEachFails: of families read at once, that which fails says why.
+// TestNextEachFails: if the call for one of several families fails, its error is returned.
 func TestNextEachFails(t *testing.T) {
 	for n := range int64(50) {
 		r := newRemote(t, 10, 10)
@@ -362,7 +361,7 @@ func TestNoRanges(t *testing.T) {
 	}
 }
 
-// losing is a store that does writes late, and does not say whether.
+// losing is a store that applies writes late, and answers that their outcome is unknown.
 type losing struct {
 	*remote
 	late func()
@@ -418,8 +417,8 @@ func (b *busy) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	return b.remote.AlterTable(ctx, schema)
 }
 
-// TestOpenedDuringChange: what was read of a table that was opened during a
-// change of it is not kept.
+// TestOpenedDuringChange: what is read of a table that was opened during a change of it is not
+// cached.
 func TestOpenedDuringChange(t *testing.T) {
 	b := &busy{remote: newRemote(t, 10, 10)}
 	s := New(b, Options{})

@@ -48,8 +48,8 @@ type shared struct {
 	dropped atomic.Bool
 }
 
-// change makes reads bypass the cache until the function it returns is called.
-// Rows that are read meanwhile are not kept.
+// change makes reads bypass the cache until the function it returns is called. Rows that are read
+// meanwhile are not cached.
 func (sh *shared) change() (done func()) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

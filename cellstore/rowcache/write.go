@@ -9,9 +9,8 @@ import (
 
 // Writes are passed on. They make the cache forget what it knows about the table.
 
-// write runs a write. If its outcome is unknown, it may be applied later, after
-// the old rows have been read again. Nothing of the table is kept any more after
-// such a write.
+// write runs a write. If its outcome is unknown, it may be applied later, after the old rows have
+// been read again. After such a write, nothing of the table is cached any more.
 func (sh *shared) write(f func() error) error {
 	done := sh.change()
 	err := f()

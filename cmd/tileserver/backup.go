@@ -105,7 +105,7 @@ func removeUnfinished(copied string) error {
 	return os.RemoveAll(copied)
 }
 
-// removeAllUnfinished removes what backups left in a directory of backups alone.
+// removeAllUnfinished removes the leftovers of backups from a directory that is for backups alone.
 func removeAllUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -247,7 +247,7 @@ type backupCommand struct {
 	To  string `arg:"" help:"A directory that is not there yet. While a server runs, one directly in its --backup-dir."`
 }
 
-// run makes the backup, or has the server that has the directory open make it.
+// run makes the backup. If a server has the directory open, the server makes it.
 func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer) (err error) {
 	to, err := placeOf(c.To)
 	if err != nil {
@@ -288,7 +288,7 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 // adminClient asks a server of ours, which is behind no proxy.
 var adminClient = &http.Client{Transport: &http.Transport{}}
 
-// askBackup asks for a backup, and returns its path as the server tells it.
+// askBackup asks for a backup, and returns the server's answer.
 func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
 		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}

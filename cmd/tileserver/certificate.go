@@ -17,8 +17,8 @@ import (
 
 const certificateFlags = "--tls-cert, --tls-key"
 
-// tlsConfig serves the certificate of the configured files, and a renewed one
-// as soon as it is there. When it expires is a metric.
+// tlsConfig serves the certificate of the configured files, and a renewed one as soon as it is
+// there. Its expiry is a metric.
 func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil
@@ -107,7 +107,7 @@ func (p *certificate) usable(now time.Time) error {
 }
 
 // doubtful says what is wrong with the rest of the chain. Clients may find another way to a root
-// that they trust, as they do from one that is signed by two.
+// that they trust, as they do from a certificate that is signed by two.
 func (p *certificate) doubtful(now time.Time) error {
 	for _, one := range p.chain[1:] {
 		if now.After(one.NotAfter) || now.Before(one.NotBefore) {

@@ -46,8 +46,8 @@ func dated(t *testing.T, from, until time.Duration) (cert, key string) {
 	return cert, key
 }
 
-// A certificate that clients will refuse, and a key that cannot be read, are named by config
-// check. A server starts with the former, and tells.
+// A certificate that clients will refuse, and a key that cannot be read, are named by config check.
+// A server starts with the former, and logs why clients refuse it.
 func TestCertificateDates(t *testing.T) {
 	check := func(args ...string) error {
 		return run(t.Context(), append([]string{"config", "check", "--data", t.TempDir()}, args...), io.Discard, io.Discard)
@@ -71,7 +71,7 @@ func TestCertificateDates(t *testing.T) {
 			t.Errorf("an encrypted key %s: %v", kind, err)
 		}
 	}
-	// What is wrong with the rest of the chain is no reason not to serve, but it is said.
+	// A fault in the rest of the chain is no reason not to serve, but it is named.
 	expired, _ := dated(t, -2*time.Hour, -time.Hour)
 	rest, err := os.ReadFile(expired)
 	if err != nil {

@@ -61,7 +61,7 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
-// The variables of this program are those that ingest knows to be its.
+// The list of this program's variables, which ingest uses too, is complete.
 func TestVariables(t *testing.T) {
 	var names []string
 	_ = kong.Visit(commandLine(t), func(node kong.Visitable, next kong.Next) error {
@@ -76,8 +76,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// A misspelt variable is told of when the server starts, and is no
-// configuration that can be used.
+// A misspelt variable is logged when the server starts, and config check refuses it.
 func TestUnknownVariable(t *testing.T) {
 	t.Setenv("QUADRILLE_"+"LISEN", ":1")
 	const want = "QUADRILLE_LISEN sets nothing: did you mean QUADRILLE_LISTEN?"

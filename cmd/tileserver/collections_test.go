@@ -31,8 +31,7 @@ func eventually(t *testing.T, url, text string) {
 	}
 }
 
-// A collection that is published while the server runs is served, and told of as other
-// data sets are.
+// A collection that is published while the server runs is served, and listed like other data sets.
 func TestPublishedCollections(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
@@ -109,7 +108,7 @@ func TestDroppedCollections(t *testing.T) {
 	stop()
 }
 
-// Live collections are those of a directory, which one server has.
+// Live collections are in a directory, which only one server may open.
 func TestLiveCollections(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "live")
 	args := []string{"--data", t.TempDir(), "--live", dir}

@@ -200,8 +200,8 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	return cfg, nil
 }
 
-// wantedLogFormat is --log-format of a command line that cannot be parsed: whoever reads the
-// log reads the reason too.
+// wantedLogFormat returns --log-format of a command line that cannot be parsed: the error is
+// written in that format, too.
 func (c *config) wantedLogFormat(args []string) string {
 	if format := given(args, "log-format"); format != "" {
 		return format
@@ -215,7 +215,7 @@ func (c *config) wantedLogFormat(args []string) string {
 	return ""
 }
 
-// given is what a command line or the environment says about a flag, without a parser.
+// given returns the value of a flag on the command line or in the environment, without a parser.
 func given(args []string, name string) string {
 	value := os.Getenv(variables.Prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	for i, arg := range args {

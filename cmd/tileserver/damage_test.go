@@ -37,8 +37,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// known is what files of a server hold: an image of its directories, and what was
-// acknowledged by then.
+// known is the state of a server's files: an image of its directories, and what was acknowledged by
+// then.
 type known struct {
 	files damagetest.Image
 	live  map[string]*damagetest.Judge // by collection
@@ -67,7 +67,7 @@ type damaged struct {
 	what string          // was done
 	hit  map[string]bool // the owners of what was damaged
 	told map[string]bool // those owners that the server calls damaged
-	cut  map[string]bool // those of which it says that the end of a log cannot be read
+	cut  map[string]bool // the owners of logs whose end the server cannot read, as it says
 	// mapped says that the index of addresses was changed in place while it is mapped into
 	// memory, which only the next start finds out.
 	mapped bool
@@ -109,7 +109,7 @@ func damagedQuestions() (all []damagedQuestion) {
 	return append(all, damagedQuestion{owner: "data/ip", path: "/ip/batch", body: strings.Trim(fmt.Sprint(damagedAddresses), "[]")})
 }
 
-// owner is what a file belongs to, which is damaged with it.
+// owner returns the name of what a file belongs to: damage of the file damages it.
 func (d *damaged) owner(name string) string {
 	parts := strings.Split(strings.TrimPrefix(name, d.root+"/"), "/")
 	switch parts[0] {
@@ -129,7 +129,7 @@ func (d *damaged) errorf(format string, args ...any) {
 	d.t.Errorf("%s: %s\n%.3000s", d.what, fmt.Sprintf(format, args...), d.log.String())
 }
 
-// start starts the server. It runs, or says in a line which file it does not bear.
+// start starts the server. It runs, or ends with an error of one line that names the file.
 func (d *damaged) start() bool {
 	d.t.Helper()
 	d.kill, d.sent, d.mapped = nil, 0, false
@@ -187,7 +187,7 @@ func (d *damaged) startProcess() {
 	d.stop = sync.OnceValue(func() error { return end(syscall.SIGTERM) })
 	d.kill = func() { _ = end(os.Kill) }
 	d.t.Cleanup(func() { _ = d.stop() })
-	line, _ := bufio.NewReader(out).ReadString('\n') // what it logs says why there is none
+	line, _ := bufio.NewReader(out).ReadString('\n') // its log says why there is none
 	_, d.url, _ = strings.Cut(strings.TrimSpace(line), "Quadrille serves ")
 }
 
@@ -219,8 +219,8 @@ func (d *damaged) do(method, path, body string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// refused reports whether an answer is an error that says that data is damaged or cannot be
-// had, of an owner of which something was damaged.
+// refused reports whether an answer is an error which says that data of an owner is damaged or not
+// available, and the owner has damaged files.
 func (d *damaged) refused(owner string, code int, body string) bool {
 	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) || code == http.StatusServiceUnavailable)
 	if ok {
@@ -307,7 +307,7 @@ func (d *damaged) write(name string, j *damagetest.Judge) {
 	}
 }
 
-// askUsage compares the counts. Those that are too few are told of by the server.
+// askUsage compares the counts. The server reports counts that are too low.
 func (d *damaged) askUsage() {
 	d.t.Helper()
 	code, body := d.do(http.MethodGet, "/usage", "")
@@ -329,11 +329,11 @@ func (d *damaged) askUsage() {
 		days += b.Requests
 	}
 	_, status := fetch(d.t, d.admin+"/status")
-	told := d.cut["usage"] || d.hit["usage"] && strings.Contains(status, `{"store":"usage","state":"damaged"`)
-	if told {
+	reported := d.cut["usage"] || d.hit["usage"] && strings.Contains(status, `{"store":"usage","state":"damaged"`)
+	if reported {
 		d.told["usage"] = true
 	}
-	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !told {
+	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !reported {
 		d.errorf("%d and %d requests are counted, between %d and %d were made before, and then %d; the status is %s", hours, days, d.least, d.most, d.sent, status)
 	}
 }
@@ -381,8 +381,8 @@ func (d *damaged) put(image damagetest.Image) {
 	}
 }
 
-// damage changes files of one of the directories, of what is there: of those that are
-// equally deep in it, as there are few that say what the others are.
+// damage changes some of the files that a directory has at one depth. Without that choice it would
+// seldom hit the few files that describe the others.
 func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) {
 	d.t.Helper()
 	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
@@ -461,10 +461,9 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	for range damages {
 		anew := r.IntN(2) == 0
 		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
-		// The server goes on to write the ledger that it has open, and looks whether it is
-		// still in its place when it removes a log and when it ends. One that it has not
-		// found there is of an earlier moment: what is missing since passes for the end that
-		// a crash leaves.
+		// The server goes on to write the ledger that it has open, and looks whether it is still in
+		// its place when it removes a log and when it ends. A ledger that it has not found there is
+		// of an earlier moment: what is missing since looks like the end that a crash leaves.
 		for _, name := range d.damage(r, dir, anew) {
 			d.cut[d.owner(name)] = d.cut[d.owner(name)] || kill && anew && filepath.Base(name) == "ledger"
 		}
@@ -478,8 +477,8 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// newDamaged makes the directories, and returns what a server knows that was stopped, and one
-// that was killed.
+// newDamaged makes the directories. It returns what is known of a server that was stopped, and of
+// one that was killed.
 func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	t.Helper()
 	root := t.TempDir()
@@ -581,8 +580,8 @@ func TestDamagedServer(t *testing.T) {
 	}
 }
 
-// asEdited reads a file of keys as somebody means it who writes one: nothing tells a changed
-// letter from an edit. unended says that the file ends within a line that is none.
+// asEdited reads a file of keys as if somebody had edited it: a changed letter cannot be told from
+// an edit. unended says that the file ends within a line that is none.
 func asEdited(text []byte) (keys map[quota.Hash]quota.Key, unended, ok bool) {
 	keys = map[quota.Hash]quota.Key{}
 	lines := strings.SplitAfter(string(text), "\n")
@@ -668,8 +667,8 @@ func TestDamagedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := time.Now()
-	// put puts an image in the place of another. Files have times of their own, as those have
-	// that are written a moment later.
+	// put puts an image in the place of another. Files get times of their own, as if they were
+	// written a moment later.
 	put := func(was, now damagetest.Image, anew bool) {
 		t.Helper()
 		if err := now.Write(anew, was.Differ(now)...); err != nil {
@@ -726,8 +725,8 @@ func TestDamagedKeys(t *testing.T) {
 				break
 			}
 			same(what, g.Keys(), edited)
-			if told := log.String(); unended && !strings.Contains(told, file+": line ") || len(edited) == 0 && !strings.Contains(told, "no key") {
-				t.Errorf("%s: it says %q", what, told)
+			if logged := log.String(); unended && !strings.Contains(logged, file+": line ") || len(edited) == 0 && !strings.Contains(logged, "no key") {
+				t.Errorf("%s: it says %q", what, logged)
 			}
 		case before:
 			refused++
@@ -739,18 +738,18 @@ func TestDamagedKeys(t *testing.T) {
 		default:
 			put(whole, image, r.IntN(2) == 0)
 			cfg.again()
-			told := log.String()
+			logged := log.String()
 			switch _, differs := slices.BinarySearch(whole.Differ(image), file); {
 			case valid:
 				same(what, g.Keys(), edited)
-				if differs && !strings.Contains(told, "changed files are in use") || len(edited) == 0 && !strings.Contains(told, "no key") {
-					t.Errorf("%s: it says %q", what, told)
+				if differs && !strings.Contains(logged, "changed files are in use") || len(edited) == 0 && !strings.Contains(logged, "no key") {
+					t.Errorf("%s: it says %q", what, logged)
 				}
 			default:
 				refused++
 				same(what, g.Keys(), all)
-				if !strings.Contains(told, "level=ERROR") || !strings.Contains(told, file) || is && !strings.Contains(told, "line ") {
-					t.Errorf("%s: it says %q", what, told)
+				if !strings.Contains(logged, "level=ERROR") || !strings.Contains(logged, file) || is && !strings.Contains(logged, "line ") {
+					t.Errorf("%s: it says %q", what, logged)
 				}
 			}
 		}

@@ -187,8 +187,8 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	}
 	s.forget(names)
 	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
-	// Layers that are dropped are followed all the same: those who follow moves are told by the generation
-	// that was in service.
+	// Dropped layers stay followed: their followers get events by the generation that was in
+	// service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
 }
 
@@ -231,7 +231,7 @@ func lookFor[R any](
 	}
 }
 
-// stop takes everything out of service and closes where it came from.
+// stop takes everything out of service and closes the source.
 func (s *followed) stop() error {
 	if s.stopLooking != nil {
 		s.stopLooking()

@@ -17,10 +17,9 @@ import (
 // has come or the timer is started again for what is left. The timeouts are
 // the same.
 //
-// After every request net/http also moves the read deadline into the past and
-// back, to end a read of its own that waits for the client to leave. That read
-// has seldom begun when the answer was quick: then it is told when it begins,
-// and the timer is left alone.
+// After every request net/http also moves the read deadline into the past and back, to end a read
+// of its own that waits for the client to leave. After a quick answer, that read has seldom begun:
+// it then ends as soon as it begins, and the timer is left alone.
 type lazyListener struct{ net.Listener }
 
 func (l lazyListener) Accept() (net.Conn, error) {

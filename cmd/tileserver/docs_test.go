@@ -25,7 +25,8 @@ var (
 	asked      = regexp.MustCompile(`by \(([a-z_, ]+)\)|[{,]([a-z_]+)=~?\\*"`)
 )
 
-// What alerts and the dashboard look at is served: the metrics, their labels, the routes.
+// The server has everything that alerts and the dashboard use: the metrics, their labels, the
+// routes.
 func TestWatched(t *testing.T) {
 	data, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	publish(t, data)

@@ -33,7 +33,7 @@ func openFiles() (limit, open int64, ok bool) {
 	return int64(min(l.Cur, 1<<30)), int64(len(list)), true
 }
 
-// tooFewFiles is why the server does not start.
+// tooFewFiles returns the error with which the server refuses to start.
 func tooFewFiles(limit, open, need int64, what string) error {
 	return fmt.Errorf("this process may open %d files, has %d open, and needs %d%s: raise the limit, such as by ulimit -n or LimitNOFILE=", limit, open, need, what)
 }

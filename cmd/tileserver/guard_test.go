@@ -138,7 +138,7 @@ func TestLocalOnly(t *testing.T) {
 	}
 }
 
-// When files are looked at again has nothing to do with the time of day.
+// The next look at files does not depend on the time of day.
 func TestReloadInterval(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// inspect does the commands that look at the configuration.
+// inspect runs the commands that show or check the configuration.
 func (c *config) inspect(stdout io.Writer) error {
 	if c.command == "config print" {
 		return configfile.Print(stdout, c.settings)

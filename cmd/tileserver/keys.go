@@ -109,8 +109,8 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 		}
 	}
 	if err != nil {
-		// Half a line must not stay. If removing it fails too, the next program to add
-		// a key meets it.
+		// Half a line must not stay. If removing it fails too, the next program to add a key finds
+		// it.
 		return fmt.Errorf("no key was added: %w", errors.Join(err, f.Truncate(int64(len(whole)))))
 	}
 	return nil

@@ -112,9 +112,9 @@ func replaceKeys(t *testing.T, file string) {
 	}
 }
 
-// So do those that wait for a program which then puts another file in the place
-// of the one they wait for. A server that reads all the while sees a file that
-// it can read, or one that is just being written.
+// No key is lost if the program that others wait for puts another file in the place of the file of
+// keys. A server that reads all the while sees a file that it can read, or one that is just being
+// written.
 func TestKeysWhileReplaced(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
@@ -156,7 +156,7 @@ func TestKeysWhileReplaced(t *testing.T) {
 	foundKeys(t, file, 101, printed)
 }
 
-// addTo adds a key and returns it, with what else was said.
+// addTo adds a key and returns it, with the notes for a person.
 func addTo(t *testing.T, file string) (key, notes string, err error) {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -211,7 +211,7 @@ func TestKeysHalfLine(t *testing.T) {
 	if !log.has("the last key is not used") || strings.Contains(log.String(), line[:40]) {
 		t.Errorf("the server says of the half line: %s", log.String())
 	}
-	// Where no key is whole, it may be any file.
+	// If no key in it is whole, it may be any file.
 	testfile.Write(t, file, "machine example.org")
 	if _, _, err := addTo(t, file); err == nil || !strings.Contains(err.Error(), "not a file of keys") {
 		t.Errorf("a file of something else: %v", err)
@@ -287,8 +287,8 @@ func TestKeysLocked(t *testing.T) {
 	}
 }
 
-// What is no file is refused before it is read: a device may never end, and no
-// lock keeps anybody from it.
+// Anything but a regular file is refused before it is read: a device may never end, and a lock
+// protects it from nobody.
 func TestKeysNoFile(t *testing.T) {
 	names := []string{t.TempDir()}
 	for _, device := range []string{"/dev/full", "/dev/null", "/dev/zero"} {
@@ -373,8 +373,7 @@ type noPaper struct{}
 
 func (noPaper) Write([]byte) (int, error) { return 0, errors.New("out of paper") }
 
-// A key that could not be printed is told of: it is in the file, and nobody
-// has it.
+// A key that could not be printed is reported: it is in the file, and nobody has it.
 func TestKeysNotPrinted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	err := run(t.Context(), []string{"keys", "new", "acme", "--keys", file}, noPaper{}, io.Discard)

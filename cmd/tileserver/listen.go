@@ -9,10 +9,9 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// behindProxies lets the peers in from say for whom they connect, by the PROXY
-// protocol, version 1 or 2. These peers must always say it: a peer that merely
-// passed bytes on would let its clients say it. From other peers the protocol is
-// not read.
+// behindProxies reads the PROXY protocol, version 1 or 2, from the peers in from: it names the
+// client for which they connect. These peers must always send it: a peer that merely passed bytes
+// on would let its clients forge it. It is not read from other peers.
 func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 	if len(from) == 0 {
 		return l

@@ -29,7 +29,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// authority makes certificates for localhost. Its own is in a file, for clients.
+// authority makes certificates for localhost. Its own certificate is in a file, for clients.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -136,7 +136,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// What people write may begin with a byte order mark.
+// Files that people write may begin with a byte order mark.
 func TestByteOrderMarks(t *testing.T) {
 	a := newAuthority(t)
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func TestTLSReload(t *testing.T) {
 	if n := serial(); n != first {
 		t.Errorf("certificate %d, want %d", n, first)
 	}
-	// Half of a pair is not used, and told once.
+	// Half of a pair is not used, and logged once.
 	old := testfile.Read(t, key)
 	second := a.issue(t, cert, key)
 	fresh := testfile.Read(t, key)

@@ -461,7 +461,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 			return err
 		}
 	}
-	made, err := os.ReadDir(filepath.Join(ready, "tables"))
+	repaired, err := os.ReadDir(filepath.Join(ready, "tables"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and only ready was left to be removed
 		return err
 	}
@@ -470,7 +470,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		return err
 	}
 	tables := filepath.Join(c.Dir, "tables")
-	for _, entry := range made {
+	for _, entry := range repaired {
 		table := entry.Name()
 		if !strings.HasPrefix(table, points.Live.Table("")) {
 			continue

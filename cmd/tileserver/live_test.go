@@ -69,7 +69,7 @@ func inLive(t *testing.T, dir string, do func(*live.Store, cellstore.Store)) {
 	}
 }
 
-// spoil takes the description of a collection, and the row of an id.
+// spoil deletes the description of a collection, and the row of an id.
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
@@ -156,7 +156,7 @@ func TestInterruptedRepair(t *testing.T) {
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 5 points", "others: whole, 10 points")
 }
 
-// A backup is made while a server writes, by asking it, and a server starts on it.
+// A server makes a backup on request while it writes, and another server starts on the backup.
 func TestBackupWhileServing(t *testing.T) {
 	dir, backups := makeLive(t, 100, "shops"), t.TempDir()
 	_, log, stop := start(t, "--data", t.TempDir(), "--live", dir, "--admin-listen", "127.0.0.1:0", "--backup-dir", backups)
@@ -185,7 +185,7 @@ func TestBackupWhileServing(t *testing.T) {
 	stop()
 }
 
-// A process that makes backups is killed at random moments: whatever has the name of a
+// A process that makes backups is killed at random moments: every directory with the name of a
 // backup is one.
 func TestKillBackup(t *testing.T) {
 	if dir := os.Getenv("BACKUP_KILL_DIR"); dir != "" {
@@ -254,8 +254,8 @@ func backUpUntilKilled(dir string) {
 	}
 }
 
-// Damaged counts of clients do not keep the server from starting, are told of, and are
-// left as they are.
+// Damaged counts of clients do not keep the server from starting. They are reported and left as
+// they are.
 func TestDamagedUsage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "usage")
 	args := []string{"--data", t.TempDir(), "--address-limit", "1000/1d", "--usage", dir}
@@ -282,7 +282,7 @@ func TestDamagedUsage(t *testing.T) {
 	}
 }
 
-// Of a collection whose log is damaged all is rescued that lies beside the damage.
+// If the log of a collection is damaged, everything beside the damage is rescued.
 func TestRescueOfDamagedLog(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
 	inLive(t, dir, func(l *live.Store, _ cellstore.Store) { // in a log of its own
@@ -320,8 +320,8 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	})
 }
 
-// A server that was started while a repair read has what it wrote, and one that runs keeps
-// its tables.
+// A server that starts while a repair reads keeps what it wrote, and a running server keeps its
+// tables.
 func TestRepairBesideServer(t *testing.T) {
 	dir := makeLive(t, 5, "shops")
 	spoil(t, dir, "shops")
@@ -352,7 +352,7 @@ func TestRepairBesideServer(t *testing.T) {
 	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
-// Of two repairs at once the second leaves what the first has made.
+// If two repairs run at once, the second leaves what the first has made.
 func TestRepairTwice(t *testing.T) {
 	dir := makeLive(t, 3, "shops")
 	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
@@ -406,7 +406,7 @@ func TestExportBesideDamage(t *testing.T) {
 	}
 }
 
-// A collection of another layout is nobody's to repair.
+// A collection of another layout is not repaired.
 func TestRepairOtherLayout(t *testing.T) {
 	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "use the program that wrote it"} {
 		dir := makeLive(t, 3, "shops")
@@ -437,8 +437,8 @@ func TestRepairOtherLayout(t *testing.T) {
 	}
 }
 
-// A directory of something else, and one with a table of a newer program, are told as what
-// they are. None of them is taken for an empty or a damaged one.
+// A directory of something else, and one with a table of a newer program, are called what they are.
+// Neither is taken for an empty or a damaged one.
 func TestLiveOfAnotherLayout(t *testing.T) {
 	other := t.TempDir()
 	if err := os.Mkdir(filepath.Join(other, "boundaries"), 0o755); err != nil {
@@ -467,7 +467,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 }
 
-// sick is a store of which a table cannot be opened now.
+// sick is a store with a table that cannot be opened now.
 type sick struct {
 	cellstore.Store
 	table string
@@ -480,7 +480,8 @@ func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
 	return s.Store.Table(ctx, name)
 }
 
-// What cannot be read for another reason is not damaged, and the others are judged.
+// A collection that cannot be read for another reason is not damaged, and the others are still
+// judged.
 func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
@@ -493,7 +494,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	})
 }
 
-// Where a backup may not be made, none is, and what was left of earlier ones goes.
+// No backup is made where none may be, and leftovers of earlier ones are removed.
 func TestBackupPlaces(t *testing.T) {
 	dir, backups := makeLive(t, 3, "shops"), t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")

@@ -25,7 +25,7 @@ const logTimeout = time.Second
 // called concurrently.
 type logQueue struct {
 	to   io.Writer
-	form func(io.Writer) slog.Handler // of what the log says of itself
+	form func(io.Writer) slog.Handler // of the log's own lines
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
@@ -121,9 +121,9 @@ func (q *logQueue) turn() (more bool) {
 	whole := len(lines)
 	if untold > 0 {
 		b := bytes.NewBuffer(lines)
-		told := slog.NewRecord(time.Now(), slog.LevelWarn, "lines of this log were dropped: look after its reader, or its disk", 0)
-		told.AddAttrs(slog.Int64("dropped", untold))
-		_ = q.form(b).Handle(context.Background(), told) // a buffer never fails
+		record := slog.NewRecord(time.Now(), slog.LevelWarn, "lines of this log were dropped: look after its reader, or its disk", 0)
+		record.AddAttrs(slog.Int64("dropped", untold))
+		_ = q.form(b).Handle(context.Background(), record) // a buffer never fails
 		lines = b.Bytes()
 	}
 	var n int

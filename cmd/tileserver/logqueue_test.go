@@ -66,17 +66,17 @@ func TestLogWithoutReader(t *testing.T) {
 			}
 			return string(b)
 		}
-		told := false
+		counted := false
 		for n := range 100_000 { // fills the pipe and the queue
 			ask("/healthz?" + strings.Repeat("q", 500))
 			if n%100 != 99 {
 				continue
 			}
-			if told = dropped.MatchString(ask("/metrics")); told {
+			if counted = dropped.MatchString(ask("/metrics")); counted {
 				break
 			}
 		}
-		if !told {
+		if !counted {
 			t.Errorf("ended %v: it tells of no lines that it dropped", ended)
 		}
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -88,8 +88,7 @@ func TestLogWithoutReader(t *testing.T) {
 	}
 }
 
-// flakyWriter takes the number of bytes that it is told for each write, and fails where
-// that is not all.
+// flakyWriter takes a given number of bytes of each write, and fails if that is not all of it.
 type flakyWriter struct {
 	b    strings.Builder
 	take func(most int) int
@@ -129,18 +128,18 @@ func TestLogTellsWhatItDropped(t *testing.T) {
 		failing = false
 		for q.turn() {
 		}
-		whole, told := 0, 0
+		whole, reported := 0, 0
 		for line := range strings.Lines(w.b.String()) {
 			switch m := regexp.MustCompile(` dropped=(\d+)\n$`).FindStringSubmatch(line); {
 			case regexp.MustCompile(`^line \d{3}\n$`).MatchString(line):
 				whole++
 			case m != nil:
 				n, _ := strconv.Atoi(m[1])
-				told += n
+				reported += n
 			}
 		}
-		if whole+told != lines || int64(told) != q.dropped.Load() {
-			t.Fatalf("of %d lines %d are whole, %d told as dropped, %d counted:\n%s", lines, whole, told, q.dropped.Load(), w.b.String())
+		if whole+reported != lines || int64(reported) != q.dropped.Load() {
+			t.Fatalf("of %d lines %d are whole, %d told as dropped, %d counted:\n%s", lines, whole, reported, q.dropped.Load(), w.b.String())
 		}
 	})
 }

@@ -54,7 +54,7 @@ func (c *config) sayLast(w io.Writer, err error) {
 	fmt.Fprintln(w, "tileserver:", err)
 }
 
-// exitCode: 0 done, 1 failed, 2 asked wrongly. Both programs have these.
+// exitCode returns 0 for success, 1 for a failure and 2 for wrong usage. Both programs have these.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {

@@ -18,21 +18,21 @@ import (
 const workingMemory = 84 << 20
 
 const (
-	// memoryOfRequest is what a running request may take for a while: the tile or the region
-	// it makes, and its body in both codings.
+	// memoryOfRequest is the memory that a running request may take for a while: the tile or the
+	// region it makes, and its body in both codings.
 	memoryOfRequest = 1 << 20
-	// memoryOfConnection is what an open connection takes: buffers and stacks.
+	// memoryOfConnection is the memory of an open connection: buffers and stacks.
 	memoryOfConnection = 32 << 10
 )
 
-// memory is how the server goes by the memory that it may take.
+// memory is the memory that the process may take, and the settings that were lowered for it.
 type memory struct {
 	memlimit.Limit
-	followed []any // settings that are lower for it, and their values, for the log
+	followed []any // the lowered settings and their values, for the log
 }
 
-// outside is what is left for what Go does not count: the store's memory outside the heap,
-// the program, pages of files that are being read, and what a collection comes too late for.
+// outside is the share for memory that Go does not count: the store's memory outside the heap, the
+// program, pages of files that are being read, and garbage that is collected too late.
 func (m *memory) outside() int64 { return m.Bytes / 8 }
 
 // fitMemory lowers the defaults that take memory to what the process may take. What
@@ -51,14 +51,14 @@ func (c *config) fitMemory(limit memlimit.Limit) {
 	lower(c, "max-connections", &c.MaxConnections, int(max(limit.Bytes/memoryOfConnection, fewConnections)), why)
 }
 
-// lower makes a default less, if the memory wants it.
+// lower lowers a default to most, if it is larger.
 func lower[T int | bytesize.Size](c *config, name string, target *T, most T, why string) {
 	if *target > most && configfile.Derive(c.settings, name, target, most, why) {
 		c.memory.followed = append(c.memory.followed, name, int64(most))
 	}
 }
 
-// say logs what follows from the limit, and what cannot.
+// say logs the settings that follow from the limit, and whether the rest may be too much for it.
 func (m *memory) say(c *config, log *slog.Logger) {
 	if m.Unread != nil {
 		log.Warn("the limit of memory cannot be read in full: if this process may take less, set GOMEMLIMIT", "error", m.Unread)

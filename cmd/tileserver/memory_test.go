@@ -38,7 +38,7 @@ func TestFitMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(tc.args) == 0 { // as if this machine had told nothing
+			if len(tc.args) == 0 { // as on a machine without a limit
 				c.Cache, c.MaxConcurrent, c.MaxConnections = 256*mib, 512, 8192
 				for i := range c.settings {
 					c.settings[i].Source = "default"

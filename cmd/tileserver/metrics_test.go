@@ -19,8 +19,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// What the program measures is well-formed, little as long as little is asked,
-// and what the documentation lists, no more and no less.
+// The metrics are well-formed, few as long as there are few requests, and exactly those that the
+// documentation lists.
 func TestMetricsAreDocumented(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
@@ -109,7 +109,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// What only the operator's listener has is described as such, and is there.
+// Endpoints that only the operator's listener has are described as such, and are there.
 func TestAdminIsDescribed(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	url, log, stop := start(t, "--data="+t.TempDir(), "--address-limit=100000/1m", "--admin-listen=127.0.0.1:0")

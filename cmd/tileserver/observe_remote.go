@@ -10,8 +10,8 @@ import (
 	"quadrille/cellstore/rowcache"
 )
 
-// remoteStats counts the calls of stores that are reached over a network, those
-// of stores closed since included.
+// remoteStats counts the calls of stores that are reached over a network, including stores that
+// have been closed.
 type remoteStats struct {
 	cache *rowcache.Cache // nil without --store
 

@@ -46,7 +46,7 @@ var proxies = map[string]proxy{
 	"Caddy": {
 		program: "caddy", example: "caddyfile", listen: ":80 {", header: "X-Forwarded-For",
 		configure: func(example, _, _ string) string {
-			// Whatever Caddy 2.6 does not know of is left out: Debian 12 has that.
+			// Debian 12 has Caddy 2.6, so nothing newer is used.
 			return "{\n\tadmin off\n}\n" + strings.ReplaceAll(example, "/ip/headers\n", "/ip/headers\n\t\t\ttrusted_proxies 127.0.0.1\n")
 		},
 		args: func(file, _ string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },

@@ -69,8 +69,8 @@ func TestRedrawnDistrict(t *testing.T) {
 	follow := func() (next func() string) {
 		t.Helper()
 		res := ask(http.MethodGet, "/points/vans/events?enter=district:e1&leave=district"+last, "")
-		late := time.AfterFunc(time.Minute, func() { res.Body.Close() })
-		t.Cleanup(func() { late.Stop(); res.Body.Close() })
+		timeout := time.AfterFunc(time.Minute, func() { res.Body.Close() })
+		t.Cleanup(func() { timeout.Stop(); res.Body.Close() })
 		lines := bufio.NewScanner(res.Body)
 		return func() (event string) {
 			for lines.Scan() {

@@ -85,8 +85,8 @@ func TestRegionsOfTheirOwn(t *testing.T) {
 	stop()
 }
 
-// A data set that cannot be read when the server starts keeps nothing else from being served, and is never
-// taken for one that is not there.
+// A data set that cannot be read when the server starts keeps nothing else from being served, and
+// is never taken for a missing one.
 func TestRegionsBesideADamagedDataSet(t *testing.T) {
 	dir := t.TempDir()
 	c := catalogIn(t, dir)

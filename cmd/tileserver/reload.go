@@ -28,8 +28,8 @@ type reloaded[T any] struct {
 	elapsed func() time.Duration // since r was made
 
 	mu     sync.Mutex
-	loaded []os.FileInfo // what value was made of, and
-	failed []os.FileInfo // what could not be made into one
+	loaded []os.FileInfo // the files that value was made of
+	failed []os.FileInfo // the files of which no value could be made
 }
 
 // reloadInterval bounds the time until changed files are noticed.

@@ -113,7 +113,8 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	return serve(ctx, cfg, handler, secure, log, stdout)
 }
 
-// api returns what the flags alone say about the interface to the followed data sets.
+// api returns the configuration of the interface to the followed data sets, as far as the flags
+// alone decide it.
 func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 	api := httpapi.Config{
 		Config: web.Config{
@@ -157,8 +158,8 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 	return api
 }
 
-// guardAPI puts into api who may ask and how often. top lists the busiest clients, nil if
-// none are counted. stop writes what has been counted.
+// guardAPI sets in api who may ask and how often. top lists the busiest clients, nil if none are
+// counted. stop writes what has been counted.
 func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler, stop func() error, err error) {
 	guard, stop, err := c.Guard.guard(ctx, log)
 	if err != nil {
@@ -175,7 +176,8 @@ func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *ob
 	return top, stop, nil
 }
 
-// sayServing writes where the server is, for people, or for who reads its log.
+// sayServing writes the server's address, as a sentence or, with --log-format json, as a line of
+// JSON.
 func (c *config) sayServing(stdout io.Writer, url string) {
 	if c.LogFormat == "json" {
 		slog.New(c.handler(stdout)).Info("Quadrille serves", "url", url)

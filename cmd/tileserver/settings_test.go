@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/configfile/configtest"
 )
 
-// What config print prints says the same as a file, of every setting there is.
+// A file with what config print prints has the same value for every setting.
 func TestPrintedSettings(t *testing.T) {
 	parser, err := newParser(&config{}, io.Discard, io.Discard)
 	if err != nil {
@@ -32,7 +32,8 @@ func TestPrintedSettings(t *testing.T) {
 	})
 }
 
-// A value with what a shell would have taken off is refused, by the name of where it is.
+// A value with something that a shell would have removed is refused, and the error says where the
+// value is.
 func TestWrappedValues(t *testing.T) {
 	for _, tc := range []struct{ variable, value, want string }{
 		{"QUADRILLE_CACHE_CONTROL", `"public, max-age=60"`, "directive"},

@@ -69,7 +69,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Errorf("%v %v", st, err)
 	}
 	client := overSocket(t, path)
-	// The peer is a proxy that may be believed.
+	// The peer is a trusted proxy.
 	address := toyworld.Address(0).String()
 	res, b := get(t, client, "http://maps.example/ip/me", "X-Forwarded-For", address, "X-Request-Id", "from-the-proxy.1")
 	if res.StatusCode != 200 || !strings.Contains(b, address) || res.Header.Get("X-Request-Id") != "from-the-proxy.1" {
@@ -226,7 +226,7 @@ func TestDrainDelay(t *testing.T) {
 		t.Errorf("it ended: %v", err)
 	default:
 	}
-	// run is left behind with its hour; the listener ends with the test binary.
+	// run still waits for its hour. It ends with the test binary, and so does the listener.
 }
 
 // Changed files are used at once after SIGHUP, which does not end the server.

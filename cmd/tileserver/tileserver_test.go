@@ -52,7 +52,7 @@ func (s *syncBuffer) has(text string) bool {
 	return false
 }
 
-// adminOf is where a program says that it listens for its operator.
+// adminOf returns the address of the admin listener, which the program logs.
 func adminOf(t *testing.T, log *syncBuffer) string {
 	t.Helper()
 	const before = "msg=administration url="

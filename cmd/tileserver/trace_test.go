@@ -74,7 +74,7 @@ func attr(s *tracepb.Span, key string) string {
 	return ""
 }
 
-// What a program that is told to trace sends, through to the collector.
+// The spans of a program that traces, as the collector gets them.
 func TestTraces(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	fake := &fakeCollector{t: t}
@@ -147,8 +147,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Traces that nobody takes cost nobody anything: requests are answered, the log
-// has a line at most, and the program stops without an error.
+// Traces that no collector takes do no harm: requests are answered, the log has a line at most, and
+// the program stops without an error.
 func TestTracesNotTaken(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	cut := make(chan struct{}, 100)

@@ -93,8 +93,8 @@ func (u *usage) report(err error) {
 	}
 }
 
-// keepMended opens the table again after the disk refused a write, until it takes them,
-// and goes on so until close.
+// keepMended opens the table again after the disk has refused a write, until the disk takes writes.
+// It runs until close.
 func (u *usage) keepMended() {
 	var ctx context.Context
 	ctx, u.end = context.WithCancel(context.Background())

@@ -14,8 +14,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestTimeZonesOfRealData: points of the real world, from the files as they are
-// downloaded, and that the longitude never tells the time in a country.
+// TestTimeZonesOfRealData: points of the real world, from the files as they are downloaded. The
+// longitude never decides the time in a country.
 func TestTimeZonesOfRealData(t *testing.T) {
 	testrace.Plain(t, "it asks one question after the other of programs that other tests run under the detector")
 	const shared = "../../../shared/data"

@@ -36,10 +36,9 @@ var Kinds = []web.Kind{
 // airportRecords is reused memory for the record of one answer.
 var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 
-// getAirport answers GET /airports/{code}: the record of the airport with an
-// IATA, ICAO or local code. With local=true the answer has what clocks there
-// show now, and may not be kept. /airports/{code}/offset?at= answers that for
-// any instant.
+// getAirport answers GET /airports/{code}: the record of the airport with an IATA, ICAO or local
+// code. With local=true the answer has the airport's current local time, and may not be cached.
+// /airports/{code}/offset?at= answers that for any instant.
 func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
@@ -78,8 +77,8 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// pathCode returns the first parameter of the path, the code of an airport.
-// Package airports decides whether it can be one.
+// pathCode returns the first parameter of the path, the code of an airport. Package airports checks
+// that it can be a code.
 func pathCode(c echo.Context) (string, error) {
 	if endpoint.RunsOn(c) {
 		return "", endpoint.ErrNoRoute
@@ -91,7 +90,8 @@ func pathCode(c echo.Context) (string, error) {
 	return values[0], nil
 }
 
-// badCode names the parameter in the refusal of a code.
+// badCode turns a bad code into a refusal that names the parameter; it returns any other error
+// unchanged.
 func badCode(err error) error {
 	if errors.Is(err, airports.ErrBadCode) {
 		return endpoint.Refuse(endpoint.ErrParameter, "code", "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
@@ -99,8 +99,8 @@ func badCode(err error) error {
 	return err
 }
 
-// airportTypes are the values of the parameter type. A type of two words may
-// lack the last one.
+// airportTypes are the values of the parameter type. The last word of a two-word type may be left
+// out.
 var airportTypes = func() map[string]string {
 	m := map[string]string{}
 	for _, t := range airports.Types() {
@@ -137,8 +137,8 @@ func readTypes(p *endpoint.Params, name string) (types []string) {
 	return types
 }
 
-// getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
-// airport show at an instant.
+// getAirportOffset answers GET /airports/{code}/offset?at=: the local time at an airport at an
+// instant.
 func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {

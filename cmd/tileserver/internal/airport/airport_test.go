@@ -8,8 +8,8 @@ import (
 	"quadrille/places/airports"
 )
 
-// The last word of a type of two may be left out: each type has one short word, and no two
-// types share it.
+// The last word of a two-word type may be left out: each type has one short word, and no two types
+// share it.
 func TestShortTypes(t *testing.T) {
 	var want []string
 	for _, typ := range airports.Types() {

@@ -6,7 +6,8 @@ import (
 	"quadrille/places/airports"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // AirportList is a page of airports as JSON.
 type AirportList struct {

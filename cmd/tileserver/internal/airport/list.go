@@ -8,7 +8,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// List is how airports are listed.
+// List describes the lists of airports.
 var List = listing.Set{
 	Layer: ask.AirportsLayer, Path: "/airports", Name: "airports", Numbers: true,
 	Words:  listing.Words{Tag: "airports", Rank: 3, IDs: "Airports", Things: "airports", Ordered: ", the most important first"},

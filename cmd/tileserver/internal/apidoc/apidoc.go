@@ -7,7 +7,7 @@
 //	components.json  headers, and the ways to send a key
 //	examples.json    recorded answers to the endpoints' examples, by operationId
 //
-// The contract test of package httpapi holds the description against the answers.
+// The contract test of package httpapi compares the description with the answers.
 package apidoc
 
 import (
@@ -138,12 +138,12 @@ type builder struct {
 	head       head
 	components components
 	examples   map[string]json.RawMessage
-	endpoints  []*endpoint.Endpoint // by tag in the order of head, then by rank and path
+	endpoints  []*endpoint.Endpoint // sorted by tag in the order of head, then by rank and path
 	shared     map[string]map[string]object
 	schemas    schemas
-	uses       map[*endpoint.Spec]int // of parameters, by paths
-	at         *endpoint.Endpoint     // that is described now
-	failed     error                  // the first
+	uses       map[*endpoint.Spec]int // how many paths use a parameter
+	at         *endpoint.Endpoint     // the endpoint being described
+	failed     error                  // the first contradiction
 }
 
 // fail remembers a contradiction, with the endpoint that has it.
@@ -187,7 +187,7 @@ func (b *builder) read(from fs.FS) error {
 	return nil
 }
 
-// group is the place of an endpoint's tag.
+// group returns the index of an endpoint's tag in head.
 func (b *builder) group(e *endpoint.Endpoint) int {
 	return slices.IndexFunc(b.head.Tags, func(t tag) bool { return t.Name == e.Tag })
 }

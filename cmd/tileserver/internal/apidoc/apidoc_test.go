@@ -94,7 +94,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// What contradicts itself is refused, and the error says where.
+// Declarations that contradict each other are refused, and the error says where.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(e *endpoint.Endpoint)
@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The same bytes come of the same description.
+// The same description always gives the same bytes.
 func TestDeterministic(t *testing.T) {
 	doc, page, err := build(small(), one(unchanged))
 	if err != nil {
@@ -143,8 +143,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A prefix that is described with a slash at its end, too, is described once below itself,
-// always in the same way.
+// A prefix that also exists with a final slash is described once below itself, always in the same
+// way.
 func TestBelow(t *testing.T) {
 	slash := one(func(e *endpoint.Endpoint) { e.Also = []string{"/x/"} })
 	for range 20 {

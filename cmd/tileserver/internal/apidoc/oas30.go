@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Below describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that
-// version: GET alone, paths without the prefix, and server as the address of the prefix.
-// What has other words in the newer version is translated.
+// Below describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that version:
+// GET alone, paths without the prefix, and server as the address of the prefix. It translates what
+// OpenAPI 3.1 writes differently.
 func (d *Document) Below(prefix, server string) ([]byte, error) {
 	var whole object
 	if err := json.Unmarshal(d.json, &whole); err != nil {
@@ -61,7 +61,7 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 // older translates OpenAPI 3.1 into 3.0.
 type older struct {
 	whole      object
-	components object // those that are referred to
+	components object // the components that are referred to
 }
 
 func (o *older) convert(v any) any {
@@ -106,7 +106,7 @@ func (o *older) object(v object) object {
 			if len(types) > 0 {
 				dst["example"] = types[0]
 			}
-		case key == "prefixItems" || key == "contentMediaType" || key == "contentSchema": // of 3.1
+		case key == "prefixItems" || key == "contentMediaType" || key == "contentSchema": // only in 3.1
 		case key == "exclusiveMinimum" || key == "exclusiveMaximum":
 			if _, number := value.(float64); number {
 				dst[strings.ToLower(strings.TrimPrefix(key, "exclusive"))] = value
@@ -118,7 +118,7 @@ func (o *older) object(v object) object {
 		}
 	}
 	if schema, _ := dst["schema"].(object); v["in"] == "query" && schema != nil {
-		// The standard's own tests ask for these in so many words, though most are the defaults.
+		// The standard's tests want these written out, though most are the defaults.
 		dst["style"] = "form"
 		if dst["explode"] == nil {
 			dst["explode"] = schema["type"] == "object"

@@ -16,8 +16,8 @@ import (
 
 func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
-// share makes a component of a thing that is used, and refers to it. A different thing of
-// the same name gets a longer name.
+// share makes v a component of this name and returns a reference to it. A different thing of the
+// same name gets a longer name.
 func (b *builder) share(kind, name string, v object) object {
 	all := b.shared[kind]
 	for n := 2; ; n++ {
@@ -48,7 +48,7 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 		op["externalDocs"] = object{"url": e.Elsewhere}
 	}
 	var params []object
-	for _, p := range e.Params { // not named as answers are: generators have one name space for both
+	for _, p := range e.Params { // the suffix of names keeps them apart from answers: generators have one name space for both
 		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
 			if p := parameter(s); b.uses[s] > 1 {
 				params = append(params, b.share("parameters", s.Name+"-parameter", p))
@@ -123,8 +123,8 @@ func (m mediaTypes) MarshalJSON() ([]byte, error) {
 	return append(all, '}'), nil
 }
 
-// ndjson is the media type of lines of JSON. As a whole such an answer is not JSON but a
-// text. Its schema describes one line.
+// ndjson is the media type of lines of JSON. The whole body is text, not JSON. Its schema describes
+// one line.
 const ndjson = "application/x-ndjson"
 
 // content describes what bodies hold.
@@ -170,7 +170,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	problems := b.problemsOf(e)
 	for _, o := range e.Others {
 		answer := b.other(e, &o)
-		if kinds := problems[o.Status]; kinds != nil { // it may be either
+		if kinds := problems[o.Status]; kinds != nil { // the status may also be a problem
 			problem := b.problemResponse(kinds)
 			answer["description"] = o.Text + "\n\n" + problem["description"].(string)
 			maps.Copy(answer["headers"].(object), problem["headers"].(object))
@@ -242,7 +242,7 @@ func security(e *endpoint.Endpoint) []object {
 	return keySchemes
 }
 
-// keySchemes are the ways of most endpoints.
+// keySchemes are the ways to send a key to most endpoints.
 var keySchemes = schemes("key", "bearer", "password", "parameter")
 
 // schemes are the ways to send a key; the first is to send none.
@@ -257,7 +257,7 @@ func schemes(names ...string) []object {
 // adminServers is the address of the operator's own listener, for its paths.
 var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "What --admin-listen names."}}
 
-// limitHeaders are those of every answer that uses up a limit.
+// limitHeaders are the headers of every answer that counts against a rate limit.
 var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
 // mainMedia is the media type that a client without an Accept header gets.
@@ -364,7 +364,7 @@ func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
 	}
 }
 
-// problemResponse is one status, with an example for each type.
+// problemResponse describes the problems of one status, with an example for each type.
 func (b *builder) problemResponse(kinds []*Problem) object {
 	var texts []string
 	examples := object{}

@@ -48,7 +48,7 @@ type pageOperation struct {
 	Answers                   []pageAnswer
 	Problems                  []pageStatus
 	Note, Try, Curl, Answer   string
-	// Elsewhere is the documentation of a service that is stood in for.
+	// Elsewhere is the address of the documentation of the service that the endpoint imitates.
 	Elsewhere string
 	// Request and Body are those of the example, for the page's forms.
 	Request, Body string
@@ -167,10 +167,10 @@ func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation
 	return op
 }
 
-// plain is a schema as JSON has it.
+// plain returns a schema as decoded JSON.
 func plain(s map[string]any) (o object) {
 	if raw, err := json.Marshal(s); err == nil {
-		_ = json.Unmarshal(raw, &o) // which has just been written
+		_ = json.Unmarshal(raw, &o) // raw was marshalled above, so it decodes
 	}
 	return o
 }

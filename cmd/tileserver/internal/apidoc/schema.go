@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// schemas makes components of Go types: of those that are marshalled, and of others that stand
-// for what is written by hand. Tags of a field _ are about the struct. An exported struct that has
-// one is a component, by the name in its tag name if that is not the type's; others are written
-// out where they are used. Tags of other fields say what their types cannot:
+// schemas makes components of Go types. Some of the types are marshalled; the others describe
+// answers that are written by hand. Tags of a field _ are about the struct. An exported struct with
+// such a field is a component. Its name is that in the tag name, or else the type's. Other structs
+// are written out where they are used. Tags of other fields say what their types cannot:
 //
 //	json    its name; with omitempty or omitzero it may be missing, and so may the members of
 //	        a struct that is embedded by a pointer
@@ -25,7 +25,7 @@ import (
 type schemas struct {
 	all   object
 	types map[string]reflect.Type // of components
-	refs  map[string]reflect.Type // by the component that a tag of theirs names
+	refs  map[string]reflect.Type // types with a tag ref, by the component that it names
 	err   error                   // the first
 }
 
@@ -43,7 +43,7 @@ func (s *schemas) fail(t reflect.Type, format string, args ...any) {
 	s.err = cmp.Or(s.err, bad("type %s: "+format, append([]any{t}, args...)...))
 }
 
-// of is the schema of a type, of a component a reference.
+// of returns the schema of a type; for a component it returns a reference.
 func (s *schemas) of(t reflect.Type) object {
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer:
@@ -79,11 +79,11 @@ func (s *schemas) of(t reflect.Type) object {
 func (s *schemas) component(t reflect.Type) object {
 	about, ok := t.FieldByName("_")
 	name := cmp.Or(about.Tag.Get("name"), t.Name())
-	if !ok || len(about.Index) > 1 || !token.IsExported(name) { // > 1: of a struct in it
+	if !ok || len(about.Index) > 1 || !token.IsExported(name) { // > 1: the field is of an embedded struct
 		return s.members(t)
 	}
 	if was := s.types[name]; was == nil {
-		s.types[name] = t // before its members, which may refer to it
+		s.types[name] = t // before its members: they may refer to it
 		s.all[name] = s.members(t)
 	} else if was != t {
 		s.fail(t, "%s is called %s, too", was, name)
@@ -136,7 +136,7 @@ func (s *schemas) members(t reflect.Type) object {
 	}
 	o := s.constrain(t, &about, object{"type": "object", "properties": properties, "required": required})
 	if len(properties) == 0 {
-		delete(o, "properties") // it has whatever it may have
+		delete(o, "properties") // an object with any members
 	}
 	if names, _ := o["required"].([]string); len(names) == 0 {
 		delete(o, "required")
@@ -153,8 +153,8 @@ func (s *schemas) members(t reflect.Type) object {
 //	open=a|b    of _: it has further members, of these types
 //	is          of _: it is no object, but one of its members
 //
-// What cannot hold of a list or a map is about what is in it. A pattern comes last, since it may
-// have commas.
+// A constraint that cannot apply to a list or a map applies to its elements. A pattern comes last,
+// since it may have commas.
 func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) object {
 	in := o
 	for in["items"] != nil || in["additionalProperties"] != nil {
@@ -165,13 +165,13 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		values := make([]any, len(words))
 		for i, word := range words {
 			if values[i] = word; in["type"] != "string" {
-				_ = json.Unmarshal([]byte(word), &values[i]) // other words are texts
+				_ = json.Unmarshal([]byte(word), &values[i]) // words that are not JSON are strings
 			}
 		}
 		properties, _ := o["properties"].(object)
 		required, _ := o["required"].([]string)
 		switch key {
-		case "required": // members has seen to it
+		case "required": // members handles it
 		case "min", "max":
 			in[key+"imum"] = values[0]
 		case "format", "pattern":

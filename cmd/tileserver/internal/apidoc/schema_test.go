@@ -52,7 +52,7 @@ type either struct {
 	}
 }
 
-// schemasOf returns the components of types, and those that they refer to, as they are read.
+// schemasOf returns the components of types and of the types that they refer to, as decoded JSON.
 func schemasOf(types []any) (all map[string]object, err error) {
 	s := schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}
 	for _, v := range types {
@@ -95,7 +95,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// What cannot be described is refused, and the error names the type and the field.
+// A type that cannot be described is refused, and the error names the type and the field.
 func TestSchemasRefused(t *testing.T) {
 	type Twice struct {
 		_ struct{} `name:"Whole"`

@@ -1,10 +1,10 @@
-// Package archive reads archives of map tiles that others made: PMTiles of version 3, and
-// MBTiles. Files are local, and nothing in them is believed: sizes, counts, depths and times
-// are bounded, and what cannot be read is an error, never a tile that is not there.
+// Package archive reads archives of map tiles that others made: PMTiles of version 3, and MBTiles.
+// Files are local and not trusted: sizes, counts, depths and times are bounded. Bytes that cannot
+// be read give an error, never a missing tile.
 //
-// A [Live] serves the archive at a path and replaces it when the file is replaced. Coordinates
-// are degrees WGS84, longitude first; tiles are those of the web's map, rows counted from the
-// north. Everything may be used by any number of goroutines.
+// A [Live] serves the archive at a path and replaces it when the file is replaced. Coordinates are
+// degrees WGS84, longitude first; tiles are Web Mercator tiles, rows counted from the north.
+// Everything may be used by any number of goroutines.
 package archive
 
 import (
@@ -29,11 +29,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// What an archive may hold, in bytes.
+// Bounds of an archive, in bytes.
 const (
 	// MaxTile bounds a tile in bytes, both as it is stored and as it is unpacked.
 	MaxTile = 16 << 20
-	// maxMetadata bounds what describes the archive, unpacked.
+	// maxMetadata bounds the metadata of an archive, unpacked.
 	maxMetadata = 8 << 20
 )
 
@@ -48,7 +48,7 @@ var (
 	ErrClosed = errors.New("the archive is closed")
 )
 
-// Format is what the tiles are.
+// Format is the format of the tiles.
 type Format uint8
 
 // Formats of tiles.
@@ -61,7 +61,7 @@ const (
 	AVIF
 )
 
-// String is the format as it is named in metadata.
+// String returns the format's name in metadata.
 func (f Format) String() string {
 	return [...]string{"", "pbf", "mlt", "png", "jpg", "webp", "avif"}[f]
 }
@@ -79,7 +79,7 @@ type Info struct {
 	Center           [3]float64 // longitude, latitude, zoom
 	// TileSize is the side of a picture in pixels, 0 for vector tiles.
 	TileSize int
-	// Tiles is the number of tiles, 0 if the archive does not tell.
+	// Tiles is the number of tiles, 0 if unknown.
 	Tiles int64
 	Metadata
 }
@@ -107,8 +107,8 @@ type reader interface {
 	close() error
 }
 
-// Open opens the archive at a path and checks what it says about itself, its directory or
-// tables, and one tile. name is part of its identity. directories may be shared with other
+// Open opens the archive at a path and checks what it says about itself, its directory or tables,
+// and one tile. name is part of the archive's identity. directories may be shared with other
 // archives.
 func Open(ctx context.Context, name, path string, directories *Directories) (_ *Archive, err error) {
 	f, err := openFile(path)
@@ -144,7 +144,8 @@ func Open(ctx context.Context, name, path string, directories *Directories) (_ *
 	return a, nil
 }
 
-// identity returns a number for a file and its content, as far as that can be told quickly.
+// identity hashes the name, size, modification time and head of a file: a quick stand-in for a hash
+// of all its content.
 func identity(name string, info os.FileInfo, head []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, name) // a hash takes everything
@@ -173,7 +174,7 @@ func (a *Archive) examine(ctx context.Context) error {
 	}
 	switch found := sniff(plain); {
 	case found != 0 && found != a.Format && (a.Format == 0 || found.Picture()):
-		a.Format = found // the first bytes tell the format of a picture, whatever the metadata say
+		a.Format = found // the first bytes show the format of a picture, whatever the metadata say
 	case a.Format == 0:
 		return errors.New("its tiles are none of MVT, MLT, PNG, JPEG, WebP and AVIF")
 	case a.Format == MLT && !framed(plain):
@@ -192,7 +193,7 @@ func (a *Archive) examine(ctx context.Context) error {
 	return nil
 }
 
-// usualSize is the side in pixels of a picture that does not tell it.
+// usualSize is the side in pixels that is assumed for a picture whose size is unknown.
 const usualSize = 256
 
 // sniff returns the format that the first bytes of a tile show, 0 if they show none. The
@@ -213,7 +214,7 @@ func sniff(b []byte) Format {
 	return 0
 }
 
-// framed reports whether a tile is blocks behind their lengths, as MapLibre Tiles are.
+// framed reports whether a tile is a sequence of length-prefixed blocks, as MapLibre Tiles are.
 func framed(b []byte) bool {
 	for len(b) > 0 {
 		size, n := binary.Uvarint(b)
@@ -238,7 +239,8 @@ func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding
 		return nil, Plain, false, nil
 	}
 	data, coding, ok, err = a.reader.tile(ctx, t)
-	// A file that is being written to may look like anything, also like a hole.
+	// While a file is being written to, it may look like anything, also like one that lacks the
+	// tile.
 	if cerr := a.file.unchanged(); cerr != nil {
 		return nil, Plain, false, cerr
 	}

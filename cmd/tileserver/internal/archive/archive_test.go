@@ -16,8 +16,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// pyramid is all tiles of zooms 0 to z, of which each differs but for the south of zoom 3,
-// and one is missing.
+// pyramid returns the tiles of zooms 0 to z. All differ except those in the south of zoom 3, and
+// one is missing.
 func pyramid(z uint8, coding byte) (tiles []archivetest.Tile) {
 	for zoom := range z + 1 {
 		for x := range uint32(1) << zoom {
@@ -126,7 +126,7 @@ func TestMBTiles(t *testing.T) {
 	}
 }
 
-// Pictures are what they begin with, and as large as they are.
+// The first bytes of a picture decide its format, and its header its size.
 func TestPictures(t *testing.T) {
 	red := archivetest.Picture(512, color.RGBA{R: 255, A: 255})
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A single byte that is another never stops the reader, nor shows as a tile that is not there.
+// A single changed byte never stops the reader, and never makes a tile look missing.
 func TestFlipped(t *testing.T) {
 	p := archivetest.PMTiles{Internal: archivetest.Plain, Tiles: archivetest.Plain, Type: 1, Leaf: 5}
 	b := p.Bytes(pyramid(2, archivetest.Plain))
@@ -284,7 +284,7 @@ func TestHostilePMTiles(t *testing.T) {
 	}
 }
 
-// Damage behind the first tile is met by the read of it: an error, not an empty tile.
+// Damage behind the first tile shows when that tile is read: as an error, not as an empty tile.
 func TestDamageInside(t *testing.T) {
 	tile := archivetest.Pack(archivetest.Gzip, archivetest.Vector("x"))
 	whole := uint64(len(tile))

@@ -20,7 +20,7 @@ import (
 // Name is a name and the path of its archive.
 type Name struct{ Name, Path string }
 
-// namePattern is what names in addresses may be.
+// namePattern matches the names that addresses may have.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // ParseName reads NAME=FILE, or FILE alone. The name then is that of the file without
@@ -41,7 +41,7 @@ func ParseName(s string) (n Name, err error) {
 	return Name{name, path}, nil
 }
 
-// Live serves the archive at a path, and replaces it when there is another.
+// Live serves the archive at a path, and replaces it when the file is replaced.
 type Live struct {
 	Name
 
@@ -58,7 +58,7 @@ type Live struct {
 // Status is the state of a Live at one moment.
 type Status struct {
 	Name string
-	// Archive is the archive in service. Its description may be read for ever.
+	// Archive is the archive in service. Its Info stays readable when the archive is closed.
 	Archive *Archive
 	Since   time.Time // when it was taken into service
 	// State is Serving, Stale or Damaged of package catalogue.
@@ -118,7 +118,7 @@ func (l *Live) look(ctx context.Context) error {
 	return nil
 }
 
-// report keeps the state, and logs it when it is another.
+// report stores the state, and logs it if it has changed.
 func (l *Live) report(a *Archive, err error) {
 	s := &Status{Name: l.Name.Name, Archive: a, Since: time.Now(), State: catalogue.Serving, Err: err}
 	switch {
@@ -148,7 +148,7 @@ func (l *Live) report(a *Archive, err error) {
 	}
 }
 
-// Set is the base maps of a server, in the order in which they were named. A nil *Set has none.
+// Set holds the base maps of a server, in the order in which they were named. A nil *Set has none.
 type Set struct {
 	all  []*Live
 	stop context.CancelFunc
@@ -161,8 +161,8 @@ const MaxMaps = 32
 // lookInterval is the time between two looks at the files.
 const lookInterval = 2 * time.Second
 
-// Serve opens archives and follows their files until Close. Directories take up to about so
-// many bytes in memory. The error is that of an archive that cannot be opened.
+// Serve opens archives and follows their files until Close. directoryBytes is about how much memory
+// the directories may take. Serve fails if an archive cannot be opened.
 func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Logger) (_ *Set, err error) {
 	if len(names) > MaxMaps {
 		return nil, fmt.Errorf("%d base maps, and a server has at most %d", len(names), MaxMaps)
@@ -233,7 +233,7 @@ func (s *Set) Maps() []*Live {
 	return s.all
 }
 
-// Close ends the following and closes the archives.
+// Close stops following the files and closes the archives.
 func (s *Set) Close() error {
 	if s == nil {
 		return nil

@@ -31,7 +31,7 @@ const (
 type mbReader struct {
 	db          *sql.DB
 	connections chan *connection // those that are free
-	coding      Coding           // of tiles that do not tell
+	coding      Coding           // of tiles whose first bytes do not show it
 }
 
 // connection answers one question at a time.
@@ -89,7 +89,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	return r, nil
 }
 
-// checkPages detects a database that was cut off: its first page tells the number of pages.
+// checkPages detects a database that was cut off: its first page has the number of pages.
 func checkPages(head []byte, size int64) error {
 	if len(head) < 100 {
 		return fmt.Errorf("%w: it ends within its first page; fetch it again", ErrDamaged)
@@ -99,8 +99,8 @@ func checkPages(head []byte, size int64) error {
 		page = 1 << 16
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
-	told := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) && pages > 0
-	if told && pages*page > size || size%max(page, 1) != 0 {
+	valid := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) && pages > 0
+	if valid && pages*page > size || size%max(page, 1) != 0 {
 		return fmt.Errorf("%w: it has %d bytes and should have %d pages of %d; fetch it again", ErrDamaged, size, pages, page)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (r *mbReader) describe(ctx context.Context, conn *sql.Conn, a *Archive) err
 	case "avif":
 		a.Format = AVIF
 	}
-	// The first bytes of a tile tell its coding, with this exception.
+	// The first bytes of a tile show its coding, unless it is Brotli.
 	if c := strings.ToLower(text("compression")); c == "br" || c == "brotli" {
 		r.coding = Brotli
 	}
@@ -212,8 +212,8 @@ func readMetadata(ctx context.Context, conn *sql.Conn) (map[string]string, error
 	return texts, rows.Err()
 }
 
-// meaning gives an error of SQLite its meaning here. asked is the context of the caller: if
-// that has not ended, our own limit has ended the query.
+// meaning translates an error of SQLite into one of this package. asked is the caller's context:
+// unless it has ended, an exceeded deadline is our own queryTime.
 func (r *mbReader) meaning(asked context.Context, err error) error {
 	switch {
 	case err == nil || asked.Err() != nil:
@@ -241,7 +241,7 @@ func (r *mbReader) sample(ctx context.Context) ([]byte, Coding, error) {
 	return b, c, err
 }
 
-// ask asks for a tile on a connection that is free.
+// ask runs a query for a tile on a free connection.
 func (r *mbReader) ask(asked context.Context, query func(context.Context, *connection) *sql.Row) ([]byte, Coding, bool, error) {
 	var c *connection
 	select {

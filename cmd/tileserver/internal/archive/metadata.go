@@ -62,14 +62,14 @@ func (d described) text(name string) (s string) {
 	return s
 }
 
-// set reads texts by their names.
+// set fills the metadata from text, which returns a text by its name.
 func (m *Metadata) set(text func(name string) string) {
 	m.Title, m.Description = credit.Line(text("name"), maxTitle), credit.Line(text("description"), maxText)
 	m.CreditHTML, m.Credit = credit.Read(text("attribution"))
 	m.Overlay = text("type") == "overlay"
 }
 
-// layers reads vector_layers. deepest is the zoom of a layer that does not tell its own.
+// layers reads vector_layers. deepest is the largest zoom of a layer that does not state its own.
 func (d described) layers(deepest uint8) (all []Layer) {
 	var list []struct {
 		ID          any `json:"id"`

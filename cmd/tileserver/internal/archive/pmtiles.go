@@ -43,7 +43,7 @@ type directory struct{ entries []pmtiles.Entry }
 // entrySize is the size of an entry in memory.
 const entrySize = 24
 
-// Bytes is what the directory takes.
+// Bytes returns the size of the directory in memory.
 func (d *directory) Bytes() int64 { return int64(len(d.entries)) * entrySize }
 
 // find returns the last entry whose id is at most the given one, or false if there is none.
@@ -62,7 +62,7 @@ type pmReader struct {
 	header   pmtiles.Header
 	internal Coding
 	tiles    Coding
-	told     bool // the header tells how tiles are packed
+	told     bool // the header states how tiles are packed
 	root     *directory
 	leaves   *Directories
 }
@@ -192,7 +192,7 @@ func (r *pmReader) leaf(ctx context.Context, e pmtiles.Entry) (*directory, error
 		if d.entries[0].ID != e.ID {
 			return nil, fmt.Errorf("%w: a leaf directory begins with another tile than it should", ErrDamaged)
 		}
-		// Nothing that was read while the file changed may be kept.
+		// Nothing that was read while the file changed may be cached.
 		return d, r.file.unchanged()
 	})
 }

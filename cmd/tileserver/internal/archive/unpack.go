@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/internal/pmtiles"
 )
 
-// Coding is how bytes are packed.
+// Coding is a compression of bytes.
 type Coding uint8
 
 // Codings of tiles, directories and metadata.
@@ -41,8 +41,8 @@ func codingOf(c pmtiles.Compression) (Coding, bool) {
 	return Plain, false
 }
 
-// packing returns the coding that the first bytes of a tile tell. Brotli has no mark, and
-// no vector tile begins like the marks of the others.
+// packing returns the coding that the first bytes of a tile show. Brotli has no mark, and no vector
+// tile begins like the marks of the others.
 func packing(b []byte) Coding {
 	switch {
 	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
@@ -55,11 +55,11 @@ func packing(b []byte) Coding {
 	return Plain
 }
 
-// maxWindow is the largest window in bytes that a packed tile may ask memory for.
+// maxWindow bounds the window, in bytes, that a packed tile may make the decoder allocate.
 const maxWindow = 16 << 20
 
-// Unpack returns the bytes that src stands for, which may be src itself. If there are more
-// than most, or src cannot be unpacked, the archive is damaged.
+// Unpack returns the unpacked bytes of src, which may be src itself. If there are more than most,
+// or src cannot be unpacked, the archive is damaged.
 func Unpack(src []byte, c Coding, most int) ([]byte, error) {
 	var r io.Reader
 	var err error

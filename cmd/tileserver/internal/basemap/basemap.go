@@ -58,7 +58,7 @@ var Kinds = []web.Kind{
 		Detail: "Tell the operator, who can replace its file; the reason is in the server's log under the request_id of this answer."},
 }
 
-// tileKey identifies a finished tile. Another file is another archive.
+// tileKey identifies a finished tile. A replaced file has another archive number.
 type tileKey struct {
 	archive uint64
 	tile    uint64 // packed with its zoom
@@ -71,15 +71,15 @@ func (k tileKey) Spread() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<
 // Extra is 0: the key refers to nothing.
 func (tileKey) Extra() int { return 0 }
 
-// Forms of archives alone.
+// Formats that only archives have.
 var (
 	formJPEG = web.NewForm(web.Media{Name: "jpeg", Type: "image/jpeg", Picture: true})
 	formWebP = web.NewForm(web.Media{Name: "webp", Type: "image/webp", Picture: true})
 	formAVIF = web.NewForm(web.Media{Name: "avif", Type: "image/avif", Picture: true})
 )
 
-// form is how a format is answered, with the extensions of its addresses. TileJSON names
-// the first extension.
+// form is the media type of a format, with the extensions of its addresses. TileJSON names the
+// first extension.
 type form struct {
 	web.Form
 	extensions []string
@@ -94,7 +94,7 @@ var forms = [...]form{
 	archive.AVIF: {formAVIF, []string{"avif"}},
 }
 
-// codings are the codings of archives that clients know.
+// codings maps the codings of archives to those of HTTP that clients know.
 var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Brotli: web.CodingNamed("br"), archive.Zstd: web.CodingNamed("zstd"), archive.Zlib: web.Identity}
 
 // getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit what the archive
@@ -108,7 +108,7 @@ func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	if live == nil {
 		return s.unknown()
 	}
-	for range 3 { // another archive may replace it while one is read
+	for range 3 { // the archive may be replaced while it is read
 		if err = s.sendTile(c, live, values); !errors.Is(err, archive.ErrClosed) {
 			break
 		}
@@ -116,7 +116,7 @@ func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	return err
 }
 
-// unknown says which base maps there are.
+// unknown is the error for an unknown name; it lists the base maps.
 func (s *Handlers) unknown() error {
 	var names []string
 	for _, l := range s.Maps.Maps() {
@@ -179,5 +179,6 @@ func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.
 	return res, err
 }
 
-// lightTile is the largest stored tile in bytes that is packed anew without a heavy place.
+// lightTile is the largest stored tile, in bytes, that is unpacked and packed anew without a heavy
+// place.
 const lightTile = 64 << 10

@@ -18,7 +18,7 @@ var (
 // Described are the metrics that collect makes.
 var Described = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
 
-// collect tells the state of the base maps to Prometheus.
+// collect reports the state of the base maps to Prometheus.
 func (s *Handlers) collect(ch chan<- prometheus.Metric) {
 	for _, l := range s.Maps.Maps() {
 		st := l.Status()

@@ -19,7 +19,7 @@ type TileJSON struct {
 	Scheme       string        `json:"scheme" schema:"const=xyz"`
 	Attribution  string        `json:"attribution,omitempty" doc:"HTML that has links and nothing else."`
 	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
-	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil of pictures
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil for pictures
 	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      uint8         `json:"minzoom"`

@@ -1,5 +1,6 @@
-// Package basemaps describes to the faces the base maps of other people, which lie under the
-// layers. The server of these maps fills it in: nothing else knows what they are made of.
+// Package basemaps describes base maps to the faces. Base maps are made by others and lie under the
+// layers. The server of these maps fills the description in: nothing else knows how they are
+// stored.
 package basemaps
 
 import "time"
@@ -17,7 +18,7 @@ func (m Maps) All() []Map {
 
 // Map is a map in service, as /status has it.
 type Map struct {
-	ID          uint64     `json:"-"` // another for another file
+	ID          uint64     `json:"-"` // changes with the file
 	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`
 	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
 	Title       string     `json:"title,omitempty"`
@@ -31,7 +32,7 @@ type Map struct {
 	Modified    time.Time  `json:"modified"`
 	Since       time.Time  `json:"since"`
 	Attribution string     `json:"attribution,omitempty" doc:"Text, with the addresses of links."`
-	Layers      []Layer    `json:"-"` // of vector tiles
+	Layers      []Layer    `json:"-"` // of vector tiles only
 }
 
 // Layer is a layer of vector tiles.

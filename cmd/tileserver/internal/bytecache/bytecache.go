@@ -35,11 +35,11 @@ const (
 	entryOverhead = 512
 )
 
-// Cache may be used by any number of goroutines. A hit only sets a flag, under a lock shared
-// with other hits. Package sieve chooses what makes room.
+// Cache may be used by any number of goroutines. A hit only sets a flag, under a lock shared with
+// other hits. Package sieve chooses what to evict.
 type Cache[K Key, V Value] struct {
 	shards [shardCount]shard[K, V]
-	shift  uint // of what spreads keys over the shards
+	shift  uint // the bits of the hash below the number of the shard
 }
 
 type shard[K Key, V Value] struct {
@@ -65,8 +65,8 @@ type flight[V Value] struct {
 	err  error
 }
 
-// New returns a cache of about the given number of bytes. With 0
-// nothing is kept, but concurrent calls still share their work.
+// New returns a cache of about the given number of bytes. With 0 nothing is cached, but concurrent
+// calls still share their work.
 func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	c := &Cache[K, V]{shift: 64 - shardBits}
 	for i := range c.shards {
@@ -78,8 +78,8 @@ func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	return c
 }
 
-// NewOfLarge is New for values that may take a good part of the bytes. All values share one
-// lock. It is held no longer than for small values.
+// NewOfLarge is New for values that may take a good part of the bytes. All values share one lock,
+// which is held no longer than for small values.
 func NewOfLarge[K Key, V Value](bytes int64) *Cache[K, V] {
 	c := New[K, V](bytes)
 	c.shift = 64 // all keys to the first
@@ -130,8 +130,8 @@ func (c *Cache[K, V]) Stats() (sum Stats) {
 // ErrAbandoned is returned to the callers that waited for a value whose build panicked.
 var ErrAbandoned = errors.New("the request that was making this failed")
 
-// Do returns the value of a key, making it if it is not there. Calls for the same key share
-// one call of build; each stops waiting when its own context ends. Failures are not kept.
+// Do returns the value of a key, making it if it is not there. Calls for the same key share one
+// call of build; each stops waiting when its own context ends. Failures are not cached.
 func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V, error) {
 	s := c.shard(key)
 	s.mu.Lock()

@@ -76,7 +76,7 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 	}
 }
 
-// What is used stays when what is not has to go.
+// Used values stay when others are evicted.
 func TestKeepsTheUsed(t *testing.T) {
 	c := New[pageKey, *page](shardCount * 100 * (entryOverhead + 1))
 	hot := pageKey{layers: "a", tile: 1}
@@ -100,7 +100,7 @@ func TestFailures(t *testing.T) {
 	if _, err := c.Do(context.Background(), key, func() (*page, error) { return nil, boom }); err != boom {
 		t.Fatal(err)
 	}
-	// A panic answers the waiters and goes on up.
+	// A panic of build releases the waiters with an error, and goes on to the caller.
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -26,10 +26,10 @@ type mapName struct {
 	Box  struct{ Left, Top, Right, Bottom float64 } // CSS pixels from the window's corner
 }
 
-// The page and pictures of tiles write a name that both have in the same look, and
-// most names of either are in the other. Only of regions whose look tells their size some
-// differ: the page takes a smaller one where there is too little room.
-// QUADRILLE_NAMES names a data directory whose map is judged in more views.
+// The page and the pictures of tiles draw a name that both have in the same look, and most names of
+// either are in the other. Only names of regions whose look depends on their size may differ: the
+// page takes a smaller look where there is too little room. QUADRILLE_NAMES names a data directory
+// whose map is judged in more views.
 func TestMapPageAndPicturesAgree(t *testing.T) {
 	browser := startBrowser(t)
 	dir := os.Getenv("QUADRILLE_NAMES")
@@ -48,7 +48,7 @@ func TestMapPageAndPicturesAgree(t *testing.T) {
 	pictures := newPictureNames(t, site)
 	w := open(t, browser, site+"/#3/0/0", screen{width: 1280, height: 800, density: 1})
 	var page, drawn, both, sized int
-	differ := map[string][]string{} // in their size, by the looks of both
+	differ := map[string][]string{} // names that differ in size only, by both looks
 	for _, at := range views {
 		w.visitNames(site + "/" + at)
 		here := map[string]mapName{}
@@ -105,12 +105,12 @@ const namesInView = `(() => {
 		.filter(({ box }) => box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight)
 })()`
 
-// pictureNames tells the names in pictures of tiles.
+// pictureNames finds the names in pictures of tiles.
 type pictureNames struct {
 	t        *testing.T
 	site     string
 	renderer *raster.Renderer
-	looks    map[string]string // names of looks by type and what they look like
+	looks    map[string]string // names of looks, by type and appearance
 	layers   string
 	tiles    map[quadkey.Tile][]byte
 }

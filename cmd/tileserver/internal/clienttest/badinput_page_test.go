@@ -30,8 +30,8 @@ const (
 	scriptName = `<script>alert(1)</script><img src=x onerror=alert(1)> & "Sons"`
 )
 
-// hostileNames are of regions and places that pages like to break on: 200 letters in one
-// word, another direction, one that would turn the text after it around, and markup.
+// hostileNames are names that break careless pages: 200 letters in one word, right-to-left text,
+// characters that reverse the text after them, and markup.
 var hostileNames = []string{strings.Repeat(longName, 4)[:200], arabicName + " (St. Mary) 12", "\u202eEvil\u2066 Town", scriptName}
 
 // hostileData publishes a country for each hostile name, side by side from 40° to 50° N,
@@ -63,8 +63,7 @@ func hostileData(t *testing.T) string {
 	return dir
 }
 
-// What the data, the server, the network, the browser or the window may be like: none of
-// it breaks the map page.
+// No state of the data, the server, the network, the browser or the window breaks the map page.
 func TestMapPageBadInput(t *testing.T) {
 	browser := startBrowser(t)
 	data := hostileData(t)
@@ -94,7 +93,7 @@ func TestMapPageBadInput(t *testing.T) {
 				for i, want := range on.names {
 					w.visit(fmt.Sprintf("%s/#6/45/%d/at=45,%d", site, 10*i+5, 10*i+5))
 					w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
-					// What turns text around is left out, and blanks in its place.
+					// Characters that reverse text are left out, and so are blanks at the ends.
 					plain := strings.TrimSpace(strings.NewReplacer("\u202e", "", "\u2066", "").Replace(want))
 					w.waitFor(title + ` === ` + quote(plain))
 					w.fits(fmt.Sprintf("card %d", i))
@@ -151,7 +150,8 @@ func TestMapPageBadInput(t *testing.T) {
 		w.keep("bad-no-places")
 	})
 
-	// Half of the tiles are refused: the others are drawn, the reader is told once, and nothing is asked again and again.
+	// Half of the tiles are refused: the page draws the others, shows one notice, and does not ask
+	// again and again.
 	t.Run("half of the tiles", func(t *testing.T) {
 		front := newHalf(t, site)
 		w := open(t, browser, front.url+"/#5/45/15", desktop)
@@ -239,7 +239,7 @@ func TestMapPageBadInput(t *testing.T) {
 		}
 	})
 
-	// Colours of the reader's own: what is chosen still differs from what is not.
+	// With forced colours, what is chosen still looks different.
 	t.Run("forced colours", func(t *testing.T) {
 		w := open(t, browser, "about:blank", desktop)
 		w.site = site
@@ -259,7 +259,8 @@ func TestMapPageBadInput(t *testing.T) {
 		}
 	})
 
-	// Who asks for less motion sees none, but for colours that change; others do, which shows that this looks where motion is.
+	// With reduced motion nothing moves, and only colours change. Without it things move, which
+	// shows that this test looks in the right place.
 	t.Run("reduced motion", func(t *testing.T) {
 		for _, lively := range []bool{false, true} {
 			s := desktop
@@ -291,9 +292,9 @@ func (w *window) corner(shot image.Image, selector string) color.Color {
 	return shot.At(int((box[0]+inside)*w.density), int((box[1]+inside)*w.density))
 }
 
-// fits checks that the page has no sideways scroll, that its parts are in the window, and
-// that none of them lies over another. The controls make room for the card in the frame
-// in which it has grown, which may be the next one.
+// fits checks that the page has no sideways scroll, that its parts are in the window, and that none
+// of them lies over another. The controls make room for a card that has grown in the same frame or
+// in the next one.
 func (w *window) fits(what string) {
 	w.t.Helper()
 	w.frames()
@@ -396,7 +397,7 @@ func (h *half) refuses(path string) bool {
 	return true
 }
 
-// most is how often the tile that was asked for most was refused.
+// most returns the refusals of the tile that was refused most often.
 func (h *half) most() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -223,7 +223,8 @@ func TestMapPage(t *testing.T) {
 				t.Errorf("at %v the map has moved to %s", size, w.view())
 			}
 		}
-		// Larger text and what opens over the map leave it as it is; a map in a smaller frame is whole too.
+		// Larger text and panels over the map leave it as it is. A map in a smaller frame is whole,
+		// too.
 		w.press(".tool-grid")
 		w.settled()
 		w.whole()
@@ -247,13 +248,13 @@ func TestMapPage(t *testing.T) {
 		w.key("\x1b")
 		w.waitFor(`document.querySelector('#card').hidden`)
 
-		// A name is chosen by key, told, and opened.
+		// The keyboard aims at a name, which is announced, and opens it.
 		w.waitFor(placesShown + `.length > 0`)
 		ringed := `document.querySelector('.aimed:not([hidden])') !== null`
 		for range 9 {
 			w.key("n")
 			w.waitFor(ringed + ` && document.querySelector('#announce').textContent !== ''`)
-			if told := evaluate[string](w, `document.querySelector('#announce').textContent`); told == sons {
+			if announced := evaluate[string](w, `document.querySelector('#announce').textContent`); announced == sons {
 				break
 			}
 		}

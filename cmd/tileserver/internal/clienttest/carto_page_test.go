@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// What the map says where there is little to see, and where the world begins anew.
+// What the map shows where there is little to see, and where the world repeats.
 func TestMapPageCartography(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()

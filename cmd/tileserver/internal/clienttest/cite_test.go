@@ -16,10 +16,10 @@ import (
 // from the OGC's public sources, and lie beside this repository or where QUADRILLE_CITE
 // says. `make check-clients` runs them.
 
-// citeRun is what a suite found, by the names of its tests.
+// citeRun is the result of a suite, by the names of its tests.
 type citeRun struct {
 	passed  []string
-	failed  map[string]string // with what was wanted
+	failed  map[string]string // with the suite's message
 	skipped map[string]string
 }
 
@@ -116,8 +116,8 @@ func readCITE(path string) (run citeRun, err error) {
 	return run, nil
 }
 
-// expect says what failed, and what was skipped or not without being known to be; known
-// has the reasons.
+// expect reports the tests that failed, those that were skipped but are not in known, and those in
+// known that were not skipped. known maps tests to the reasons why they are skipped.
 func (run *citeRun) expect(t *testing.T, known map[string]string) {
 	t.Helper()
 	for name, message := range run.failed {

@@ -21,8 +21,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Archives made by programs that nobody here wrote are served, and each tile is compared with
-// what a reader that nobody here wrote says of it. `make check-clients` has what this needs.
+// The server serves archives made by programs of others, and each tile is compared with what a
+// reader of others returns. `make check-clients` has what this needs.
 func TestForeignArchives(t *testing.T) {
 	j := newArchiveJudge(t)
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func TestForeignArchives(t *testing.T) {
 	}
 }
 
-// Our own archives are as their readers want them, and are served as they are.
+// Readers of others accept our own archives, and the server sends them unchanged.
 func TestOwnArchives(t *testing.T) {
 	j := newArchiveJudge(t)
 	data, dir := smallData(t), t.TempDir()

@@ -32,7 +32,7 @@ func TestQGIS(t *testing.T) {
 	qgis(t, "ogc_qgis.py", startToyWorld(t), picture)
 }
 
-// A GDAL that knows the standard as it was approved reads features and tiles.
+// A GDAL that knows the approved standard reads features and tiles.
 func TestGDALOfOGCAPI(t *testing.T) {
 	foreign(t)
 	pyogrio := pythonWith(t, "pyogrio")
@@ -75,7 +75,7 @@ func TestGDALOfOGCTiles(t *testing.T) {
 	}
 }
 
-// foreign skips a program that others wrote where tests have to be short.
+// foreign skips a test of a program of others in short runs.
 func foreign(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Tools that others wrote judge the description of the interface, and clients that they make
-// of it ask a running server. `make check-clients` installs them and runs this.
+// Tools of others check the description of the interface, and clients that they generate from it
+// query a running server. `make check-clients` installs them and runs this.
 
 // describedSite serves the toy world. document is a file with its description.
 func describedSite(t *testing.T) (site, document string) {
@@ -57,14 +57,14 @@ func runIn(t *testing.T, dir, program string, args ...string) {
 	runScript(t, cmd)
 }
 
-// npmProgram is where a program of a package of npm is.
+// npmProgram returns the path of a program of an npm package.
 func npmProgram(t *testing.T, name, program string) string {
 	t.Helper()
 	nodeWith(t, name)
 	return filepath.Join(clientsDir(t), "node_modules", ".bin", program)
 }
 
-// Redocly's recommended rules for descriptions are kept, but for one.
+// The description obeys Redocly's recommended rules, except one.
 func TestOpenAPIRedocly(t *testing.T) {
 	redocly := npmProgram(t, "@redocly/cli", "redocly")
 	t.Setenv("REDOCLY_TELEMETRY", "off")
@@ -88,7 +88,7 @@ func TestOpenAPITypeScript(t *testing.T) {
 	runIn(t, dir, node, "client.mjs", site)
 }
 
-// In Go, by oapi-codegen: a module of its own, so that ours needs none of what it imports.
+// In Go, by oapi-codegen: a module of its own, so that ours does not need its imports.
 func TestOpenAPIGo(t *testing.T) {
 	foreign(t)
 	generator := filepath.Join(clientsDir(t), "bin", "oapi-codegen")
@@ -141,7 +141,7 @@ func TestOpenAPISchemathesis(t *testing.T) {
 	schemathesis(t, "openapi/schemathesis_run.py", site)
 }
 
-// In Python, FastMCP makes tools for assistants of the operations.
+// In Python, FastMCP turns the operations into tools for assistants.
 func TestOpenAPIFastMCP(t *testing.T) {
 	foreign(t)
 	fastmcp := pythonWith(t, "fastmcp")

@@ -67,8 +67,8 @@ func TestPhotonMapLibre(t *testing.T) {
 		evaluate[chromedp.Void](w, `window.clear()`)
 		w.do(chromedp.SendKeys(chromedp.CSS(".maplibregl-ctrl-geocoder--input"), typed))
 		w.waitFor(`document.querySelector('.suggestions li')?.textContent.includes(` + quote(eastport) + `)`)
-		// By the keyboard: the list is made anew with the answer for each letter, and a click on
-		// what goes away chooses nothing.
+		// By the keyboard. The list is rebuilt with the answer for each letter, and a click on an
+		// entry that goes away chooses nothing.
 		w.key(kb.ArrowDown + kb.Enter)
 		w.waitFor(`window.chosen && document.querySelector('.maplibregl-marker')`)
 	}

@@ -19,7 +19,7 @@ import (
 // Map libraries that nobody here wrote draw maps from a running server, on
 // pages of another origin. `make check-clients` installs them and runs this.
 
-// clientsDir is where the libraries are installed.
+// clientsDir returns the directory in which the libraries are installed.
 func clientsDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("QUADRILLE_CLIENTS")
@@ -68,8 +68,8 @@ func clientPages(t *testing.T, libraries string) string {
 	return pages.URL
 }
 
-// nodeWith is what runs a script of testdata/clients by node, with the libraries and with a
-// package of npm, where one is named. A script that fails fails the test.
+// nodeWith returns a function that runs a script of testdata/clients by node, with the libraries
+// and with an npm package if one is named. A script that fails fails the test.
 func nodeWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
 	t.Helper()
 	libraries := clientsDir(t)
@@ -94,8 +94,8 @@ func nodeWith(t *testing.T, name string) func(t *testing.T, script string, args 
 	}
 }
 
-// pythonWith is what runs a script of testdata/clients by a Python that finds a package. A
-// script that fails fails the test. QUADRILLE_GEOPY may name a directory with packages.
+// pythonWith returns a function that runs a script of testdata/clients by a Python that finds a
+// package. A script that fails fails the test. QUADRILLE_GEOPY may name a directory with packages.
 func pythonWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
@@ -209,7 +209,7 @@ func TestMapLibreTiles(t *testing.T) {
 	}
 }
 
-// The validators of those who define the formats find nothing to say.
+// The validators by the authors of the formats report no fault.
 func TestForeignValidators(t *testing.T) {
 	node := nodeWith(t, "")
 	data, _ := clientsData(t)
@@ -239,8 +239,8 @@ func TestGDAL(t *testing.T) {
 		}
 		return string(out)
 	}
-	// One tile whose layers the driver knows from what they hold, and the whole
-	// zoom with the layers that TileJSON tells.
+	// One tile, whose layers the driver reads from the tile itself, and a whole zoom, whose layers
+	// it reads from TileJSON.
 	for _, args := range [][]string{
 		{"MVT:" + site + "/tiles/all/4/8/5.mvt"},
 		{"-oo", "METADATA_FILE=" + site + "/tiles/all.json", "-oo", "TILE_EXTENSION=mvt", "MVT:" + site + "/tiles/all/4"},

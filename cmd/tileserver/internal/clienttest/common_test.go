@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// commonBrowser returns the context of the one browser. Its options are those
-// that every test can do with.
+// commonBrowser returns the context of the one browser. Its options suit every test.
 func commonBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findChromium(t)
@@ -51,7 +50,7 @@ func commonBrowser(t *testing.T) context.Context {
 func newKey(t *testing.T, name, file, scope string) string {
 	t.Helper()
 	cmd := programs.Command(t, programs.TileServer, "keys", "new", name, "--keys", file, "--scope", scope)
-	key, err := cmd.Output() // what it says beside goes to the standard error
+	key, err := cmd.Output() // other messages go to the standard error
 	if err != nil {
 		t.Fatal(err)
 	}

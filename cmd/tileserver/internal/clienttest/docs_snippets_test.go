@@ -32,8 +32,8 @@ var runners = map[string]struct {
 	"Go":         {"snippet.go", []string{"go", "run"}},
 }
 
-// The programs that /docs shows for what a form says send it, whatever is in it, with
-// the key that was typed into another form.
+// The programs that /docs shows for a form send what is in the form, whatever it is, with the key
+// that was typed into another form.
 func TestDocsSnippets(t *testing.T) {
 	browser := startBrowser(t)
 	data, dir := t.TempDir(), t.TempDir()
@@ -129,7 +129,7 @@ func TestDocsSnippets(t *testing.T) {
 	if kept := evaluate[string](w, `location.href + document.cookie + JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`); strings.Contains(kept, key) {
 		t.Errorf("the key is kept: %s", kept)
 	}
-	// The arrows walk the languages, and the panel is called as its tab.
+	// The arrows walk the languages, and the panel has the name of its tab.
 	const tab = `document.activeElement.textContent`
 	evaluate[chromedp.Void](w, `document.querySelector('article.shown [role=tab][aria-selected=true]').focus()`)
 	w.key(kb.Home)
@@ -142,10 +142,10 @@ func TestDocsSnippets(t *testing.T) {
 	})()`)
 }
 
-// versions are what each write makes another of.
+// versions matches the version of a point or collection, which changes with each write.
 var versions = regexp.MustCompile(`"version":\d+`)
 
-// plain is an answer without what differs each time and the line break that printing adds.
+// plain strips an answer of what differs each time, and of the line break that printing adds.
 func plain(text string) string {
 	return versions.ReplaceAllString(strings.TrimRight(text, "\n"), `"version":0`)
 }

@@ -17,7 +17,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// shownContents is how many entries of the documentation's contents are to be seen.
+// shownContents is the number of visible entries of the documentation's contents.
 const shownContents = `[...document.querySelectorAll('.contents a')].filter(a => a.offsetParent).length`
 
 // The pages that the server writes, in a browser, with the script of the built page.
@@ -55,7 +55,7 @@ func TestDocuments(t *testing.T) {
 		w.press("article.shown form button")
 		w.waitFor(`document.querySelector('article.shown .figures')?.textContent.match(/^200[\d.]+ ms\d+ Bapplication\/json$/) && document.querySelector('article.shown .answer').textContent.includes('"regions"')`)
 
-		// What goes wrong is shown, too.
+		// Errors are shown, too.
 		w.expect("400")
 		evaluate[chromedp.Void](w, `document.querySelector('article.shown [name=lat]').value = 'x<b>'`)
 		w.press("article.shown form button")
@@ -74,7 +74,8 @@ func TestDocuments(t *testing.T) {
 		w.waitFor(`document.querySelector('article.shown .answer img')?.naturalWidth === 256`)
 	})
 
-	// What the forms of GET ask as they stand is answered, or refused in a way that is described: these data lack some of it.
+	// Each form of GET, sent with its example, is answered or refused as described: these data lack
+	// some of what the examples ask for.
 	t.Run("examples", func(t *testing.T) {
 		var doc struct {
 			Paths map[string]struct {
@@ -114,7 +115,7 @@ func TestDocuments(t *testing.T) {
 		}
 	})
 
-	// A narrow phone scrolls down alone.
+	// A narrow phone scrolls only up and down.
 	t.Run("narrow", func(t *testing.T) {
 		w := open(t, browser, site+"/#", screen{width: 320, height: 640, density: 1, touch: true})
 		w.expect("404")
@@ -151,14 +152,14 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// sameRequest says whether two addresses ask the same, in whatever order.
+// sameRequest reports whether two addresses have the same path and parameters, in any order.
 func sameRequest(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/") && x.Query().Encode() == y.Query().Encode()
 }
 
-// Nothing that axe-core finds keeps anybody from a page, in either theme.
+// axe-core finds no fault in any page, in either theme.
 func TestPagesAreAccessible(t *testing.T) {
 	axe, err := os.ReadFile("../../../../static/leaflet/node_modules/axe-core/axe.min.js")
 	if err != nil {

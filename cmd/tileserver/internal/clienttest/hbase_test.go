@@ -21,10 +21,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// TestDemoOnHBase is the demo on a cluster: its data pushed, two servers over
-// it that answer as one over the directory does, the map page of each in a
-// browser, and a region server killed under all of them. Answers are judged,
-// never times: those are told.
+// TestDemoOnHBase is the demo on a cluster: its data pushed, two servers over it that answer as one
+// over the directory does, the map page of each in a browser, and a region server killed under all
+// of them. It judges answers, never times: those are only logged.
 func TestDemoOnHBase(t *testing.T) {
 	browser := startBrowser(t)
 	cluster := hbasetest.ForFaults(t)
@@ -38,7 +37,7 @@ func TestDemoOnHBase(t *testing.T) {
 
 	local := programs.Serve(t, "--data", data).URL
 	questions := demoQuestions(t, local)
-	// One with room for what it has read, one that asks the cluster anew each time.
+	// The first keeps what it has read; the second asks the cluster anew each time.
 	first := programs.Serve(t, "--data", t.TempDir(), "--store", store).URL
 	second := programs.Serve(t, "--data", t.TempDir(), "--store", store, "--cache", "1MiB", "--no-ip-index").URL
 	l := startCrowd(t, questions, first, second)
@@ -124,7 +123,7 @@ func (q *question) ask(ctx context.Context, site string) (*question, http.Header
 	return &question{q.path, res.Header.Get("ETag"), res.StatusCode, b}, res.Header, err
 }
 
-// demoQuestions are such as the map page asks, all over the world, with the
+// demoQuestions returns questions like those of the map page, from all over the world, with the
 // answers of a server over the directory.
 func demoQuestions(t *testing.T, local string) []question {
 	t.Helper()
@@ -172,7 +171,7 @@ func demoQuestions(t *testing.T, local string) []question {
 	return questions
 }
 
-// crowd asks two servers without a pause.
+// crowd sends questions to two servers without a pause.
 type crowd struct {
 	t         *testing.T
 	questions []question
@@ -204,8 +203,8 @@ func startCrowd(t *testing.T, questions []question, sites ...string) *crowd {
 	return l
 }
 
-// one asks a question and reports whether the answer is right. It may be
-// refused; nothing else.
+// one asks a question and reports whether the answer is right. A refusal is allowed, any other
+// answer is not.
 func (l *crowd) one(ctx context.Context, site string, q *question) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

@@ -68,8 +68,8 @@ func randomView(chance *rand.Rand) string {
 	return fmt.Sprintf("#%.2f/%.2f/%.2f", between(5, 13), about[0]+between(-1, 1), about[1]+between(-1, 1))
 }
 
-// visitNames changes the view and waits until its own names, not those of the view before,
-// are on the map and have been the same for a while, as the card.
+// visitNames changes the view. It waits until the names of the new view are on the map, and until
+// they and the card have been the same for a while.
 func (w *window) visitNames(url string) {
 	w.t.Helper()
 	evaluate[chromedp.Void](w, `{ [window.lastNames, window.lastAt] = [`+lastNames+`, Infinity] }`)
@@ -86,8 +86,8 @@ func (w *window) visitNames(url string) {
 
 const lastNames = `[...document.querySelectorAll('.names canvas')].at(-1)`
 
-// Text is measured anew, by a canvas of the page in less than any size of the map: a
-// box must have room for it.
+// A canvas of the page measures each text again, in a font smaller than any on the map: a box must
+// have room for that.
 const countOverlaps = `(() => {
 	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
 	const o = canvas.getBoundingClientRect()

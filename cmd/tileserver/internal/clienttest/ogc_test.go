@@ -47,7 +47,7 @@ func fetchPage(t *testing.T, address string) (p ogcPage) {
 	return p
 }
 
-// allOf follows the links next to the end.
+// allOf follows the links next and joins all pages.
 func allOf(t *testing.T, address string) (all ogcPage) {
 	t.Helper()
 	for range 10_000 {
@@ -68,9 +68,8 @@ func (p *ogcPage) ids() (ids []string) {
 	return ids
 }
 
-// Every collection lists each feature once, whatever the size of pages, and filters let
-// through what they say. QUADRILLE_DEMO_DATA may name the demo's data, which has more
-// collections.
+// Every collection lists each feature once, whatever the size of pages, and filters pass the right
+// features. QUADRILLE_DEMO_DATA may name the demo's data, which has more collections.
 func TestOGCFeatures(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {
@@ -99,11 +98,11 @@ func TestOGCFeatures(t *testing.T) {
 				t.Errorf("%s: small pages have %v, not %v", c.ID, small.ids(), ids)
 			}
 		}
-		// Without a link that counts again what was left out.
+		// The link next must not apply the offset again.
 		if some := allOf(t, items+"?limit=3&offset=2"); len(ids) <= 500 && !slices.Equal(some.ids(), ids[min(2, len(ids)):]) {
 			t.Errorf("%s: from the third on there are %v, not %v", c.ID, some.ids(), ids[min(2, len(ids)):])
 		}
-		// What an offset leaves out is matched all the same, by a filter, too.
+		// numberMatched counts the features before the offset, too, also with a filter.
 		for _, asked := range []string{"offset=2", "offset=10000", "offset=1&bbox=-180,-90,180,90"} {
 			_, text := fetch(t, items+"?limit=1000&f=json&"+asked)
 			var page struct{ NumberMatched *int }

@@ -96,7 +96,7 @@ func TestMapPagePanels(t *testing.T) {
 		}
 		w.waitFor(listed + ` === 5`)
 		w.keep("panel-here-light")
-		// The clock ticks, and no screen reader is told so every second.
+		// The clock ticks, and screen readers do not announce each second.
 		before := w.texts("#card .clock")[0]
 		w.waitFor(`document.querySelector('#card .clock').textContent !== ` + quote(before))
 		if got := evaluate[string](w, `document.querySelector('#card .clock').getAttribute('aria-live')`); got != "off" {
@@ -174,7 +174,7 @@ func TestMapPagePanels(t *testing.T) {
 		evaluate[chromedp.Void](w, `history.forward()`)
 		w.waitFor(title + `?.startsWith('Eastland')`)
 
-		// A place and an airport are asked for by what the link names.
+		// A link names a place by its id and an airport by its code.
 		w.visit(site + "/#6/45/5/place=900")
 		w.waitFor(title + ` === 'Still Water'`)
 		w.visit(site + "/#6/45/5/airport=ZRH")
@@ -276,7 +276,7 @@ func TestMapPagePanels(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/12", desktop)
 		w.drawn(0)
-		// Every control is reached by Tab, and shows that it is.
+		// Tab reaches every control, and the control shows that it has the focus.
 		seen := map[string]bool{}
 		for range 40 {
 			w.key(kb.Tab)
@@ -374,7 +374,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#notice').hidden`)
 	})
 
-	// Whatever comes in the place of an answer is a sentence that says what to do. What was looked for and is not there is told calmly.
+	// Whatever replaces an answer, the page shows a sentence that says what to do. It calmly
+	// reports a search that finds nothing.
 	t.Run("failures", func(t *testing.T) {
 		front := newFront(t, site)
 		problem := func(status int, typ string) *fault {
@@ -408,7 +409,7 @@ func TestMapPagePanels(t *testing.T) {
 			{"address", "/maps/ip/11.0.0.1", "11.0.0.1", "not a whole IP address"},
 		}
 		for _, on := range []struct {
-			name, place string // each another, for the browser keeps answers
+			name, place string // all differ, because the browser keeps answers
 			screen
 		}{
 			{"phone", "Still Water", screen{width: 360, height: 740, density: 2, touch: true}},
@@ -517,7 +518,7 @@ type front struct {
 	faults sync.Map // of *fault by path
 }
 
-// fault is what comes in the place of an answer.
+// fault is a broken answer in place of the site's.
 type fault struct {
 	status     int
 	kind, body string
@@ -525,7 +526,7 @@ type fault struct {
 	cut        bool // no answer at all
 }
 
-// answer lets a path answer with a fault, or with nil as the site does.
+// answer makes a path answer with a fault, or with nil as the site does.
 func (f *front) answer(path string, with *fault) { f.faults.Store(path, with) }
 
 func (f *fault) send(w http.ResponseWriter) {

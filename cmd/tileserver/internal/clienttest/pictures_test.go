@@ -48,7 +48,7 @@ type view struct {
 	until  string // what it waits for after that
 }
 
-// views are what the gallery shows.
+// views returns the views of the gallery.
 func views() []view {
 	desk := screen{width: 1280, height: 800, density: 1}
 	dark := desk
@@ -183,7 +183,7 @@ func TestPictures(t *testing.T) {
 // pictureName is the name of a view's file, without .png.
 func pictureName(i int) string { return fmt.Sprintf("view-%02d", i+1) }
 
-// slot is where the thumbnail of a view is in the golden file.
+// slot returns the rectangle of a view's thumbnail in the golden file.
 func slot(i int) image.Rectangle {
 	return image.Rect(0, 0, thumbWidth, thumbHeight).Add(image.Pt(i%sheetColumns*thumbWidth, i/sheetColumns*thumbHeight))
 }
@@ -194,7 +194,8 @@ func thumbnail(picture image.Image) *image.RGBA {
 	return small
 }
 
-// different is which part of a thumbnail differs from the golden one of its view.
+// different returns the share of a thumbnail's pixels that differ visibly from the golden one of
+// its view.
 func different(golden *image.RGBA, i int, small *image.RGBA) float64 {
 	at := slot(i)
 	n := 0
@@ -211,7 +212,8 @@ func different(golden *image.RGBA, i int, small *image.RGBA) float64 {
 
 func apart(a, b uint8) uint8 { return max(a, b) - min(a, b) }
 
-// readGolden reads the golden file, or begins one where it is rewritten and has another size.
+// readGolden reads the golden file. It begins a new one if the file is to be rewritten and has
+// another size.
 func readGolden(t *testing.T, count int) *image.RGBA {
 	t.Helper()
 	size := image.Rectangle{Max: slot((count+sheetColumns-1)/sheetColumns*sheetColumns - 1).Max}

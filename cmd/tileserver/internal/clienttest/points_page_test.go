@@ -28,8 +28,8 @@ import (
 	"quadrille/static"
 )
 
-// pointsSite serves the page over the boundaries and places in a directory with
-// collections, of which cars is live.
+// pointsSite serves the page over the boundaries and places in a directory with collections; cars
+// is a live one.
 func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *live.Collection) {
 	t.Helper()
 	must := func(err error) {
@@ -211,8 +211,8 @@ func TestMapPageOfPoints(t *testing.T) {
 	})
 }
 
-// A fence fires on the map page: who asks to be told of a region is told of each point
-// that enters or leaves it, also after the server was restarted.
+// A fence fires on the map page: a reader who watches a region sees each point that enters or
+// leaves it, also after a restart of the server.
 func TestMapPageOfFences(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -311,7 +311,7 @@ func TestMapPageOfFences(t *testing.T) {
 			}
 			w.keep("fence-many-" + s.name)
 
-			// Those that stop are told no more, and the focus stays in the page.
+			// Watches that were stopped report nothing more, and the focus stays in the page.
 			for range 2 {
 				evaluate[chromedp.Void](w, `{ const b = document.querySelector('#crossings .watches button'); b.focus(); b.click() }`)
 			}

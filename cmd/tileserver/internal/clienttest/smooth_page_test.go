@@ -21,13 +21,13 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// What the page may cost before a reader sees the map.
+// The page's budget before a reader sees the map.
 const (
 	mostRequests = 40
 	mostWeight   = 400_000 // bytes as sent, with brotli
 )
 
-// The page's requests and bytes are few. Its times are measured by
+// The page stays within its budget of requests and bytes. Its times are measured by
 // TestMapPageSmoothness, for they depend on the machine.
 func TestMapPageBudget(t *testing.T) {
 	browser := startBrowser(t)
@@ -124,7 +124,7 @@ const watchStart = `(() => {
 	requestAnimationFrame(look)
 })()`
 
-// motion is what the page's main thread did while something moved.
+// motion is the work of the page's main thread while something moved.
 type motion struct {
 	long          int     // tasks over 50 ms
 	longest, busy float64 // milliseconds of the thread's own clock
@@ -132,8 +132,8 @@ type motion struct {
 	took          float64 // milliseconds
 }
 
-// paced is trace of something that moves the map, with the frames that the page
-// had time for meanwhile; it ends when the map is at rest.
+// paced traces move, with the frames per second that the page drew meanwhile. It ends when the map
+// is at rest.
 func (w *window) paced(move func()) motion {
 	w.t.Helper()
 	var frames float64
@@ -151,10 +151,10 @@ func (w *window) paced(move func()) motion {
 	return m
 }
 
-// showTasks is whether to print what the longest tasks consist of.
+// showTasks says whether to print the parts of the longest tasks.
 var showTasks = os.Getenv("QUADRILLE_SMOOTH_TASKS") != ""
 
-// trace does something and returns what it cost, by the browser's own trace.
+// trace calls do and returns its cost, by the browser's own trace.
 func (w *window) trace(do func()) motion {
 	w.t.Helper()
 	type traced struct {
@@ -246,7 +246,7 @@ func (w *window) trace(do func()) motion {
 	return m
 }
 
-// cost is how many requests the page has made, and their bytes as sent.
+// cost returns the number of requests that the page has made, and their bytes as sent.
 func (w *window) cost() (requests, weight int) {
 	w.t.Helper()
 	all := evaluate[[]int](w, `performance.getEntries().filter(e => e.encodedBodySize >= 0).map(e => e.encodedBodySize)`)
@@ -288,6 +288,6 @@ func (w *window) drag(fromX, fromY, toX, toY float64) {
 // wheel turns the mouse's wheel at a point.
 func (w *window) wheel(x, y, down float64) {
 	w.t.Helper()
-	const nearlyNone = 1e-6 // none at all would be left out, which the browser does not take
+	const nearlyNone = 1e-6 // the library leaves out a 0, and the browser wants a value
 	w.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: y, DeltaX: nearlyNone, DeltaY: down})
 }

@@ -94,8 +94,8 @@ func (w *window) drawsLand(name string) {
 	w.t.Errorf("land is %v and the sea %v; the page says %q", land, sea, evaluate[string](w, `document.body.innerText`))
 }
 
-// checkQGIS asks for what the lines for QGIS name, with the driver that QGIS reads
-// tiles by too, where it is installed.
+// checkQGIS requests what the lines for QGIS name. Where it is installed, it also uses the driver
+// with which QGIS reads tiles.
 func checkQGIS(t *testing.T, text, site, theme string) {
 	t.Helper()
 	value := func(name string) string {

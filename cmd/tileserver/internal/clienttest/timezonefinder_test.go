@@ -34,8 +34,8 @@ type zonedPoint struct {
 	theirID    string
 }
 
-// spratly is where the release in geo-tz 8.1.9 has no zones around the reefs, and that
-// in timezonefinder 9.0 those of China.
+// spratly is a box around the Spratly reefs: the release in geo-tz 8.1.9 has no zones there, and
+// that in timezonefinder 9.0 has those of China.
 var spratly = quadkey.Box{West: 111, South: 6, East: 118, North: 12}
 
 // clocks are UTC offsets at the solstices of June and December 2026.
@@ -171,7 +171,7 @@ func askZones(t *testing.T, site string) []zonedPoint {
 // solstices are the instants of [clocks].
 var solstices = [2]string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"}
 
-// ask asks what clocks show at a solstice.
+// ask asks the server for the UTC offset at a solstice.
 func (p *zonedPoint) ask(site string, solstice int) error {
 	var answer struct {
 		Regions  []struct{ Type string }
@@ -200,7 +200,7 @@ func (p *zonedPoint) ask(site string, solstice int) error {
 	return nil
 }
 
-// ring are points around one, so many kilometres away.
+// ring returns points around p at a distance in kilometres.
 func ring(p zonedPoint, kilometres float64) []zonedPoint {
 	const steps = 16
 	points := make([]zonedPoint, steps)

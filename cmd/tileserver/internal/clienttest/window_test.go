@@ -145,7 +145,7 @@ func open(t *testing.T, browser context.Context, url string, s screen) *window {
 	return w
 }
 
-// hear notes what is wrong with an event.
+// hear records an event that reports a fault.
 func (w *window) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -188,7 +188,7 @@ func (w *window) complain(format string, args ...any) {
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// expect names parts of complaints that are no mistake.
+// expect names parts of complaints that do not fail the test.
 func (w *window) expect(parts ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,7 +218,7 @@ func (w *window) waitFor(condition string) {
 	w.t.Helper()
 	poll := chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))
 	err := chromedp.Do(w.ctx, poll)
-	// A page that is being left takes with it what was asked of it.
+	// A page that is being left drops the evaluation that waits on it.
 	for n := 0; n < 10 && err != nil && strings.Contains(err.Error(), "context with specified id"); n++ {
 		err = chromedp.Do(w.ctx, poll)
 	}
@@ -227,8 +227,8 @@ func (w *window) waitFor(condition string) {
 	}
 }
 
-// listedPlaces is true when the card lists places, which are asked for on their own and
-// come before or after the rest of its answer.
+// listedPlaces is true when the card lists places. The page requests them on their own, so they
+// come before or after the rest of the card.
 const listedPlaces = `document.querySelectorAll('#card .places li').length > 0`
 
 // settled waits until the tiles in view are on the screen. Two frames pass
@@ -246,22 +246,22 @@ func (w *window) frames() {
 	w.waitFor(`window.frames2 === 2`)
 }
 
-// drawn waits until the tiles in view and their names are drawn, of places at
-// least so many.
+// drawn waits until the tiles in view and their names are drawn, and the names of at least so many
+// places.
 func (w *window) drawn(names int) {
 	w.t.Helper()
 	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && document.querySelector('.names canvas') && %s.length >= %d`, placesShown, names))
 	w.settled()
 }
 
-// These are the names on the map, all or of one kind, as the picture of them tells.
+// These are the names on the map, all or of one kind, as the canvas that draws them lists them.
 const (
 	namesShown   = `([...document.querySelectorAll('.names canvas')].at(-1)?.names ?? [])`
 	placesShown  = namesShown + `.filter(({ kind }) => kind === 'place')`
 	regionsShown = namesShown + `.filter(({ kind }) => kind === 'region')`
 )
 
-// namesOf returns the texts of some of them.
+// namesOf returns the texts of such names.
 func (w *window) namesOf(which string) []string {
 	w.t.Helper()
 	return evaluate[[]string](w, which+`.map(({ text }) => text)`)
@@ -336,8 +336,8 @@ func (w *window) click(lat, lon float64) {
 	w.do(chromedp.MouseClickXY(x, y))
 }
 
-// pixel is where a point is on the screen, in CSS pixels, by the permalink. A
-// longitude beyond ±180 is in a neighbouring copy of the world.
+// pixel returns the place of a point on the screen, in CSS pixels, by the permalink. A longitude
+// beyond ±180 is in a neighbouring copy of the world.
 func (w *window) pixel(lat, lon float64) (x, y float64) {
 	w.t.Helper()
 	var zoom, cLat, cLon float64
@@ -351,11 +351,11 @@ func (w *window) pixel(lat, lon float64) (x, y float64) {
 	return float64(w.width)/2 + (lon+360*turns-cLon)/360*size, float64(w.height)/2 + (py-cy)*size
 }
 
-// screenshots is where pictures are kept for people to look at, if anywhere.
+// screenshots is the directory for pictures that people look at, "" for none.
 var screenshots = os.Getenv("QUADRILLE_SCREENSHOTS")
 
-// keep takes a screenshot that nothing but people judge: none where it is not kept, for
-// each takes a moment that is multiplied by the size of the window.
+// keep takes a screenshot that only people judge. It takes none where none are kept: each takes
+// time, more in a larger window.
 func (w *window) keep(name string) {
 	w.t.Helper()
 	if screenshots != "" {

@@ -97,7 +97,8 @@ func TestMapPageZooms(t *testing.T) {
 		}
 	})
 
-	// The same pictures without a worker, for want of the browser's or of the file.
+	// The pictures are the same without a worker, whether the browser has none or its file is
+	// missing.
 	t.Run("no worker", func(t *testing.T) {
 		w := open(t, browser, site+"/#5.5/45/15", desktop)
 		w.drawn(1)
@@ -147,8 +148,8 @@ func (w *window) named() {
 	}
 }
 
-// gate is a reverse proxy that lets some requests wait while it is shut. Of the
-// worker's file it says that there is none.
+// gate is a reverse proxy that lets some requests wait while it is shut. Where its paths match the
+// worker's file, it answers that there is none.
 type gate struct {
 	url string
 	mu  sync.Mutex

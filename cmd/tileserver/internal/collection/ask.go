@@ -33,8 +33,8 @@ func (a *asked) dropped(s *Handlers) bool {
 	return a.pin.Live != nil && s.live().Collection(a.name) != a.pin.Live
 }
 
-// find returns a collection. A private one does not exist for those who may not read it.
-// from are the generations on which answers depend, nil if answers may not be kept.
+// find returns a collection. A private one does not exist for those who may not read it. from are
+// the generations on which answers depend, nil if answers may not be cached.
 func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
 	a = asked{name: name, pin: v.Collection(name)}
 	if a.from, err = a.pin.Get(); err != nil {

@@ -48,8 +48,9 @@ var members = map[string]uint{
 	"if_match": memberIfMatch, "if_none_match": memberIfNoneMatch,
 }
 
-// readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts
-// from. ignored is a member that gives a time, which no write has, "" if there is none.
+// readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts from.
+// ignored is the first member that gives a time, "" if there is none: a write has no time of its
+// own.
 func readChange(text []byte, f form, now time.Time, w *live.Write) (ignored string, err error) {
 	if !utf8.Valid(text) {
 		return "", refusePoint("Write the JSON in UTF-8.")
@@ -71,14 +72,14 @@ type changeReader struct {
 	seen  uint
 	patch []byte
 	other string // a member that is not known
-	// foreigner is what has such a member, "" if none is known.
+	// foreigner describes the objects that have such a member, "" if it is unknown.
 	foreigner string
 	// ignored is the first member that gives a time.
 	ignored string
 	// patching says that members are changes.
 	patching bool
 
-	conditions http.Header // that the line has as members
+	conditions http.Header // the conditions that a line has as members
 }
 
 func (r *changeReader) object(text []byte, f form) error {
@@ -130,7 +131,7 @@ func givesTime(name, value []byte) bool {
 	return ok
 }
 
-// timeMembers are what Features with a time call it.
+// timeMembers are the usual names of a Feature's time.
 var timeMembers = []string{"time", "timestamp", "datetime", "when"}
 
 // shorten returns the beginning of a name for a refusal.
@@ -201,7 +202,7 @@ var (
 	errBoth    = refusePoint("Give expires or ttl, not both.")
 )
 
-// expireAt reads when the point goes.
+// expireAt reads the time at which the point expires.
 func (r *changeReader) expireAt(text string) error {
 	at, err := points.ParseExpires(text)
 	if err != nil {
@@ -210,7 +211,7 @@ func (r *changeReader) expireAt(text string) error {
 	return r.expire(at)
 }
 
-// expire sets when the point goes, the zero time for never.
+// expire sets the time at which the point expires, the zero time for never.
 func (r *changeReader) expire(at time.Time) error {
 	if r.w.Expire {
 		return errBoth
@@ -219,7 +220,7 @@ func (r *changeReader) expire(at time.Time) error {
 	return nil
 }
 
-// live sets for how long the point stays.
+// live sets the point's lifetime.
 func (r *changeReader) live(seconds float64) error {
 	if !(seconds > 0 && seconds <= maxTTL) {
 		return errTTL
@@ -227,7 +228,7 @@ func (r *changeReader) live(seconds float64) error {
 	return r.expire(r.now.Add(time.Duration(seconds * float64(time.Second))))
 }
 
-// line finds out what a line is.
+// line finds out which kind of write a line is.
 func (r *changeReader) line() error {
 	const others = memberType | memberGeometry | memberProperties | memberExpires | memberTTL
 	if r.seen&(memberType|memberGeometry|memberDelete|memberPatch) == 0 {
@@ -267,10 +268,10 @@ func (r *changeReader) line() error {
 	return r.check(formPatch)
 }
 
-// sampleLine is what a line of a batch looks like.
+// sampleLine is an example of a line of a batch.
 const sampleLine = `{"type":"Feature","id":"v1","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{}}.`
 
-// foreigners are what other programs send, by a member that only they have.
+// foreigners describes objects of other programs, by a member that only they have.
 var foreigners = map[string]string{
 	"_type":     "an object of OwnTracks",
 	"device_id": "a position of a Traccar client", "deviceId": "a position of Traccar",
@@ -291,7 +292,7 @@ var noProperties = []byte("{}")
 
 var errOtherID = refusePoint("Leave the id out here, or make the two ids the same.")
 
-// check refuses what lacks a member.
+// check sets the kind of the write, and refuses one that lacks a member.
 func (r *changeReader) check(f form) error {
 	if f == formPatch || f == formMerge {
 		r.w.Kind = live.Patch

@@ -1,5 +1,5 @@
-// Package collection tells which collections of points users have. It takes writes of live
-// collections, sends their events, and keeps the hooks to which events are sent.
+// Package collection lists and describes the collections of points that users have. It takes writes
+// of live collections, sends their events, and keeps the hooks to which events are sent.
 package collection
 
 import (
@@ -138,8 +138,8 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// addTroubled says of the live collections in a list what is wrong with them, and adds those
-// that cannot be read: whoever looks for one must not believe that it is gone.
+// addTroubled adds to a list what is wrong with its live collections, and adds collections that
+// cannot be read: a client must not believe that one of these is gone.
 func (s *Handlers) addTroubled(c echo.Context, doc *CollectionList) {
 	if s.live() == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What one point is called changes no filter of others, also after a restart.
+// The properties of one point do not change what a filter means for others, also after it is gone.
 func TestFiltersAreNotShadowed(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -50,7 +50,8 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	counts("it is gone", map[string]string{"p.price.lt=x": "0"})
 }
 
-// A type that one write has spoiled recovers when that is gone, and can be declared before.
+// A property's type that one write has spoiled recovers when that point is gone. Declaring the type
+// helps at once.
 func TestTypesRecover(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)

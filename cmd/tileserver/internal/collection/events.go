@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// heartbeat is the interval at which an idle stream says something. It makes
-	// proxies keep the stream open, and shows which clients are gone and which keys
-	// have been revoked.
+	// heartbeat is the interval at which an idle stream sends something. It makes proxies keep the
+	// stream open, and shows which clients are gone and which keys have been revoked.
 	heartbeat = 15 * time.Second
 	// takeTimeout bounds how long a client may take to read what it was sent.
 	takeTimeout = 30 * time.Second
@@ -86,7 +85,7 @@ type eventStream struct {
 	rc     *http.ResponseController
 	live   *live.Collection
 	fences fence.Set
-	last   fence.ID // that the client has
+	last   fence.ID // the last event that the client has
 
 	events []fence.Event
 	out    []byte
@@ -108,7 +107,7 @@ func (e *eventStream) begin(resumed bool) error {
 func (e *eventStream) run() error {
 	ctx := e.s.As(e.c.Request().Context(), e.c)
 	e.rc = http.NewResponseController(e.c.Response().Writer)
-	_ = e.rc.SetReadDeadline(time.Time{}) // a writer without deadlines is a test's
+	_ = e.rc.SetReadDeadline(time.Time{}) // only a test's writer has no deadlines
 	h := e.c.Response().Header()
 	h["Cache-Control"] = web.PrivateNoStore
 	h["Content-Type"] = []string{"text/event-stream"}
@@ -144,8 +143,8 @@ func (e *eventStream) run() error {
 	}
 }
 
-// beat tells the client how far the stream has come. A client for which no crossing
-// happens for long would otherwise ask for events that are gone.
+// beat tells the client how far the stream has come. Otherwise a client that sees no crossing for
+// long would later ask for events that are gone.
 func (e *eventStream) beat() error {
 	e.out = append(e.out, ":\n"...)
 	if e.last.Seq != 0 {
@@ -167,7 +166,7 @@ func (e *eventStream) flush() error {
 	return nil
 }
 
-// tell sends what events there are.
+// tell sends the events that have come.
 func (e *eventStream) tell(ctx context.Context, from *follow.Reader) error {
 	var failed error
 	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, live.ErrClosed) {

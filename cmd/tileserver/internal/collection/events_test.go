@@ -132,8 +132,8 @@ func (s *service) move(id string, lon, lat float64) {
 	}
 }
 
-// Crossings of fences are told in the order of the writes, and a stream that breaks goes
-// on with the next crossing.
+// Crossings of fences are sent in the order of the writes, and a broken stream goes on with the
+// next crossing.
 func TestEvents(t *testing.T) {
 	var faults buildtest.Faults
 	var mu sync.Mutex
@@ -248,7 +248,7 @@ func TestEventsDrain(t *testing.T) {
 	}
 }
 
-// Each move is told once, however often the stream breaks.
+// Each move is sent once, however often the stream breaks.
 func TestEventsOnce(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("taxis", "")

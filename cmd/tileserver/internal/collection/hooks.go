@@ -16,7 +16,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Hooks are the webhooks of live collections. *webhook.Sender has them.
+// Hooks are the webhooks of live collections. *webhook.Sender implements it.
 type Hooks interface {
 	Put(ctx context.Context, l *live.Collection, name string, d webhook.Definition) (webhook.State, bool, error)
 	List(l *live.Collection) ([]webhook.State, error)
@@ -125,7 +125,7 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	return d, nil
 }
 
-// sendDocument answers with what nobody may keep.
+// sendDocument answers with a document that may not be cached.
 func (s *Handlers) sendDocument(c echo.Context, status int, doc any) error {
 	a := web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })

@@ -23,7 +23,7 @@ func withHooks(t *testing.T, private bool) *service {
 	return s
 }
 
-// A hook is told the same as a stream of events.
+// A hook gets the same events as a stream.
 func TestHooks(t *testing.T) {
 	s := withHooks(t, true)
 	s.make("taxis", "")
@@ -40,24 +40,24 @@ func TestHooks(t *testing.T) {
 	first := f.next()
 	w := s.send(rootKey, "PUT", "/points/taxis/hooks/alarm", `{"url":"`+server.URL+`","enter":["state","country:north"],"within":["10,10,5000"]}`)
 	s.want(w, 201, "")
-	var made webhook.State
-	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || made.Name != "alarm" || !strings.HasPrefix(made.Secret, "whsec_") || w.Header().Get("Cache-Control") != "private, no-store" {
+	var created webhook.State
+	if err := json.Unmarshal(w.Body.Bytes(), &created); err != nil || created.Name != "alarm" || !strings.HasPrefix(created.Secret, "whsec_") || w.Header().Get("Cache-Control") != "private, no-store" {
 		t.Errorf("%s %v", w.Body, w.Header())
 	}
 	s.move("a", 10, 10)
-	var told []event
+	var streamed []event
 	for range 3 {
-		told = append(told, f.next())
+		streamed = append(streamed, f.next())
 	}
 	var doc struct {
 		Collection, Hook string
 		Events           []json.RawMessage
 	}
 	body := <-bodies
-	if err := json.Unmarshal([]byte(body), &doc); err != nil || doc.Collection != "taxis" || doc.Hook != "alarm" || len(doc.Events) != len(told) {
-		t.Fatalf("%s, want %v", body, told)
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || doc.Collection != "taxis" || doc.Hook != "alarm" || len(doc.Events) != len(streamed) {
+		t.Fatalf("%s, want %v", body, streamed)
 	}
-	for i, e := range told {
+	for i, e := range streamed {
 		want := strings.Replace(e.data, `{"id":`, `{"id":"`+e.id+`","type":"`+e.name+`","point":`, 1)
 		if got := string(doc.Events[i]); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -68,7 +68,7 @@ func TestHooks(t *testing.T) {
 	}
 	w = s.send(rootKey, "PUT", "/points/taxis/hooks/alarm", `{"url":"`+server.URL+`"}`)
 	s.want(w, 200, "")
-	if strings.Contains(w.Body.String(), made.Secret) || !strings.Contains(w.Body.String(), "whsec_") {
+	if strings.Contains(w.Body.String(), created.Secret) || !strings.Contains(w.Body.String(), "whsec_") {
 		t.Errorf("replaced: %s", w.Body)
 	}
 	for _, path := range []string{"/points/taxis/hooks", "/points/taxis/hooks/alarm"} {
@@ -86,7 +86,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// Hooks are for those alone who may write the collection.
+// Only a client that may write a collection may use its hooks.
 func TestHooksNeedAScope(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("shops", "")
@@ -126,7 +126,7 @@ func TestHooksRefuse(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/taxis/hooks/more", `{"url":"https://example.org"}`), 409, "too-many-hooks")
 }
 
-// A point may be called like a part of a path.
+// The id of a point may be a word of the service's paths.
 func TestPointsCalledHooks(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", `{"history":"1h"}`)

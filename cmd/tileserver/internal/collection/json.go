@@ -130,7 +130,8 @@ func textOf(value []byte) (text []byte, ok bool) {
 	return value[1:n], true
 }
 
-// numberOf returns a JSON number that a float64 can be.
+// numberOf returns the value of a JSON number; ok is false for anything else, and for a number that
+// no float64 can hold.
 func numberOf(value []byte) (v float64, ok bool) {
 	if len(value) == 0 || value[0] != '-' && (value[0] < '0' || value[0] > '9') || !json.Valid(value) {
 		return 0, false

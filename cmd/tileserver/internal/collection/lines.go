@@ -22,8 +22,8 @@ const (
 	maxLineBytes = 1 << 20 // of the text of all
 )
 
-// A client that sends no line that can be taken gets a status that says so. Refusals are kept
-// back until a line is taken.
+// A batch without a valid line gets a status that says so. Refusals are therefore held back until a
+// line is accepted.
 const (
 	maxUntaken  = 2 << 20                // bytes of refusals, after which the batch ends
 	untakenWait = 500 * time.Millisecond // for how long, where the client may wait for them
@@ -67,7 +67,7 @@ type batch struct {
 
 	turn *web.Turn // for reading lines
 
-	length int64 // of the body as the client tells it, -1 if it does not
+	length int64 // of the body by the client's header, -1 if unknown
 
 	queue chan *chunk
 	err   error           // why no more is written
@@ -108,7 +108,7 @@ func (b *batch) answer() (err error) {
 		switch {
 		case refused != nil:
 			b.add(line{err: refused})
-		case len(text) > 0: // answers tell their lines
+		case len(text) > 0: // blank lines need no answer: answers have the numbers of their lines
 			b.read(text)
 		}
 		if len(b.chunk.lines) >= maxLines || len(b.chunk.text) >= maxLineBytes {
@@ -154,7 +154,7 @@ func (b *batch) filling() *chunk {
 	return b.chunk
 }
 
-// enqueue has the chunk written, after the one before.
+// enqueue queues the chunk for writing.
 func (b *batch) enqueue() error {
 	if len(b.chunk.lines) == 0 {
 		return nil
@@ -164,13 +164,14 @@ func (b *batch) enqueue() error {
 	case b.queue <- b.chunk:
 		b.chunk = new(chunk)
 		return nil
-	case <-b.ended: // it has failed; a panic of it is raised in whoever waits for it
+	case <-b.ended: // writeAll has ended early: err says why, or its panic is raised where it is waited for
 		return cmp.Or(b.err, web.ErrGone)
 	}
 }
 
-// wait is called before the client is waited for. Its lines must be answered now, since it
-// may send more only after that. But a chunk can grow until its writing begins.
+// wait is called before the batch waits for more of the body. The lines so far must be answered
+// now: the client may wait for the answers before it sends more. But the chunk can grow until its
+// writing begins.
 func (b *batch) wait() error {
 	b.turn.Pause()
 	select {
@@ -212,9 +213,9 @@ func (b *batch) writeAll() {
 	}
 }
 
-// untaken waits for the next chunk while no line has been taken. It returns no chunk when the
-// refusals are to be sent: the client may not go on before. One that has told how much it
-// sends does.
+// untaken waits for the next chunk while no line has been accepted. It returns no chunk when it is
+// time to send the refusals: the client may wait for them before it goes on. A client that sent a
+// Content-Length does not wait for them.
 func (b *batch) untaken() (c *chunk, open bool) {
 	if !b.Untaken {
 		return nil, true
@@ -278,7 +279,7 @@ func (b *batch) write(c *chunk) error {
 	return nil
 }
 
-// statusOf is the status that a write would have alone.
+// statusOf is the status of the same write sent alone.
 func statusOf(w *live.Write, o *live.Outcome) int {
 	switch {
 	case o.Created:

@@ -162,8 +162,8 @@ func TestLinesEnd(t *testing.T) {
 	}
 }
 
-// A batch of which no line is a valid write has a status that says so, for programs that look
-// at nothing else, and says what is wanted. One whose writes were answered has not.
+// A batch without a valid write has a status that says so, for programs that look at nothing else,
+// and a body that says what is wanted. A batch with an answered write has not.
 func TestNoLineTaken(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -188,9 +188,9 @@ func TestNoLineTaken(t *testing.T) {
 		{"nothing to delete", `{"id":"z","delete":true}`, "", 200, `"status":404`},
 		{"no line", "\n\n", "", 200, ""},
 	} {
-		for _, told := range []bool{true, false} {
+		for _, withLength := range []bool{true, false} {
 			var body io.Reader = strings.NewReader(tt.body)
-			if !told {
+			if !withLength {
 				body = io.MultiReader(body)
 			}
 			r := httptest.NewRequest("POST", "/points/shops", body)
@@ -200,7 +200,7 @@ func TestNoLineTaken(t *testing.T) {
 			s.handler.ServeHTTP(w, r)
 			text := w.Body.String()
 			if w.Code != tt.status || !strings.Contains(text, tt.text) || tt.media != "" && !strings.Contains(text, sample) {
-				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, told, w.Code, text, tt.status, tt.text)
+				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, withLength, w.Code, text, tt.status, tt.text)
 			}
 			if n := strings.Count(text, "\n"); w.Header().Get("Content-Type") == "application/x-ndjson" && n != len(strings.Fields(strings.ReplaceAll(tt.body, " ", ""))) {
 				t.Errorf("%s: %d answers", tt.name, n)
@@ -318,8 +318,8 @@ func BenchmarkLines(b *testing.B) {
 	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "lines/s")
 }
 
-// A condition of a line holds as the header of a write alone does. What is no batch writes
-// nothing, and separators, blank lines and a byte order mark are no lines.
+// A condition in a line works like the header of a single write. A body that is no batch writes
+// nothing. Separators, blank lines and a byte order mark are no lines.
 func TestLineConditions(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
@@ -371,7 +371,7 @@ func TestLineConditions(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+pointFeature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
 }
 
-// What a goroutine of a request panics with is panicked with again where it is waited for.
+// A panic of a request's goroutine is raised again where the request waits for it.
 func TestBeside(t *testing.T) {
 	done, wait := beside(func() {})
 	<-done

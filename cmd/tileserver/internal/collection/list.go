@@ -5,7 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// List is how points of collections are listed.
+// List describes the lists of points of collections.
 var List = listing.Set{
 	Layer: ask.PointsPrefix, Path: "/points/{collection}", Name: "points", Open: true,
 	Words: listing.Words{Tag: "collections", Rank: 3, IDs: "Collection", Things: "points",

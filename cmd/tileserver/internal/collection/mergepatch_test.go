@@ -14,8 +14,8 @@ import (
 	"quadrille/internal/testseed"
 )
 
-// randomJSON returns an object if it has depth, with members that another one has too. Only
-// patches say null.
+// randomJSON returns an object at depth 3, and any value below. The names of members repeat from
+// object to object. null allows members that are null, as patches have.
 func randomJSON(r *rand.Rand, depth int, null bool) any {
 	switch n := r.IntN(8); {
 	case depth == 3 || depth > 0 && n < 3:

@@ -31,7 +31,7 @@ func newFullDisk() (fsys vfs.FS, full *atomic.Bool) {
 	})), full
 }
 
-// While the disk is full, writes are 507 and reads go on; then writes are taken by
+// While the disk is full, writes are 507 and reads go on. Afterwards writes work again by
 // themselves.
 func TestFullDisk(t *testing.T) {
 	fsys, full := newFullDisk()
@@ -77,7 +77,8 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "GET", "/points/shops", ""), 404, "collection-not-found")
 }
 
-// A write that another program forestalls is 503, has written nothing, and is taken when it is sent again.
+// A write that loses against another program's is 503 and has written nothing. Sent again, it is
+// accepted.
 func TestTwoWriters(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{}`)
@@ -123,7 +124,7 @@ func TestDamagedCollection(t *testing.T) {
 		s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
 		s.want(s.send(rootKey, "PUT", "/points/whole/b", pointFeature("b", 8, 47, "{}")), 201, "")
 	}
-	// A damaged collection is listed as that to those who may know of it.
+	// A damaged collection is listed as damaged to clients that may know of it.
 	listed := func(s *service, key string, want bool) {
 		t.Helper()
 		w := s.send(key, "GET", "/points", "")

@@ -32,7 +32,7 @@ const (
 // readMethods are the methods of a collection and its points on a server that takes no writes.
 const readMethods = "GET, HEAD, OPTIONS"
 
-// What writes are refused for.
+// Reasons for refusing a write.
 var (
 	errReadOnly    = errors.New("no writes are taken")
 	errDescription = errors.New("description of a collection is not valid")
@@ -200,9 +200,9 @@ func readCreation(name string, body []byte) (m live.Meta, err error) {
 	return m, refusal(err)
 }
 
-// checkMembers refuses an object with a repeated or unknown member, or with anything
-// behind it; encoding/json would take names in any case, and the last of two. In the
-// object schema any name is known.
+// checkMembers refuses an object with a repeated or unknown member, or with text behind it.
+// encoding/json would take names in any case, and the last of two members with one name. Any name
+// is known in the object schema.
 func checkMembers(text []byte, known ...string) error {
 	seen := map[string]bool{}
 	for o := (objectReader{in: text}); ; {
@@ -247,10 +247,11 @@ func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	status := http.StatusCreated
-	made, err := s.live().Create(ctx, m)
+	created, err := s.live().Create(ctx, m)
 	if err == nil {
-		// Else its first moves would be judged by borders that come later. What fails is tried again.
-		_, _ = fence.Redraw(ctx, made, s.Views, nil)
+		// Without this, borders of a later generation would judge its first moves. A failure is
+		// retried later.
+		_, _ = fence.Redraw(ctx, created, s.Views, nil)
 	}
 	if errors.Is(err, live.ErrExists) {
 		status, err = http.StatusOK, nil
@@ -310,7 +311,7 @@ func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	return s.sendDescribed(c, http.StatusOK, path[0], others)
 }
 
-// mergePatch is that of RFC 7396.
+// mergePatch applies a merge patch of RFC 7396.
 func mergePatch(to, patch map[string]any) map[string]any {
 	if to == nil {
 		to = map[string]any{}
@@ -365,7 +366,7 @@ func (s *Handlers) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 	return s.sendNothing(c)
 }
 
-// sendNothing answers what has been removed.
+// sendNothing answers 204 to a removal.
 func (s *Handlers) sendNothing(c echo.Context) error {
 	c.Response().Header()["Cache-Control"] = web.PrivateNoStore
 	c.Response().WriteHeader(http.StatusNoContent)

@@ -274,7 +274,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Bodies that cannot be kept are refused, and say why.
+// Bodies that cannot be stored are refused, and the refusal says why.
 func TestHostilePoints(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{"schema":{"price":"number"}}`)
@@ -369,7 +369,7 @@ func TestHostilePoints(t *testing.T) {
 	}
 }
 
-// What is accepted is JSON.
+// Every accepted body is JSON.
 func FuzzReadChange(f *testing.F) {
 	f.Add(pointFeature("a", 1, 2, `{"a":[1,{"b":"c\"}"}]}`))
 	f.Add(`{"id":"a","delete":true}`)
@@ -409,7 +409,7 @@ func BenchmarkReadChange(b *testing.B) {
 // built is the time of tests that need one.
 var built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// A live point is told with the tag that writes answer with and take.
+// A live point is sent with the tag that writes return and accept.
 func TestPointTag(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{"history":"1h"}`)
@@ -446,8 +446,8 @@ func TestPointTag(t *testing.T) {
 	}
 }
 
-// PATCH of application/merge-patch+json has the meaning of RFC 7396. As other JSON, members
-// of the properties are replaced as a whole, as ever.
+// PATCH of application/merge-patch+json has the meaning of RFC 7396. A PATCH with JSON of another
+// type replaces each member of the properties as a whole.
 func TestMergePatch(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
@@ -493,7 +493,8 @@ func propertiesOf(f *feature.Feature) string {
 	return "{" + string(f.Properties.AppendMembers(nil)) + "}"
 }
 
-// The time of a write is the server's. A Feature with another one is told so, alone and in a line.
+// The server sets the time of a write. The answer to a Feature with another time says so, alone and
+// in a line.
 func TestTimeOfFeatureIsTold(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

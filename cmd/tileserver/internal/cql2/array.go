@@ -47,7 +47,7 @@ func (p *parser) arrayComparison(f arrayFunction) (test feature.Test, err error)
 		var err error
 		switch {
 		case p.is("("):
-			if lists++; i == 0 { // what contains the property is what the property is contained by
+			if lists++; i == 0 { // the list contains the property if the property is contained by the list
 				does = [...]arrayFunction{contains: containedBy, containedBy: contains, equals: equals, overlaps: overlaps}[f]
 			}
 			values, err = p.valueList(of, true)

@@ -9,37 +9,38 @@
 //
 //	A_CONTAINS(tags, ('wifi', 'vegan')) AND address.city = 'Bern'
 //
-// Every comparison is between one property and values. Keywords may have any case, and
-// names of properties keep theirs. A name that is not made of letters, digits, _, : and .
-// alone, or that is a keyword, stands in double quotes. Text stands in single quotes; a
-// quote within is doubled or has a backslash before it. Any other backslash is one, but
-// for patterns: in those of LIKE, % stands for any text, _ for one character, and a
-// backslash makes the next character an ordinary one.
+// Every comparison is between one property and values. Keywords may have any case, and names of
+// properties keep theirs. A name that is not made of letters, digits, _, : and . alone, or that is
+// a keyword, stands in double quotes. Text stands in single quotes; a quote within is doubled or
+// has a backslash before it. Any other backslash stands for itself, except in the patterns of LIKE:
+// there % stands for any text, _ for one character, and a backslash makes the next character an
+// ordinary one.
 //
 // # Geometries
 //
-// S_INTERSECTS compares with boxes only: BBOX and ENVELOPE take west, south, east and
-// north in degrees, with west greater than east to cross ±180°; a POLYGON is a rectangle
-// with sides along meridians and parallels; a POINT is a box without extent. The points
-// of the latter two are longitude, latitude.
+// S_INTERSECTS compares with boxes only: BBOX and ENVELOPE take west, south, east and north in
+// degrees, with west greater than east to cross ±180°; a POLYGON is a rectangle with sides along
+// meridians and parallels; a POINT is a box without extent. The points of POLYGON and POINT are
+// longitude, latitude.
 //
 // # Lists and objects
 //
 // A property that is a list equals a value, is IN values or LIKE a pattern if one of its elements
-// is so, and differs from what no element is; it has no order. A_CONTAINS, A_CONTAINEDBY, A_EQUALS
-// and A_OVERLAPS compare it with a list of values in parentheses, as sets. A name with dots that
-// no property has is that of a member within objects: address.city is the city of the address.
+// does. It differs from a value if no element equals it. It has no order. A_CONTAINS,
+// A_CONTAINEDBY, A_EQUALS and A_OVERLAPS compare it with a list of values in parentheses, as sets.
+// A name with dots that no property has is that of a member within objects: address.city is the
+// city of the address.
 //
 // Ids of regions are equal, IN values or LIKE a pattern as [feature.SameID] compares them, whatever
 // their case. Their order is that of texts.
 //
 // # What is unknown
 //
-// A comparison is true, false or unknown. It is unknown where the property is absent or
-// null, and where property and value have different types: text is neither less than a
-// number nor different from it. NOT leaves the unknown unknown, AND and OR follow SQL, and
-// a feature passes if the whole is true. IS NULL alone is never unknown. What is read here is
-// decided by package feature, as all other filters.
+// A comparison is true, false or unknown. It is unknown where the property is absent or null, and
+// where property and value have different types: text is neither less than a number nor different
+// from it. NOT leaves the unknown unknown, AND and OR follow SQL, and a feature passes if the whole
+// is true. IS NULL alone is never unknown. Package feature decides what passes, as for all other
+// filters.
 //
 // # Types
 //
@@ -64,7 +65,7 @@ const (
 	MaxPattern = 1000   // characters of all the patterns of LIKE together
 )
 
-// Filter is a parsed filter: a test of features, and what it calls their geometry.
+// Filter is a parsed filter: a test of features, and the names that it has for their geometry.
 type Filter struct {
 	feature.Test
 	geometries []string

@@ -24,17 +24,18 @@ func mustParse(t *testing.T, text string) *Filter {
 	return f
 }
 
-// told tells a test from others.
+// told returns a text that differs for tests that differ.
 func told(t *feature.Test) string { return t.Expression(nil, nil, nil).String() }
 
-// passes reports whether a feature with some properties passes, with what says which boxes it meets.
+// passes reports whether a feature with the properties passes. meets reports which boxes the
+// feature meets.
 func passes(test *feature.Test, of feature.Properties, meets func(quadkey.Box) bool) bool {
 	pass, err := test.Expression(nil, nil, func(_ context.Context, _ *feature.Feature, b quadkey.Box) (bool, error) { return meets(b), nil }).
 		Match(context.Background(), &feature.Feature{Properties: of})
 	return pass && err == nil
 }
 
-// truth is what a test is: a test and its opposite pass only where it is known.
+// truth returns the truth of a test. A test is unknown if neither it nor its opposite passes.
 func truth(test *feature.Test, of feature.Properties, meets func(quadkey.Box) bool) feature.Truth {
 	opposite := feature.Not(*test)
 	switch pass, fail := passes(test, of, meets), passes(&opposite, of, meets); {
@@ -48,7 +49,8 @@ func truth(test *feature.Test, of feature.Properties, meets func(quadkey.Box) bo
 	return feature.Unknown
 }
 
-// Every line reads as what is behind it, and no two that differ there as the same.
+// Every line parses to the filter behind it, and lines with different filters never parse to the
+// same.
 func TestParse(t *testing.T) {
 	seen := map[string]string{}
 	for _, tc := range []struct{ text, want string }{
@@ -334,7 +336,7 @@ func TestMatch(t *testing.T) {
 		"name = 1": feature.Unknown, "name <> 1": feature.Unknown, "height = '12.5'": feature.Unknown, "number = 12": feature.Unknown, "closed = 'false'": feature.Unknown,
 		"height LIKE '1%'": feature.Unknown, "CASEI(height) = 'x'": feature.Unknown, "name = DATE('2026-01-01')": feature.Unknown, "name BETWEEN 1 AND 2": feature.Unknown,
 		"name IN (1)": feature.Unknown, "name IN (1, 'Oak')": feature.Yes, "name IN (1, 'x')": feature.Unknown,
-		// A list is what an element of it is.
+		// A list matches if one of its elements does.
 		"odd = 'x'": feature.Yes, "odd = 'y'": feature.No, "odd <> 'y'": feature.Yes, "odd <> 'x'": feature.No, "odd = 1": feature.Yes, "odd = 2": feature.No,
 		"odd IN ('y', 'x')": feature.Yes, "odd NOT IN ('y')": feature.Yes, "odd LIKE '_'": feature.Yes, "odd NOT LIKE 'y%'": feature.Yes,
 		"CASEI(odd) = 'x'": feature.Yes, "odd = TRUE": feature.No, "odd < 'y'": feature.Unknown, "odd BETWEEN 0 AND 2": feature.Unknown,

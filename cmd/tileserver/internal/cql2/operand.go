@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// operand is one side of a comparison: a property, or a value if that is "".
+// operand is one side of a comparison: a property, or a value if property is "".
 type operand struct {
 	offset   int
 	source   string // the text of the operand

@@ -8,13 +8,13 @@ import (
 	"quadrille/feature"
 )
 
-// comparisons are the operators between a property, on its left, and a value, as those of tests. What
-// differs does not equal.
+// comparisons maps the operators between a property, on the left, and a value to those of tests. <>
+// is the opposite of =.
 var comparisons = map[string]string{
 	"=": feature.OpEquals, "<>": feature.OpEquals, "<": feature.OpLess, "<=": feature.OpLessOrEqual, ">": feature.OpGreater, ">=": feature.OpGreaterOrEqual,
 }
 
-// mirrored has the operators that mean the same with the sides exchanged, where these are others.
+// mirrored maps operators to those with the sides exchanged, where they differ.
 var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // reserved are the words that name a property in double quotes only.
@@ -22,7 +22,7 @@ var reserved = []string{"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE
 
 type parser struct {
 	lexer
-	token                 // the one that is looked at
+	token                 // the current token
 	depth, nodes, pattern int
 	geometries            []string
 }
@@ -78,7 +78,7 @@ func (p *parser) count() error {
 	return nil
 }
 
-// deeper bounds recursion. Whoever calls it counts depth down again.
+// deeper bounds recursion. The caller counts depth down again.
 func (p *parser) deeper() error {
 	if p.depth++; p.depth > MaxDepth {
 		return refuse(p.offset, "more than %d parentheses and NOTs within each other; leave out those that change nothing", MaxDepth)

@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// Whatever it is, it can be asked.
+		// Every parsed filter can be evaluated.
 		meets := func(quadkey.Box) bool { return false }
 		for _, v := range []any{nil, "", "Oak", 1.0, true, "2026-01-31"} {
 			values := map[string]any{}
@@ -47,8 +47,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// An expression is a filter with a text and with its meaning, found without this package.
-// Its meaning is nil if it is unknown.
+// An expression is a filter: its text, and its meaning, found without this package. Its meaning is
+// nil if it is unknown.
 type expression struct {
 	text string
 	eval func(tree) *bool
@@ -68,7 +68,7 @@ func opposite(b *bool) *bool {
 	return is(!*b)
 }
 
-// both is what two say together.
+// both is AND with unknown values.
 func both(a, b *bool) *bool {
 	switch {
 	case a != nil && !*a, b != nil && !*b:
@@ -89,7 +89,7 @@ var (
 	somePieces = []string{"o", "O", "k", "a", "%", "_", `\%`, `\_`, `\\`, "ö", "'"}
 )
 
-// word has any case.
+// word draws the case of a keyword's letters.
 func word(t *rapid.T, s string) string {
 	return rapid.SampledFrom([]string{s, strings.ToLower(s), s[:1] + strings.ToLower(s[1:])}).Draw(t, "case")
 }
@@ -155,7 +155,7 @@ func literal(t *rapid.T, casei bool) (text string, compare func(property any) *i
 	}, typ
 }
 
-// instantOf is an instant as the one text of it, or "" of none.
+// instantOf returns the one text of an instant, "" if s is none.
 func instantOf(s string) string {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if when, err := time.Parse(layout, s); err == nil {
@@ -284,8 +284,8 @@ func regexpOf(pieces []string, casei bool) string {
 	return flags + "^" + pattern + "$"
 }
 
-// expressionOf draws an expression. What it puts into parentheses does not depend on
-// precedence, unless it leaves them out where AND goes before OR, and NOT before both.
+// expressionOf draws an expression. It puts parentheses around each part, except in "mixed", which
+// tests that AND goes before OR, and NOT before both.
 func expressionOf(t *rapid.T, depth int) expression {
 	form := "comparison"
 	if depth > 0 {

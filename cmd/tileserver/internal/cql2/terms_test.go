@@ -21,8 +21,8 @@ var kinds = map[string]feature.Kind{
 	"tags": feature.Texts, "text": feature.Text, "when": feature.Time,
 }
 
-// found are the values that each has, with some of other types than its own. An object is another value
-// than any by a term, which CQL2 cannot say.
+// found are the values that each property has, some of them of another type than its own. For a
+// term, an object differs from every value, which CQL2 cannot express.
 var found = map[string][]string{
 	"text": {`null`, `"cafe"`, `"Caf%"`, `"Caf_x"`, `""`, `"5"`, `5`, `true`},
 	"num":  {`null`, `5`, `5.0`, `-1.5`, `1e3`, `"5"`, `false`},
@@ -68,7 +68,8 @@ func termOf(t *rapid.T) feature.Term {
 	return term
 }
 
-// literalsOf are the literals of CQL2 that a value of a term is, which has no type but by its property.
+// literalsOf returns the literals of CQL2 that a value of a term may be: only its property gives it
+// a type.
 func literalsOf(kind feature.Kind, value string) (list []string) {
 	switch kind {
 	case feature.Number:
@@ -103,7 +104,7 @@ func cql2Of(term feature.Term) string {
 	case feature.OpEquals:
 		return in
 	case feature.OpDiffers:
-		// Where types differ CQL2 knows nothing, and a term says that the value is another one.
+		// Where types differ, CQL2 gives unknown, and a term gives that the values differ.
 		for _, l := range literals {
 			boolean, number := l == "TRUE" || l == "FALSE", isNumber(l)
 			part := name + " <> " + l
@@ -137,7 +138,7 @@ func cql2Of(term feature.Term) string {
 	return name + sign + literals[len(literals)-1]
 }
 
-// means is what a term means of an object, found without package feature.
+// means evaluates a term on an object without package feature.
 func means(term feature.Term, object map[string]any) bool {
 	valueOf := func(name string) any {
 		if outer, inner, ok := strings.Cut(name, "."); ok {
@@ -199,8 +200,8 @@ func ordered(kind feature.Kind, v any, operand string) (order int, ok bool) {
 	return 0, false
 }
 
-// Filters of lists and their equals in CQL2 pass the same features, which are those that a plain
-// reading of their meaning passes.
+// Filters of lists and their equals in CQL2 pass the same features: those that a plain evaluation
+// passes.
 func TestTermsAreCQL2(t *testing.T) {
 	var fields []feature.Field
 	for name, kind := range kinds {

@@ -31,13 +31,14 @@ var page = template.Must(template.New("guide").Parse(pageText))
 
 // Pages is the documents of a folder.
 type Pages struct {
-	// Documents begin with the first ones of Read. The others are in the order of their names.
+	// Documents begin with those that Read was given first. The others are in the order of their
+	// names.
 	Documents []*Document
 	// Pictures are the files that documents show, by name.
 	Pictures map[string][]byte
 }
 
-// Document is one of them. Its page is called like the file, without the extension.
+// Document is a document and its page. The page has the file's name without the extension.
 type Document struct {
 	Name, Title string
 	Sections    []Section
@@ -47,9 +48,10 @@ type Document struct {
 // Section is a heading of the second level.
 type Section struct{ ID, Title string }
 
-// Read reads the Markdown files of a folder, those that are named first before the others. A link to a document leads to its page, and
-// one to a file that is not served, such as an example of a configuration, becomes plain
-// text: it says where in the source that is. HTML in a document is left out.
+// Read reads the Markdown files of a folder, those named in first before the others. A link to a
+// document leads to its page. A link to a file that is not served, such as an example of a
+// configuration, becomes plain text that says where the file is in the source. HTML in a document
+// is left out.
 func Read(folder fs.FS, first ...string) (*Pages, error) {
 	names, err := fs.Glob(folder, "*.md")
 	if err != nil {
@@ -97,14 +99,14 @@ func (g *Pages) HTML(of *Document) ([]byte, error) {
 	return (&theme.Document{Title: of.Title, Root: "../", Body: template.HTML(out.String())}).HTML()
 }
 
-// read renders a document. served tells the name under which a file of the folder is
-// served, if it is.
+// read renders a document. served returns the name under which a file of the folder is served, and
+// whether it is served.
 func (d *Document) read(source []byte, served func(name string) (string, bool)) error {
 	// The policy of the pages allows no styles in them.
 	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	markdown := goldmark.New(goldmark.WithExtensions(table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	tree := markdown.Parser().Parse(text.NewReader(source))
-	var linked []ast.Node // those to change, which must not be while they are walked
+	var linked []ast.Node // nodes to change after the walk, which allows no changes
 	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -149,7 +151,7 @@ func (d *Document) read(source []byte, served func(name string) (string, bool)) 
 	return nil
 }
 
-// target is where a link of a document leads to on its page, and whether it leads anywhere.
+// target returns the address of a document's link on its page, and whether it leads anywhere.
 func target(link string, served func(name string) (string, bool)) (string, bool) {
 	u, err := url.Parse(link)
 	switch {
@@ -171,11 +173,11 @@ func target(link string, served func(name string) (string, bool)) (string, bool)
 	return to, ok
 }
 
-// unlink puts what a link says in its place.
+// unlink replaces a link by its text.
 func unlink(n ast.Node) {
 	parent := n.Parent()
 	for child := n.FirstChild(); child != nil; child = n.FirstChild() {
-		parent.InsertBefore(parent, n, child) // it leaves n by that
+		parent.InsertBefore(parent, n, child) // this removes it from n
 	}
 	parent.RemoveChild(parent, n)
 }
@@ -193,7 +195,7 @@ func plain(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// place is where a name is in a list, or the end if it is not in it.
+// place returns the index of a name in a list, or the list's length if it is not in it.
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i

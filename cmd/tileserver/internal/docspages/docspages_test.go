@@ -13,8 +13,8 @@ import (
 
 func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 
-// A link leads to a page, to a picture or elsewhere on the web, or is no link; nothing of a
-// document is a program.
+// A link leads to a page, to a picture or elsewhere on the web, or it is no link. Nothing in a
+// document runs as a script.
 func TestLinks(t *testing.T) {
 	g, err := docspages.Read(fstest.MapFS{
 		"a.md": text("# A & `b`\n\n[to b](b.md#what-a-text-may-cost), [here](#the-rest), [web](https://example.org/x?y=1&z=2), [file](../deploy/nginx.conf), " +

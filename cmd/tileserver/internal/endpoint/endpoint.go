@@ -1,7 +1,7 @@
-// Package endpoint is how an endpoint of the HTTP interface is declared. One declaration
-// says everything: path, parameters, answers, problems, cost and handler. The reading and
-// refusal of parameters, admission, OPTIONS, the description of the interface and its tests
-// follow from it. Package web serves endpoints, and package apidoc describes them.
+// Package endpoint declares the endpoints of the HTTP interface. One declaration says everything:
+// path, parameters, answers, problems, cost and handler. The reading and refusal of parameters,
+// admission, OPTIONS, the description of the interface and its tests follow from it. Package web
+// serves endpoints, and package apidoc describes them.
 package endpoint
 
 import (
@@ -59,7 +59,7 @@ type Endpoint struct {
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped says that GET checks the scope of the key. Other methods always may.
+	// Scoped says that GET checks the scope of the key. Other methods may do so without it.
 	Scoped bool
 	// Body says that the endpoint reads a body, or tolerates one, and bounds it itself. Takes
 	// has its media types with their content. Needed says that there must be a body.
@@ -155,8 +155,8 @@ const (
 	// Heavy requests may take more. They share a quarter of the places, so that
 	// tiles and lookups go on when heavy requests are at their limit.
 	Heavy
-	// Mixed requests are light, with exceptions: for those the handler takes a
-	// heavy place once it knows them.
+	// Mixed requests are light, with exceptions: for an exception the handler takes a heavy place
+	// once it knows that it is one.
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
@@ -189,7 +189,7 @@ const (
 	KeysOfOthers
 )
 
-// Keeping says how answers may be kept, and so which headers they have.
+// Keeping says how answers may be cached, which decides their headers.
 type Keeping string
 
 // The ways of keeping.
@@ -203,7 +203,7 @@ const (
 	Admins  Keeping = "admin" // never, and not to be read by pages of other origins
 )
 
-// Revalidated reports whether a client may be told that it has the answer already.
+// Revalidated reports whether a client may get a 304.
 func (k Keeping) Revalidated() bool {
 	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
 }
@@ -216,7 +216,7 @@ func (e *Endpoint) Offered() []string {
 	return e.Methods
 }
 
-// Method is the first of them.
+// Method is the first method.
 func (e *Endpoint) Method() string { return e.Offered()[0] }
 
 // Paths are Path and Also.
@@ -253,8 +253,8 @@ func AtRoot(list []Endpoint, below string) []Endpoint {
 	return list
 }
 
-// Without returns endpoints that leave to others the paths at which those answer. Endpoints
-// that others replace at some of their paths stay described, and answer at the rest.
+// Without returns the endpoints of list, without the paths at which one of others answers. An
+// endpoint that loses paths stays described, and answers at the rest.
 func Without(list, others []Endpoint) []Endpoint {
 	taken := map[string]bool{}
 	for i := range others {
@@ -401,7 +401,7 @@ func (e *Endpoint) checkParams() error {
 	return nil
 }
 
-// refusal is why a parameter among values is refused.
+// refusal returns the error with which p refuses its value among values, nil if it accepts it.
 func (e *Endpoint) refusal(values url.Values, p Param) error {
 	q := Params{of: e, values: values}
 	p.try(&q)

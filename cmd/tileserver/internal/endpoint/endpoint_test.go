@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A value is read as it is declared, and what is asked for is told.
+// A value is read as it is declared, and Asked is called with its name.
 func TestValues(t *testing.T) {
 	limit := Integer("limit", 1, 10, "Most.").Or(5)
 	e := Endpoint{Params: []Param{limit, Lat, Lon}}
@@ -78,7 +78,7 @@ func TestValues(t *testing.T) {
 		q := ParamsOf(&e, query)
 		limit.Of(&q)
 		Position(&q)
-		if said := (*Refusal)(nil); !errors.As(q.Err, &said) || said.Parameter != want {
+		if refusal := (*Refusal)(nil); !errors.As(q.Err, &refusal) || refusal.Parameter != want {
 			t.Errorf("%s: %v, want a refusal of %s", query, q.Err, want)
 		}
 	}

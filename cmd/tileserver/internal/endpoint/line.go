@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// ReadLine gives set the members of a JSON object as parameters. Members that are null count
-// as not given. Errors match ErrLine if the line is not such an object. Names are judged as
-// those of an address are.
+// ReadLine passes the members of a JSON object to set, as parameters. Members that are null count
+// as not given. Errors match ErrLine if the line is not such an object. Unknown and repeated names
+// are refused as in a query.
 func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
 	members := json.NewDecoder(bytes.NewReader(line))
 	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
 		return ErrLine
 	}
-	var refusal error // a line that is not an object has none
+	var refusal error // returned at the end: a line that is not an object is ErrLine
 	var seen []string
 	for members.More() {
 		key, err := members.Token()
@@ -52,8 +52,8 @@ func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
 	return refusal
 }
 
-// memberText returns the value of a member as a parameter has it: lists with commas
-// between their entries. It is nil for null.
+// memberText returns the value of a member in the form of a parameter: lists with commas between
+// their entries. It is nil for null.
 func memberText(value json.RawMessage) (*string, bool) {
 	var text string
 	switch value[0] {

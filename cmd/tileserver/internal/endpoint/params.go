@@ -42,8 +42,8 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
-// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a
-// number outside every grid: a tile has one address, so that it is kept once.
+// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a number
+// outside every grid: a tile has one address, so that it is cached once.
 func GridNumber(s string) (int, bool) {
 	n, ok := Whole(s)
 	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
@@ -88,7 +88,7 @@ const (
 type Params struct {
 	view   ask.View // once it is taken
 	take   func() ask.View
-	of     *Endpoint // whose declarations are asked for; nil is none
+	of     *Endpoint // the endpoint that declares the parameters; nil is none
 	query  string    // not decoded yet, "" if it is
 	values url.Values
 	// pairs are the names and values of a query in which nothing is encoded, as most are.
@@ -126,12 +126,13 @@ func (p *Params) Line(values url.Values) Params {
 	return Params{view: p.View(), of: p.of, values: values, Asked: p.Asked}
 }
 
-// Sees says how View takes a view. The caller releases it by Release.
+// Sees sets the function from which View takes a view. The caller releases it by Release.
 func (p *Params) Sees(take func() ask.View) { p.take = take }
 
-// View is what the question sees, from the first call on until the handler has returned: whoever asks
-// no data set holds none. It belongs to the goroutine of the handler; Line hands it on. Streams of
-// events, which last, and parameters of no request have none.
+// View returns the request's view of the data sets, the same one from the first call until the
+// handler has returned. A request that reads no data set takes none. The view belongs to the
+// goroutine of the handler; Line hands it on. Streams of events, which run for long, and parameters
+// without a request have none.
 func (p *Params) View() ask.View {
 	if p.view.Moment == nil && p.take != nil {
 		p.view = p.take()
@@ -146,7 +147,7 @@ func (p *Params) Release() {
 	}
 }
 
-// Of is the endpoint that is asked.
+// Of returns the endpoint of the request.
 func (p *Params) Of() *Endpoint { return p.of }
 
 // Values are all parameters, not to be changed.
@@ -154,14 +155,14 @@ func (p *Params) Values() url.Values {
 	if p.query != "" {
 		var err error
 		if p.values, err = url.ParseQuery(p.query); err != nil && p.Err == nil {
-			p.Err = errQuery // which the endpoint's check has refused
+			p.Err = errQuery // Query.Check has refused such a query
 		}
 		p.query = ""
 	}
 	return p.values
 }
 
-// ask tells tests what is asked for.
+// ask reports the name of a parameter to tests.
 func (p *Params) ask(name string) {
 	if p.Asked != nil {
 		p.Asked(name)

@@ -27,7 +27,7 @@ const KeyParameter = "key"
 
 // Check goes over the names in a query without decoding it into a map.
 func (q *Query) Check(raw string) error {
-	var seen uint64 // by index in names, of which there are fewer
+	var seen uint64 // bit i is for names[i]; there are fewer than 64 names
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
 		var part string
@@ -60,7 +60,7 @@ func (q *Query) Check(raw string) error {
 	return nil
 }
 
-// isFree reports whether an endpoint has no parameter of a name.
+// isFree reports whether every endpoint accepts a parameter of this name.
 func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == KeyParameter }
 
 var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
@@ -91,16 +91,16 @@ func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+nam
 
 // unknown refuses a parameter by its name, and suggests the nearest one.
 func (q *Query) unknown(name string) error {
-	told := "This endpoint takes no parameters"
+	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
-		told = "This endpoint takes " + strings.Join(q.Names, ", ")
+		accepted = "This endpoint takes " + strings.Join(q.Names, ", ")
 	}
 	shown := Printable(name)
 	sign := ". "
 	if meant := q.Nearest(name); meant != "" {
 		sign = ": did you mean " + meant + "? "
 	}
-	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
+	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+accepted+"; names that begin with _ are ignored.")
 }
 
 // Nearest returns the parameter that was probably meant by a name, or "" if none is near.

@@ -34,8 +34,8 @@ func FuzzQuery(f *testing.F) {
 				}
 			}
 		}
-		var said *Refusal
-		if err != nil && (!errors.As(err, &said) || !errors.Is(err, ErrParameter) || len(said.Detail) > 600 || !strings.HasSuffix(said.Detail, ".")) {
+		var refusal *Refusal
+		if err != nil && (!errors.As(err, &refusal) || !errors.Is(err, ErrParameter) || len(refusal.Detail) > 600 || !strings.HasSuffix(refusal.Detail, ".")) {
 			t.Fatalf("%q: %v", raw, err)
 		}
 	})

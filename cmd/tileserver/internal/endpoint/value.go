@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Where a parameter stands.
+// Places of parameters.
 const (
 	InQuery  = ""
 	InPath   = "path"
@@ -35,7 +35,7 @@ type Spec struct {
 // Is implements Param.
 func (s *Spec) Is() *Spec { return s }
 
-// absentText is the default as it is written in a query.
+// absentText returns the default as a query writes it.
 func (s *Spec) absentText() (string, bool) {
 	switch d := s.Schema["default"].(type) {
 	case string:
@@ -55,7 +55,7 @@ func (s *Spec) absentText() (string, bool) {
 type Value[T any] struct {
 	Spec
 	absent T
-	given  func(q *Params, name string) T // reads one that is given
+	given  func(q *Params, name string) T // reads the value of a parameter that is given
 }
 
 // New declares a parameter. read reads its value if it is given, and refuses by
@@ -77,7 +77,7 @@ func (v *Value[T]) Given(q *Params) bool { return q.Has(v.Name) }
 
 func (v *Value[T]) try(q *Params) { v.given(q, v.Name) }
 
-// with changes a copy.
+// with returns a changed copy.
 func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
 	w := New(v.Name, v.Doc, Schema{}, v.given)
 	w.In, w.Required, w.Example, w.absent = v.In, v.Required, v.Example, v.absent
@@ -104,7 +104,7 @@ func (v *Value[T]) Like(example any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Example = example })
 }
 
-// As gives other words.
+// As replaces the description.
 func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
 
 // Bounded adds to the schema a bound that the reader enforces already.
@@ -132,8 +132,8 @@ func Foreign(service string, names ...string) []Param {
 	return list
 }
 
-// everyOther is the name under which the description has the parameters that an endpoint
-// with Filters judges by itself: an object whose members are parameters.
+// everyOther names, in the description, all parameters that an endpoint with Filters judges by
+// itself: an object whose members are parameters.
 const everyOther = "filters"
 
 // Filtered describes the further parameters of an endpoint with Filters.
@@ -253,5 +253,5 @@ func Degrees(name, doc string, most float64) *Value[float64] {
 	})
 }
 
-// Position reads lat and lon, both of which must be given.
+// Position reads lat and lon; both must be given.
 func Position(q *Params) (lat, lon float64) { return Lat.Of(q), Lon.Of(q) }

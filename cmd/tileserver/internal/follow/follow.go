@@ -1,6 +1,6 @@
-// Package follow reads which fences a request names, and follows the moves of a collection
-// for the sender of the request. Streams of events and webhooks share it, so that both tell
-// the same.
+// Package follow reads which fences a request names, and follows the moves of a collection for the
+// sender of the request. Streams of events and webhooks share it, so that both send the same
+// events.
 package follow
 
 import (

@@ -7,7 +7,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Moves tell where a point came from, crossings which fence it is, and both where it is now.
+// Moves have the point's position before, crossings the fence, and both the position now.
 func TestAppendMembers(t *testing.T) {
 	from, to := &[2]float64{8.5, 47.25}, &[2]float64{-0.125, 51}
 	for _, c := range []struct {

@@ -20,16 +20,16 @@ const (
 	redrawStep = 30 * time.Second
 )
 
-// Redraws has live collections tell when published boundaries redraw borders around their points,
+// Redraws makes live collections report the crossings that redrawn published boundaries cause,
 // until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
 func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	// The generations by which all points are judged are held: when others take their place, they are needed for
-	// those that are not led over yet, and are open.
+	// held keeps open the generations by which all points are judged. When others replace them,
+	// collections that have not been led over yet still need them.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()
-	said := map[string]bool{} // errors since the last look without one
+	logged := map[string]bool{} // errors since the last look without one
 	for ctx.Err() == nil {
 		serving, failed := views.HoldRegions(), false
 		for todo := store.Collections(); len(todo) > 0 && ctx.Err() == nil; {
@@ -41,16 +41,16 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 					return done || err != nil
 				}
 				failed = failed || !errors.Is(err, fence.ErrUntold)
-				if !said[err.Error()] {
-					said[err.Error()] = true
+				if !logged[err.Error()] {
+					logged[err.Error()] = true
 					log.Warn("followers are not told of borders that were redrawn", "collection", c.Meta().Name, "error", err)
 				}
 				return true
 			})
 		}
 		if !failed {
-			clear(said)
-			if _, err := serving.Edition(); err == nil { // what was dropped is not kept from pruning
+			clear(logged)
+			if _, err := serving.Edition(); err == nil { // a generation that was dropped is not kept from pruning
 				held, serving = serving, held
 			}
 		}

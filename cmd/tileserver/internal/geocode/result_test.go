@@ -7,7 +7,7 @@ import (
 	"quadrille/places/names"
 )
 
-// What is not known of a result is left out, and names are JSON whatever they hold.
+// Unknown members of a result are left out, and names are JSON whatever they hold.
 func TestAppendResult(t *testing.T) {
 	for _, tc := range []struct {
 		result geocoder.Result

@@ -18,7 +18,7 @@ var (
 // manual is MaxMind's own description of its web services.
 const manual = "https://dev.maxmind.com/geoip/docs/web-services"
 
-// refused are refusals as the web service has them.
+// refused are the web service's refusals.
 var refused = slices.Concat(
 	endpoint.Refused(endpoint.Content{"application/vnd.maxmind.com-error+json": GeoIP2Error{}}, map[int]string{
 		http.StatusBadRequest:      "The address is missing, not one, or reserved.",
@@ -33,7 +33,8 @@ var refused = slices.Concat(
 		http.StatusServiceUnavailable:   "The data cannot be read right now, or is not published.",
 	}))
 
-// Endpoints are those of the face. They ignore unknown parameters, as the web service does.
+// Endpoints returns the endpoints of this face. They ignore unknown parameters, as the web service
+// does.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	keys := endpoint.KeysAsked
 	if s.accounts != nil {

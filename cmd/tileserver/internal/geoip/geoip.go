@@ -1,10 +1,9 @@
-// Package geoip answers as the GeoIP2 web service, version 2.1, does, so that its
-// clients work with another host name: its paths, media types, fields and errors.
-// What it could not be established how it answers is chosen to be kind to clients;
-// tests name it.
+// Package geoip answers as the GeoIP2 web service, version 2.1, does, so that its clients work with
+// another host name: its paths, media types, fields and errors. Where the web service's answer
+// could not be established, ours is chosen to be kind to clients; tests name these cases.
 //
-// Failures of ours are statuses without a body: every code there is would say
-// something about the address.
+// Failures of ours are statuses without a body: every code of the web service would say something
+// about the address.
 package geoip
 
 import (
@@ -180,8 +179,8 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		e = errNotFound
 	default:
 		k, _ := s.Judge(c, err)
-		// A data set that is missing is 404 elsewhere, and would be read as
-		// an address that is not found.
+		// Other faces answer 404 for a missing data set. Here that would mean that the address is
+		// not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
 			h["Retry-After"] = []string{web.RetryAfter}
@@ -208,7 +207,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	return s.Send(c, a, out)
 }
 
-// accepts judges the headers of negotiation.
+// accepts checks the headers of content negotiation.
 func accepts(r *http.Request, service string) error {
 	if values := r.Header["Accept"]; len(values) > 0 && !takes(values, func(name, params string) bool {
 		switch strings.ToLower(name) {
@@ -269,7 +268,7 @@ func takesParams(params string) bool {
 
 var errQueries = &refusal{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
 
-// refusalOf says a refusal in the terms of GeoIP2.
+// refusalOf turns an error into a refusal in GeoIP2's terms.
 func refusalOf(err error) error {
 	switch {
 	case errors.Is(err, web.ErrRateLimited):

@@ -73,8 +73,7 @@ func (g *request) countryCode(ctx context.Context) error {
 	return nil
 }
 
-// nothing answers that there is no result, or that no published data set could
-// tell one.
+// nothing answers that there is no result, or that no published data set could have one.
 func (g *request) nothing(message string) error {
 	b, ok, err := g.view.Boundaries.Have()
 	if err == nil && (!ok || !b.Has(localtime.CountryType)) {

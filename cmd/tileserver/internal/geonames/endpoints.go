@@ -12,7 +12,7 @@ const manual = "https://www.geonames.org/export/web-services.html"
 
 var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}}, map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
 }
@@ -102,7 +102,7 @@ func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pointEndpoints tell the time zone, country and division at a point.
+// pointEndpoints answer with the time zone, country and division at a point.
 func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -1,8 +1,7 @@
-// Package geonames answers as the web services of GeoNames do, so that their clients
-// work with another host name. Names, types and quirks are theirs: numbers that are
-// strings, errors with status 200, parameters that are ignored when they mean
-// nothing, kilometres. What could not be established is chosen to be kind to clients;
-// tests name it.
+// Package geonames answers as the web services of GeoNames do, so that their clients work with
+// another host name. Names, types and quirks are theirs: numbers that are strings, errors with
+// status 200, parameters that are ignored when they mean nothing, kilometres. Where GeoNames'
+// answer could not be established, ours is chosen to be kind to clients; tests name these cases.
 //
 // Any user name is taken, and none. XML is not offered.
 package geonames
@@ -61,7 +60,7 @@ func (e *refusal) Error() string { return "geonames: " + e.message }
 
 func refuse(value int, message string) error { return &refusal{value, message} }
 
-// refusalOf gives an error of the domain packages its object.
+// refusalOf returns GeoNames' error object for an error of the domain packages.
 func refusalOf(err error) *refusal {
 	var own *refusal
 	switch {
@@ -204,7 +203,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
-	// What cannot be read is ignored, too; the rest is returned.
+	// Parameters that cannot be read are ignored, too; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
 	return params{values}
 }
@@ -328,7 +327,7 @@ func (p params) rows(absent int) (int, error) {
 	return n, err
 }
 
-// style is how much a toponym says.
+// style is the amount of detail of a toponym.
 type style uint8
 
 const (

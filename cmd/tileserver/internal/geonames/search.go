@@ -24,8 +24,8 @@ import (
 const (
 	// searchRows is the number of places in an answer if maxRows is not given.
 	searchRows = 100
-	// maxCandidates is the number of best places that are looked at if a condition
-	// cannot be part of the search, or another order is asked for.
+	// maxCandidates bounds the best places that are examined if the search cannot check a
+	// condition, or if the request wants another order.
 	maxCandidates = 1000
 	// maxExamined bounds, roughly, the places of a box that are tested for the
 	// conditions. It is as much work as a search by name may cost.
@@ -187,7 +187,7 @@ func (q *placeSearch) filtered() bool {
 	return len(f.Countries)+len(f.Classes)+len(f.Codes) > 0 || f.MinPopulation > 0 || q.query.Box != nil || q.conditional()
 }
 
-// conditional reports whether places that were found must be looked at.
+// conditional reports whether the places that a search finds must be checked for conditions.
 func (q *placeSearch) conditional() bool {
 	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
 }
@@ -197,7 +197,7 @@ func (q *placeSearch) detailed() bool {
 	return q.style >= styleLong || q.order == "elevation" || q.recorded()
 }
 
-// recorded reports whether there are conditions that only records tell.
+// recorded reports whether only records can decide some condition.
 func (q *placeSearch) recorded() bool {
 	return slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
 }
@@ -395,13 +395,12 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	return docs
 }
 
-// within reads the places that pass a filter and meet the conditions of q, beginning
-// with place from and ending before place to, counted from 0. It also returns how many
-// there are at least: to, or one more if there are others, so that a client which
-// pages by the count goes on. Its work is bounded as that of a search by name is. When
-// the bound is reached, the answer is what has been found; the most important places
-// were looked at first. If nothing has been found by then, nobody knows whether there
-// is anything, and the error is errTooWide.
+// within reads the places that pass a filter and meet the conditions of q, beginning with place
+// from and ending before place to, counted from 0. It also returns how many there are at least: to,
+// or one more if there are others, so that a client which pages by the count goes on. Its work has
+// the same bound as a search by name. When the bound is reached, the answer is what has been found;
+// the most important places were looked at first. If it has found nothing by then, there may still
+// be such places, so the error is errTooWide.
 func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil

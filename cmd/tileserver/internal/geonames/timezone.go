@@ -16,7 +16,7 @@ import (
 // maxDates is the number of days for which one answer has the sunrise.
 const maxDates = 31
 
-// minuteForm is how GeoNames writes times.
+// minuteForm is GeoNames' format of times.
 const minuteForm = "2006-01-02 15:04"
 
 // timezone answers /timezoneJSON: the time zone of a point, its offsets in
@@ -101,7 +101,7 @@ func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
 		return z.Source == localtime.SourceSea
 	}
-	b, ok, _ := g.view.Boundaries.Have() // which told the zone
+	b, ok, _ := g.view.Boundaries.Have() // the data set that the zone is from
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && b.Has(localtime.CountryType)
 }
 
@@ -119,7 +119,7 @@ func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw i
 	return jan, jul, raw, err == nil, err
 }
 
-// withoutZones says why the clocks of a zone are not known.
+// withoutZones returns the error for a zone whose clocks are not known.
 func (g *request) withoutZones(z *localtime.LocalZone) error {
 	if _, err := g.view.TimeZones.Get(); err != nil {
 		return err

@@ -101,7 +101,7 @@ func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *
 	g.text("adminCode1", t.Admin1)
 	g.text("adminName1", t.Admin1Name)
 	iso, known := places.ISODivision(t.Country, t.Admin1)
-	if !known { // the map may tell
+	if !known { // the boundaries may have the code
 		v, err := hierarchy.Of(g.view.View)
 		if err != nil {
 			return err

@@ -61,8 +61,8 @@ func TestKeyNeeded(t *testing.T) {
 	}
 }
 
-// A key in the address is no part of the answer but for the addresses in it: neither of its
-// tag, nor of what is logged; and shared caches do not keep it.
+// A key in the address shows only in the addresses that an answer has: neither in its tag nor in
+// the log. Shared caches do not keep the answer.
 func TestKeyInAddress(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -81,7 +81,7 @@ func TestKeyInAddress(t *testing.T) {
 		if cc := b.Header.Get("Cache-Control"); strings.Contains(cc, "public") {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
-		// Only who can be given nothing but addresses gets it there.
+		// Only documents for clients that take nothing but an address have the key.
 		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") || strings.Contains(servertest.Body(t, a), servertest.Key) {
 			t.Errorf("%s: the key in the answer: %s", path, text)
 		}
@@ -109,8 +109,8 @@ func TestKeyInAddress(t *testing.T) {
 
 var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 
-// Whoever can be given nothing but an address follows those in documents with the key in
-// it, wherever they lead, and they are the same otherwise.
+// A client that takes nothing but an address follows the addresses in documents. So all of these
+// have the key, wherever they lead, and the documents are otherwise the same.
 func TestKeyInLinks(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1}), servertest.All...)
@@ -245,8 +245,8 @@ func TestAccessLogSampling(t *testing.T) {
 	}
 }
 
-// What is turned away can be found in the log by the name in its answer, and
-// pages of other origins can read when to come back.
+// The log has the id of a refused request, as its answer has, and pages of other origins can read
+// when to come back.
 func TestRefusalIsNamed(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {

@@ -29,8 +29,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// yards is a live layer of areas: boxes of degrees, by their ids. What holds a point asks it beside the
-// boundaries because it is a feature.Encloser.
+// yards is a live layer of areas: boxes of degrees, by their ids. Questions about what holds a
+// point ask it beside the boundaries, because it is a feature.Encloser.
 type yards struct {
 	mu      sync.Mutex
 	boxes   map[string]quadkey.Box
@@ -157,8 +157,8 @@ func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Par
 	return feature.Box(f.Bounds).Cover(ctx, from, fn)
 }
 
-// A layer of areas is asked wherever a question is about what holds a point, and its changes are seen by the
-// next one.
+// Every question about what holds a point asks a layer of areas, and the next question sees its
+// changes.
 func TestAreasOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{
 		"a": {West: 3, South: 46, East: 6, North: 48}, "b": {West: 4, South: 46.5, East: 5, North: 47.5}, "far": {West: 100, South: 0, East: 101, North: 1},
@@ -231,7 +231,7 @@ func TestAreasOfTheCallers(t *testing.T) {
 	}
 }
 
-// A layer of areas does not stand for boundaries that are not there, and what it says of itself may change.
+// A layer of areas does not replace missing boundaries, and its Info may change.
 func TestAreasAlone(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
@@ -285,7 +285,7 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Fences of such a layer are told as those of regions, whatever boundaries a move was made by.
+// Fences of such a layer work like those of regions, whatever boundaries a move was made by.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})

@@ -12,9 +12,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A handler asks for what its endpoint declares, and for nothing else: a parameter that is
-// read and not declared is refused before, and one that is declared and not read is a promise
-// that nobody keeps.
+// A handler reads the parameters that its endpoint declares, and no others. A parameter that is
+// read but not declared is always refused before. One that is declared but not read has no effect.
 func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	worlds := servertest.NewWorlds(t)

@@ -13,9 +13,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// All that can be asked is asked at once, by several at a time, while points are swapped. What
-// the answers say is for tests that ask one question after the other; the race detector
-// judges this one.
+// Several clients ask every question at the same time, while points are swapped. Other tests check
+// the answers, one question after the other; the race detector judges this one.
 func TestEverythingAtOnce(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	worlds := servertest.NewWorlds(t)
@@ -40,8 +39,8 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 		}
 	}
-	// Every hundredth question the second generations of points take turns with the first.
-	// Regions are swapped under load by TestSwapUnderLoad.
+	// Every hundredth question switches points between their first and second generations. Regions
+	// are swapped under load by TestSwapUnderLoad.
 	c, sets := worlds.Whole().Catalog, &worlds.Whole().Config.Sets
 	if err := errors.Join(toyworld.PublishPlaces(t.Context(), c), toyworld.PublishAirports(t.Context(), c)); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ func TestBasePath(t *testing.T) {
 		if want := tt.prefix + "/maps/?a=b"; res.StatusCode != 308 || res.Header.Get("Location") != want {
 			t.Errorf("%q: %d to %s, want %s", tt.header, res.StatusCode, res.Header.Get("Location"), want)
 		}
-		// What clients are generated of leads back here. It is "/" for the root alone.
+		// The description, from which clients are generated, leads back here. It has "/" for the
+		// root alone.
 		api := servertest.Body(t, f.Get("/maps/openapi.json", "X-Forwarded-Prefix", tt.header))
 		if want := `"servers":[{"url":"` + tt.prefix + `/maps"}]`; !strings.Contains(api, want) {
 			t.Errorf("%q: no %s in %.200s", tt.header, want, api)
@@ -55,7 +56,7 @@ func TestBasePath(t *testing.T) {
 	if api := servertest.Body(t, bare.Get("/openapi.json")); !strings.Contains(api, `"servers":[{"url":"/"}]`) {
 		t.Errorf("without a path: %.200s", api)
 	}
-	// Nobody else's prefix is believed, and a public address has it already.
+	// A prefix from a peer that is not trusted is ignored. A public address already has its prefix.
 	if doc := servertest.Body(t, bare.Get("/tiles/country.json", "X-Forwarded-Prefix", "/eu")); strings.Contains(doc, "/eu/") {
 		t.Errorf("believed: %s", doc)
 	}
@@ -77,8 +78,8 @@ func TestValidBasePath(t *testing.T) {
 	}
 }
 
-// Pages of other origins may read every header. Who asks makes no difference, so that
-// caches can keep the answer for all.
+// Pages of other origins may read every header. The header does not depend on the origin that asks,
+// so that caches can keep one answer for all.
 func TestExposedHeaders(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for _, path := range []string{"/tiles/country/1/0/0.mvt", "/status", "/tiles/nowhere/1/0/0.mvt"} {
@@ -95,8 +96,9 @@ func TestExposedHeaders(t *testing.T) {
 	}
 }
 
-// Pages that keep themselves apart from other sites may show pictures that all may read, without
-// CORS: of no list of origins, for the header knows none. Nothing but CORS loads other answers.
+// Pages that isolate themselves from other sites may show pictures without CORS, if every origin
+// may read them. Cross-Origin-Resource-Policy has no lists of origins. Other answers load by CORS
+// only.
 func TestResourcePolicy(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	paths := []string{"/tiles/places/0/0/0.png", "/tiles/places/0/0/0@2x.png", "/sprite.png", "/"}

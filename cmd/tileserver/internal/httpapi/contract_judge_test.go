@@ -31,7 +31,7 @@ func TestForeignReaderOfContract(t *testing.T) {
 		if path != "/ogc/api" {
 			continue
 		}
-		// The standard's own tests want the defaults of these in so many words.
+		// The standard's tests want the defaults of these written out.
 		for route, item := range doc.Paths.Map() {
 			for _, p := range item.Get.Parameters {
 				if p.Value.In == "query" && (p.Value.Style != "form" || p.Value.Explode == nil) {

@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// The description of the interface is a contract: what it says is what the
-// router and the handlers do, and what they do it says.
+// The description of the interface is a contract: the router and the handlers do what it says, and
+// it says all that they do.
 
 // Every route is described, and nothing else is.
 func TestEveryRouteIsDescribed(t *testing.T) {
@@ -59,7 +59,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	}
 }
 
-// fits reports whether a path of the document is one of a route.
+// fits reports whether a path of the document belongs to a route.
 func fits(route, path string) bool {
 	if route == "/*" {
 		return path == "/" // of the files of the page, this is the one to know
@@ -133,8 +133,8 @@ func TestDocumentStructure(t *testing.T) {
 	}
 }
 
-// Where keys are asked for and limits kept, every path answers as it is
-// described too: without a key, with a wrong one, with one, and beyond a limit.
+// With keys and limits, every path answers as described, too: without a key, with a wrong one, with
+// one, and beyond a limit.
 func TestRefusalsAreAsDescribed(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	basic := func(password string) string {

@@ -14,8 +14,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Answers that are made from one generation have the date at which it was built, and 304 by it
-// alone. Others have no date, and a date in the request changes nothing.
+// Answers from one generation have its build time as their date, and answer 304 to the date alone.
+// Others have no date, and ignore a date in the request.
 func TestLastModified(t *testing.T) {
 	w := servertest.NewShops(t)
 	date := toyworld.Modified.Format(http.TimeFormat)
@@ -69,13 +69,13 @@ func TestLastModified(t *testing.T) {
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			what := method + " " + c.path + " " + strings.Join(c.headers, ": ")
-			told := ""
+			lastModified := ""
 			if c.told {
-				told = date
+				lastModified = date
 			}
 			res := w.Do(method, c.path, c.headers...)
-			if got := res.Header.Get("Last-Modified"); res.StatusCode != c.status || got != told {
-				t.Errorf("%s: %d, %q, want %d, %q", what, res.StatusCode, got, c.status, told)
+			if got := res.Header.Get("Last-Modified"); res.StatusCode != c.status || got != lastModified {
+				t.Errorf("%s: %d, %q, want %d, %q", what, res.StatusCode, got, c.status, lastModified)
 			}
 			want := c.status
 			if c.dated {
@@ -87,7 +87,7 @@ func TestLastModified(t *testing.T) {
 			}
 		}
 	}
-	// Only the whole table tells that no network has this code.
+	// Only reading the whole table shows that no network has this code.
 	if res := w.Get("/ip/ranges?country=eu", "If-Modified-Since", date); res.StatusCode != 400 {
 		t.Errorf("a refusal while reading: %d", res.StatusCode)
 	}
@@ -109,7 +109,7 @@ func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 	f.Poll()
 }
 
-// A client that knows dates alone never keeps what another generation answers: not after a
+// A client that revalidates by dates alone never keeps an answer of another generation: not after a
 // rollback, which goes back in time, and not if two were built in one second.
 func TestDatesOfGenerations(t *testing.T) {
 	now := servertest.Built.Add(time.Hour)
@@ -167,8 +167,8 @@ func TestDatesOfGenerations(t *testing.T) {
 	}
 }
 
-// If-None-Match wins over If-Modified-Since, whatever either says, and what is no date of HTTP is
-// ignored.
+// If-None-Match wins over If-Modified-Since, whatever either says. A text that is no date of HTTP
+// is ignored.
 func TestIfModifiedSince(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	const path = "/regions/at?lat=1&lon=1"
@@ -206,7 +206,7 @@ func TestIfModifiedSince(t *testing.T) {
 	}
 }
 
-// Several collections are no generation, so that nobody looks for one.
+// An answer from several collections has no single generation, so nothing looks one up.
 func TestDatesOfCollections(t *testing.T) {
 	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
 	w, _ := servertest.NewCollections(t)
@@ -223,8 +223,8 @@ func TestDatesOfCollections(t *testing.T) {
 	}
 }
 
-// No answer that is asked for often has more than eight headers: the maps of net/http would grow
-// for the ninth. Compressed answers therefore have no date.
+// Answers that are requested often have at most eight headers: the maps of net/http would grow for
+// the ninth. Compressed answers therefore have no date.
 func TestHeadersOfHotAnswers(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png", "/regions/at?lat=48&lon=6",

@@ -35,7 +35,7 @@ import (
 	"quadrille/places"
 )
 
-// work is what a store was asked for.
+// work counts what was read from a store.
 type work struct{ reads, rows, bytes atomic.Int64 }
 
 func (w *work) reset() { w.reads.Store(0); w.rows.Store(0); w.bytes.Store(0) }
@@ -48,7 +48,7 @@ func (w *work) micros(answer int) int64 {
 	return 5*w.reads.Load() + w.rows.Load() + (3*w.bytes.Load()+30*int64(answer))/1000
 }
 
-// lightMicros is what a light request may take.
+// lightMicros bounds the work of a light request.
 const lightMicros = 20_000
 
 type countedStore struct {
@@ -128,8 +128,8 @@ func (t countedTable) each(rows iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cel
 	}
 }
 
-// dearPlaces is how many places the world of these tests has: more than
-// GeoNames' conditions may look at.
+// dearPlaces is the number of places in the world of these tests: more than GeoNames' conditions
+// may look at.
 const dearPlaces = 24_000
 
 // dearWorld is a server over every data set, whose reads are counted.
@@ -145,8 +145,8 @@ type dearWorld struct {
 func newDearWorld(t testing.TB, dir string) *dearWorld {
 	t.Helper()
 	w := &dearWorld{}
-	made := dir == ""
-	if made {
+	madeUp := dir == ""
+	if madeUp {
 		dir = t.TempDir()
 	}
 	c, err := dataset.Open(dir, func(name, dir string, readOnly bool) (cellstore.Store, error) {
@@ -167,7 +167,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	servertest.OpenDearMaps(t, &w.Config)
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	w.Config.Collections.Follow(toyworld.Shops, shops)
-	if made {
+	if madeUp {
 		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
 			if ask.IsPoints(d.Name) {
 				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
@@ -219,7 +219,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		cluster = cmp.Or(cluster, f.Properties.ID)
 	}
 	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", cluster}
-	if made {
+	if madeUp {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {
 		words = append(words, "{region}", "ca", "{airport}", "AMS", "{station}", "062400-99999", "{address}", "8.8.8.8")
@@ -275,7 +275,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	return err
 }
 
-// ask sends a question with the key that is asked for.
+// ask sends a question with the key that the server asks for.
 func (w *dearWorld) ask(path string) *http.Response {
 	return w.Get(path, "X-Api-Key", servertest.Key)
 }
@@ -287,8 +287,8 @@ func TestCosts(t *testing.T) {
 	t.Run("GeonamesConditions", func(t *testing.T) { testGeonamesConditions(t, w) })
 }
 
-// testClasses: every route there is has a class of cost, and while no heavy request
-// may begin, whatever is answered is light.
+// testClasses: every route has a class of cost. While no heavy request may begin, every answer that
+// is given is light.
 func testClasses(t *testing.T, w *dearWorld) {
 	all := w.server.Endpoints()
 	for i := range all {
@@ -312,11 +312,11 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			free := w.ask(q)
 			text := servertest.Body(t, free)
-			made := len(text)
+			written := len(text)
 			if strings.HasSuffix(q, "/openapi.json") {
-				made = 0 // it is made before the first request
+				written = 0 // it is made before the first request
 			}
-			dear := w.work.micros(made)
+			dear := w.work.micros(written)
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
@@ -324,10 +324,10 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			full := w.ask(q)
 			text = servertest.Body(t, full)
-			if made > 0 {
-				made = len(text)
+			if written > 0 {
+				written = len(text)
 			}
-			left := w.work.micros(made)
+			left := w.work.micros(written)
 			unfill()
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++
@@ -395,7 +395,7 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 		t.Fatalf("%d places", len(list))
 	}
 	first := list[0]
-	for i := range list { // only records tell it
+	for i := range list { // only records have it
 		if e := &list[i]; e.Country == first.Country && e.Admin1 == first.Admin1 {
 			read(fmt.Sprint("/places/", e.ID), e)
 		}
@@ -440,9 +440,8 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	}
 }
 
-// BenchmarkDearest reports the processor time of the dearest questions of every
-// route, over the data that ingest has published in the directory QUADRILLE_DATA,
-// without kept answers.
+// BenchmarkDearest reports the processor time of the dearest questions of every route, over the
+// data that ingest has published in the directory QUADRILLE_DATA, without cached answers.
 func BenchmarkDearest(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if _, err := fs.Stat(os.DirFS(filepath.Clean(dir)), "."); dir == "" || err != nil {
@@ -473,7 +472,7 @@ func BenchmarkDearest(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used.
+// processorTime returns the processor time that the process has used.
 func processorTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -25,7 +25,7 @@ type Face struct {
 	// List describes the layer of this face in the list of the face layers; nil if it has none
 	// there.
 	List *listing.Set
-	// Metrics are those that its handlers collect.
+	// Metrics are the metrics that its handlers collect.
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
 	Settings func() Settings
@@ -46,7 +46,7 @@ type Parts struct {
 	Kit    *web.Kit
 	Config *Config
 	Batch  web.BatchLimits
-	// Lists are those of all faces.
+	// Lists are the lists of all faces.
 	Lists []listing.Set
 	// Before are the handlers of the faces before.
 	Before []Handlers
@@ -84,14 +84,14 @@ type Settings interface {
 	Open(ctx context.Context, in *Process) error
 }
 
-// Process is what settings are opened in. Opening adds to its lists of functions.
+// Process is what Open gets of the program. Opening adds to its lists of functions.
 type Process struct {
 	Config *Config
 	Log    *slog.Logger
 	Cache  int64         // bytes that there are for caches
 	Grace  time.Duration // in which to end what runs
-	// Reloaded returns a function that returns what load makes of files, and makes it anew
-	// when they have changed. flag is for the log.
+	// Reloaded returns a function that returns the result of load, and that calls load again when
+	// the files have changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	Looks  []func()       // look at files again
@@ -109,8 +109,7 @@ func NewSettings() (all []Settings) {
 	return all
 }
 
-// flags returns the settings of one type that a server has. If it has none, they are the
-// defaults.
+// flags returns a server's settings of type T. If it has none, they are the defaults.
 func flags[T any](cfg *Config) *T {
 	for _, s := range cfg.Settings {
 		if f, ok := s.(any).(*T); ok {

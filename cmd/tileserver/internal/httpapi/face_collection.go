@@ -38,8 +38,8 @@ func init() {
 	})
 }
 
-// Open has hooks of live collections sent, and followers told of borders that are redrawn. Boundaries,
-// if there are some, must be there to tell crossings.
+// Open starts the delivery of webhooks, and the reporting of crossings by redrawn borders.
+// Boundaries, if there are some, must be in service by then: crossings depend on them.
 func (s *hooks) Open(ctx context.Context, in *Process) error {
 	in.Ready = append(in.Ready, func() {
 		c := in.Config
@@ -68,7 +68,7 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 	return nil
 }
 
-// collect tells Prometheus how the requests of hooks end. Most servers have no hooks, so an
+// collect reports to Prometheus how the requests of hooks end. Most servers have no hooks, so an
 // outcome that has never occurred is left out, except for deliveries.
 func (s *hooks) collect(ch chan<- prometheus.Metric) {
 	s.sender.Deliveries(func(outcome string, n int64) {

@@ -22,7 +22,7 @@ func TestPlacesOfFaces(t *testing.T) {
 	}
 }
 
-// TestOfNoFace: what no face answers passes the suite of faces too.
+// TestOfNoFace: endpoints that belong to no face pass the suite of faces, too.
 func TestOfNoFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.OfNoFace(t)
@@ -81,7 +81,7 @@ func TestWithoutFace(t *testing.T) {
 				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)
 				status, kind, want := res.StatusCode, res.Header.Get("Content-Type"), c.want.Header.Get("Content-Type")
 				if gone["GET "+c.path] {
-					// A path that is left may fit: nearby is the id of no place.
+					// The path may match a route that is left: nearby is then the id of no place.
 					if refused := status == http.StatusBadRequest || status == http.StatusMethodNotAllowed; status != http.StatusNotFound && !refused {
 						t.Errorf("GET %s: %d, though its face is gone", c.text, status)
 					}

@@ -37,7 +37,7 @@ var toyForm = listing.Form{
 	},
 }
 
-// A form of lists is in those of every layer once the register has it.
+// A registered form is in the lists of every layer.
 func TestFormOfTheCallers(t *testing.T) {
 	forms := listing.Forms
 	t.Cleanup(func() { listing.Forms = forms })
@@ -167,7 +167,7 @@ func TestTablesOfEveryList(t *testing.T) {
 			for _, row := range rows[1:] {
 				got = append(got, row[0])
 			}
-			if again := w.Get(next); again.Header.Get("Link") != res.Header.Get("Link") { // of what is kept
+			if again := w.Get(next); again.Header.Get("Link") != res.Header.Get("Link") { // from the cache
 				t.Errorf("%s links to %q, and then to %q", next, res.Header.Get("Link"), again.Header.Get("Link"))
 			}
 			link := res.Header.Get("Link")
@@ -185,7 +185,7 @@ func TestTablesOfEveryList(t *testing.T) {
 	if text := servertest.Body(t, w.Get(next)); !strings.HasPrefix(text, "id,name,category,") {
 		t.Errorf("%s leads to %.200s", link, text)
 	}
-	// What has no id has an empty cell for it.
+	// A feature without an id has an empty cell for it.
 	if text := servertest.Body(t, w.Get("/places/search?q=WLD&format=csv")); !strings.Contains(text, "\r\n,") || strings.Contains(text, "\n\"\",") {
 		t.Errorf("an airport among places: %s", text)
 	}
@@ -236,7 +236,7 @@ func TestTablesOfLiveCollections(t *testing.T) {
 	}
 }
 
-// Names of properties are judged in every list, and what is shown is what is asked for.
+// Every list checks the names of properties, and shows the properties that are asked for.
 func TestPropertiesOfEveryList(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for _, c := range []struct{ path, detail string }{

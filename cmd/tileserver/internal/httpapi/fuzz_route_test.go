@@ -59,7 +59,7 @@ var hostileHeaders = []string{
 // statuses are all that the service documents.
 var statuses = []int{200, 204, 304, 400, 401, 402, 404, 405, 406, 408, 410, 413, 415, 422, 429, 503}
 
-// request sends one request for a route and checks what must hold for any.
+// hostileRequest sends one request for a route and checks what must hold for any.
 func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 	value := rapid.OneOf(rapid.SampledFrom(hostileValues), rapid.StringN(0, 12, 40))
 	parts := strings.Split(route.Path, "/")
@@ -154,7 +154,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// FuzzRoute does the same, led by what of the program is reached.
+// FuzzRoute does the same, guided by coverage.
 func FuzzRoute(f *testing.F) {
 	g := servertest.NewGlobe(f, nil)
 	routes := hostileRoutes(f, g.Handler)

@@ -16,8 +16,8 @@ var (
 	idIn   = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// From the description of the interface every document can be reached, and every link within
-// the pages leads to something, also where a proxy has put the server below a path.
+// Every document can be reached from the description of the interface, and every link in the pages
+// leads to something, also behind a proxy that puts the server below a path.
 func TestGuide(t *testing.T) {
 	for _, base := range []string{"", "/maps"} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.BasePath = base })

@@ -56,8 +56,8 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// Compressing a large tile is heavy. A small one, one that is sent as it is and
-// one that is kept are not.
+// Compressing a large tile is heavy. A small one, one that is sent as it is and one from the cache
+// are not.
 func TestHeavyTile(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	// The tile of zoom 0 is larger by a byte than one that is compressed at once.
@@ -98,8 +98,8 @@ func TestHeavyTile(t *testing.T) {
 	}
 }
 
-// Pages of features have megabytes: no more are made at once than there are processors,
-// and who waits for one gives up in time. One that is kept waits for none.
+// Pages of features have megabytes: at most as many are made at once as there are processors. A
+// request that waits for its turn gives up in time. A page from the cache waits for none.
 func TestPagesAreMadeByTurns(t *testing.T) {
 	w := servertest.NewShops(t)
 	w.Config.ResponseCacheBytes = 1 << 20

@@ -1,9 +1,9 @@
 // Package httpapi composes the HTTP interface of the tile server: a web.Kit, a face for every
 // kind of question, and the tables of their routes and errors.
 //
-// Each face is a package that no other face knows, and is registered in a file of
-// its own here, face_NAME.go: nothing else names it. What several faces need is in ask and its
-// packages, problems, listing, timezone, ipdatabase, ogcapi and under.
+// Each face is a package that no other face knows, and is registered in a file of its own here,
+// face_NAME.go: nothing else names it. What several faces need is in ask and its packages,
+// problems, listing, timezone, ipdatabase, ogcapi and basemaps.
 package httpapi
 
 import (
@@ -39,7 +39,7 @@ type Config struct {
 	// Settings are what the operator sets for each face.
 	Settings []Settings
 
-	// Store is the kind of store that /status tells: "local" or "hbase".
+	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
 	// Remote says that others may remove generations while they are read here.
 	Remote bool
@@ -63,9 +63,9 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there
-	// are any, get a quarter of it, answers to searches an eighth, and pages of features a
-	// quarter. With 0 nothing is kept.
+	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there are any,
+	// get a quarter of it, answers to searches an eighth, and pages of features a quarter. With 0
+	// nothing is cached.
 	ResponseCacheBytes int64
 
 	// BatchLines bounds the lines of a batch, and BatchBytes the bytes of its body,
@@ -149,11 +149,11 @@ func Compose(cfg *Config, faces []Face) *Server {
 		if f.New == nil {
 			continue
 		}
-		made := f.New(p)
+		handlers := f.New(p)
 		if f.Root && f.Name == cfg.RootGeocoder {
-			s.atRoot = made.(rooted).RootEndpoints()
+			s.atRoot = handlers.(rooted).RootEndpoints()
 		}
-		s.named[f.Name], p.Before = made, append(p.Before, made)
+		s.named[f.Name], p.Before = handlers, append(p.Before, handlers)
 	}
 	s.faces = p.Before
 	return s

@@ -57,7 +57,7 @@ func TestNoBatch(t *testing.T) {
 	}
 }
 
-// A line is answered as the same question is on its own, or by an error of its own.
+// A line gets the answer that its question gets alone, or an error of its own.
 func TestQuestionLines(t *testing.T) {
 	f := servertest.NewGlobe(t, nil)
 	const at = "&at=2026-01-15T11:30:00Z"
@@ -255,8 +255,8 @@ func TestQuestionOrder(t *testing.T) {
 	}
 }
 
-// TestQuestionFailures: a batch whose first line fails has a status, whatever follows it
-// has been read, and one whose later line fails ends with it.
+// TestQuestionFailures: a batch whose first line fails has a status, however much of it has been
+// read. A batch whose later line fails ends with the error.
 func TestQuestionFailures(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Boundaries.Err = cellstore.ErrUnavailable

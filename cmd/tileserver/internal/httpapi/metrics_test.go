@@ -65,8 +65,7 @@ func TestMetricsOfCaches(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, there are no more samples: neither paths nor methods
-// nor headers of requests become labels.
+// No request adds samples: neither paths nor methods nor headers of requests become labels.
 func TestMetricsStayFew(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, servertest.All...)
 	var before int

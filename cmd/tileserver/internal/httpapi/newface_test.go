@@ -45,7 +45,7 @@ type featureCount struct {
 
 var countedParam = endpoint.Described(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *countHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/count/{layer}", ID: "countLayer", Tag: "points", Summary: "How many features a layer has",

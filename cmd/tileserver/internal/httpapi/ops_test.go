@@ -27,8 +27,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Damage met while serving shows in /readyz and /status, and goes when another
-// generation is published. What is whole is answered all the while.
+// Damage met while serving shows in /readyz and /status, and goes when another generation is
+// published. Undamaged data is served all the while.
 func TestDamaged(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, ask.Places.Name, ask.Boundaries.Name)
 	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), ask.Places.Name, "g*"))
@@ -145,8 +145,8 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
-// OPTIONS and refusals of a method that has no route tell the same methods, those that the
-// routes of the path are for.
+// OPTIONS and refusals of a method without a route name the same methods: those of the path's
+// routes.
 func TestAllowedMethods(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
 	const reads = "GET, HEAD, OPTIONS"
@@ -204,8 +204,8 @@ func TestCORSOrigin(t *testing.T) {
 	}
 }
 
-// With a list of origins the one that asks is named, and what caches keep says that it
-// depends on who asks, whatever else it depends on, and whoever it was for.
+// With a list of origins, the answer names the origin that asks. Every answer that caches keep has
+// Vary: Origin, whatever else it depends on, and whoever it was for.
 func TestCORSOrigins(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
@@ -277,7 +277,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// What a server may have and this one has not says how to have it.
+// The refusal of what is switched off says how to switch it on.
 func TestSwitchedOff(t *testing.T) {
 	f := servertest.New(t, nil)
 	for path, want := range map[string]string{"/usage": "--keys", "/usage/top": "--admin-listen", "/metrics": "--public-metrics", "/nowhere": "/docs"} {
@@ -317,7 +317,7 @@ func TestKinds(t *testing.T) {
 		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
 			t.Errorf("%s: title %q, detail %q: end the detail with a full stop, the title without one", k.Type, k.Title, k.Detail)
 		}
-		// A disk that is full has room again, as a server that is busy has.
+		// A full disk gets room again, as a busy server does.
 		if k.Retry && k.Status != http.StatusServiceUnavailable && k.Status != http.StatusInsufficientStorage {
 			t.Errorf("%s: retry with %d", k.Type, k.Status)
 		}

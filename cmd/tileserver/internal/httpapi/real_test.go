@@ -140,8 +140,7 @@ func TestRealAnswers(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/ip/127.0.0.1"), 404, "address-reserved")
 }
 
-// TestHotAllocations: a kept tile is served with next to no allocation of
-// ours.
+// TestHotAllocations: a cached tile is served with next to no allocation of ours.
 func TestHotAllocations(t *testing.T) {
 	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
 	w := servertest.NewWorld(t)

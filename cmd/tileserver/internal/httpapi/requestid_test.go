@@ -46,7 +46,7 @@ func TestRequestID(t *testing.T) {
 	if p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "mine"), 500, "internal"); p.RequestID == "mine" || p.RequestID == "" {
 		t.Errorf("%+v", p)
 	}
-	// What is in no log needs no name, but in the access log everything has one.
+	// A request that is not logged needs no id. The access log has an id for every request.
 	if res := f.Get("/nowhere"); res.Header.Get("X-Request-Id") != "" {
 		t.Errorf("404: %v", res.Header)
 	}

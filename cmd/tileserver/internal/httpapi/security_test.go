@@ -22,8 +22,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// What a client makes up comes back under no name that a proxy could copy into
-// the request it passes on, however it is spelled.
+// A header that a client makes up is never returned, under any name or spelling that a proxy could
+// copy into the request it passes on.
 func TestForgedGeoHeaders(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const forged = "forged-by-the-client"
@@ -48,8 +48,8 @@ func TestForgedGeoHeaders(t *testing.T) {
 	}
 }
 
-// Whatever is called what in the data, a header stays one line of ASCII. It is
-// looked at as it is on the wire, after what net/http does to it.
+// Whatever names the data has, a header stays one line of ASCII. The test looks at it on the wire,
+// after net/http.
 func TestHeadersOfHostileNames(t *testing.T) {
 	const evil = "Zürich\r\nX-Evil: 1\r\n\r\n<script>\u2028\x00\x7f%0d%0a"
 	record := ipgeo.Record{
@@ -95,8 +95,7 @@ func TestHeadersOfHostileNames(t *testing.T) {
 	}
 }
 
-// A problem says what was wrong in the words of a client that may want a browser
-// to take them for a page, or to run what they say in one.
+// A problem repeats words of a client. No browser may take them for a page, or run what they say.
 func TestProblemsAreNoPages(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
@@ -130,8 +129,8 @@ func TestProblemsAreNoPages(t *testing.T) {
 	}
 }
 
-// Bodies that are packed in ways not offered are not unpacked at all, under
-// however many headers that is said.
+// Bodies in a coding that is not offered are not unpacked at all, however many headers name the
+// coding.
 func TestBatchCodingsNotOffered(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	gz := servertest.Gzipped(t, servertest.CityIP+"\n")
@@ -161,8 +160,8 @@ func TestBatchCodingsNotOffered(t *testing.T) {
 	}
 }
 
-// What is left of a caller's limit is not kept by caches that others share; tiles
-// that are made for them stay there, and do not tell.
+// Shared caches do not keep a caller's remaining limit. Tiles that are made for shared caches stay
+// there, and do not have it.
 func TestLimitsAreNotShared(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), servertest.All...)
 	var doc struct{ Tiles []string }
@@ -179,9 +178,9 @@ func TestLimitsAreNotShared(t *testing.T) {
 			res := f.Get(path, headers...)
 			again := f.Get(path, append([]string{"If-None-Match", res.Header.Get("Etag")}, headers...)...)
 			for _, res := range []*http.Response{res, again} {
-				cache, told := res.Header.Get("Cache-Control"), res.Header.Get("RateLimit-Remaining") != ""
-				if kept := !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store"); kept && told || path == pinned && told == kept {
-					t.Errorf("%s %v: %d, Cache-Control %s, told what is left: %v", path, headers, res.StatusCode, cache, told)
+				cache, hasLimit := res.Header.Get("Cache-Control"), res.Header.Get("RateLimit-Remaining") != ""
+				if kept := !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store"); kept && hasLimit || path == pinned && hasLimit == kept {
+					t.Errorf("%s %v: %d, Cache-Control %s, told what is left: %v", path, headers, res.StatusCode, cache, hasLimit)
 				}
 			}
 			if path == pinned && (res.StatusCode/100 != 2 || !strings.Contains(res.Header.Get("Cache-Control"), "public")) {

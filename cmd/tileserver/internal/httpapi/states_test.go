@@ -36,7 +36,7 @@ func TestAllAfterFailure(t *testing.T) {
 	}
 }
 
-// What runs on behind the last parameter of a record's path is no such path.
+// The path of a record with more parts behind it is not found.
 func TestTrailingSegments(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for _, path := range []string{"/places/1/2", "/regions/country/fr/x"} {

@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Whatever takes a time takes the same texts for one.
+// Every parameter for a time accepts the same texts.
 func TestTimesAgree(tt *testing.T) {
 	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, ask.Stations.Name, ask.Weather.Name), servertest.NewGlobe(tt, nil)
 	get := func(f *servertest.Server, path string) func(text string) *http.Response {

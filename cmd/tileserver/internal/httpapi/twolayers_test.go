@@ -106,7 +106,7 @@ var (
 	farParam   = endpoint.Radius.As("Farthest distance in metres from one of them.").Must()
 )
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *aroundHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/around/{of}/{by}", ID: "getAround", Tag: "points", Summary: "What is around the nearest features of another layer",
@@ -135,7 +135,7 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	question.of, question.by = of, by
-	from := by.From(of.From([]uint64{})) // nil, and so kept by nobody, if one of the two changes at any time
+	from := by.From(of.From([]uint64{})) // nil, and so not cached, if one of the two changes at any time
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		list, err := question.list(ctx)
 		if err != nil {
@@ -146,7 +146,8 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// layerOf finds a layer that can be asked a query, or says by which parameter there is none.
+// layerOf finds a layer that can answer a query. Otherwise it refuses the parameter that names the
+// layer.
 func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Layer, error) {
 	l, err := v.PublicLayer(name)
 	switch {
@@ -201,7 +202,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		return tag, list.Features
 	}
 
-	// Each layer is asked with each. Of regions the distances are those to their borders.
+	// Each layer is combined with each. For regions the distances are those to their borders.
 	view := ask.NewViews(w.Config.Sets).Take(servertest.Built)
 	defer view.Release()
 	names := []string{"woods", "cars", ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer, ask.PointsPrefix + "shops"}
@@ -227,7 +228,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		t.Errorf("the longest answer has %d features", most)
 	}
 
-	// An answer is kept until one of the layers is published anew.
+	// An answer is cached until one of the layers is published anew.
 	for _, path := range []string{"/around/airports/places" + there, "/around/places/airports" + there} {
 		for _, name := range []string{ask.Airports.Name, ask.Places.Name} {
 			tag, _ := get(path)
@@ -241,7 +242,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		}
 	}
 
-	// What cannot be asked is told, by the parameter that is to be changed.
+	// A question that cannot be asked is refused with the parameter that is to be changed.
 	for _, c := range []struct {
 		path      string
 		status    int

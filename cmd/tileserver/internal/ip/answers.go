@@ -5,7 +5,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // Address is the answer of /ip/{addr} and /ip/me.
 type Address struct {

@@ -22,18 +22,18 @@ var (
 	rangesFormatParam  = endpoint.Word("format", "Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.", "text", "json", "ndjson", "nft", "ipset")
 )
 
-// proxyHeaders are those of an answer to a proxy.
+// proxyHeaders are the headers of an answer to a proxy.
 var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent", "X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
 // added are endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
-// addressEndpoints tell what is known of addresses.
+// addressEndpoints answer with what is known of addresses.
 func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -42,7 +42,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	return &Handlers{Kit: k, Config: cfg}
 }
 
-// errBatchLine is what lines are refused for.
+// errBatchLine is the reason for refusing a line.
 var errBatchLine = errors.New("line is not an address")
 
 // Kinds are the problems that addresses have.
@@ -57,8 +57,8 @@ var Kinds = []web.Kind{
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
 }
 
-// addressQuery is what every request about addresses begins with: the part of
-// the answer that is wanted, and the generation to read.
+// addressQuery is what every request about addresses reads first: the wanted part of the answer,
+// and the generation to read.
 type addressQuery struct {
 	*ask.Pinned[ask.AddressReader]
 	part   *ipPart // nil for all
@@ -79,9 +79,9 @@ func (s *Handlers) askAddresses(p *endpoint.Params) (q addressQuery, err error) 
 	return q, nil
 }
 
-// getAddress answers GET /ip/{addr}. Answers are not kept: with the index, answers
-// made anew reach 0.92 of the bare handler's rate, and answers from a cache 0.89.
-// For the table, a cache would save 4 µs of 34.
+// getAddress answers GET /ip/{addr}. Answers are not cached: with the index, answers made anew
+// reach 0.92 of the bare handler's rate, and answers from a cache 0.89. For the table, a cache
+// would save 4 µs of 34.
 func (s *Handlers) getAddress(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -140,7 +140,7 @@ func (q *addressQuery) locate(r *http.Request, l *ipdatabase.Lookup, addr netip.
 	return nil
 }
 
-// explainAddress gives the two ways of not knowing an address their words.
+// explainAddress adds words for the client to the two errors of unknown addresses.
 func explainAddress(err error, addr netip.Addr) error {
 	var reserved *ipgeo.ReservedError
 	switch {

@@ -57,8 +57,8 @@ type batch struct {
 	q   *addressQuery
 	res ipgeo.Result
 
-	common  *endpoint.Params // of the address
-	lines   *endpoint.Query  // what a line may have
+	common  *endpoint.Params // in the address of the request
+	lines   *endpoint.Query  // the parameters that a line may have
 	members url.Values       // of a line
 }
 
@@ -92,9 +92,8 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
-// parse reads a line: an address, as it is or as a JSON string, or an object
-// that may say which fields are wanted. For what it leaves out, the query of
-// the request counts.
+// parse reads a line: an address, as it is or as a JSON string, or an object that may say which
+// fields are wanted. What it leaves out comes from the query of the request.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':

@@ -24,7 +24,7 @@ import (
 // 403. X-Geo-Status says what happened. Every header is in every answer, empty where nothing
 // is known, so that it replaces one that the client made up.
 
-// What X-Geo-Status says.
+// The values of X-Geo-Status.
 var (
 	geoFound       = []string{"found"}
 	geoNotFound    = []string{"not-found"}

@@ -18,11 +18,11 @@ import (
 // rangesQuery says which networks are asked for.
 type rangesQuery struct {
 	country string // "" for any
-	loose   bool   // the country is none, and only some sources have it
+	loose   bool   // the code is of no country, and only some sources have it
 	asn     uint32 // 0 for any
 	version int64  // of IP; 0 for both
 	format  string
-	accept  bool   // chose the format
+	accept  bool   // the Accept header chose the format
 	name    string // of the sets in lists for firewalls
 }
 
@@ -63,7 +63,7 @@ func knownCode(p *endpoint.Params, name, text string) string {
 	return c.Code
 }
 
-// noCountry refuses a code that is no country's, and no source has.
+// noCountry refuses a code that belongs to no country and is in no source.
 func noCountry(code string) error {
 	return endpoint.Refuse(endpoint.ErrParameter, "country", "Set country to the two letters of a country code in use, such as FR (ISO 3166-1); "+code+" is not the code of a country, and no source has it.")
 }

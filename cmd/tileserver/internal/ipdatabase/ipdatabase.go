@@ -108,8 +108,8 @@ func describeDatabase(m *dataset.Manifest) string {
 // maxDescribed bounds the names of sources in a header, in bytes.
 const maxDescribed = 120
 
-// appendHeaderText appends what of a text can stand in a quoted value of a
-// header, cut off at max bytes.
+// appendHeaderText appends the characters of a text that a quoted header value may have, cut off at
+// max bytes.
 func appendHeaderText(b []byte, text string, max int) []byte {
 	for i := range min(len(text), max) {
 		if c := text[i]; c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
@@ -121,9 +121,9 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 	return b
 }
 
-// Header tells which data an answer is from, how old it is and under
-// which terms it may be used.
+// Header is the header that says which data an answer is from, how old it is and under which terms
+// it may be used.
 const Header = "X-Geo-Database"
 
-// ErrNoPeer says that the sender of a request is not known.
+// ErrNoPeer says that a request's sender is unknown.
 var ErrNoPeer = errors.New("the connection has no peer address")

@@ -33,7 +33,7 @@ var (
 	layerParam  = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 )
 
-// lastMillisecond is that of the year 9999.
+// lastMillisecond is the last millisecond of the year 9999, counted from 1970.
 const lastMillisecond = 253_402_300_799_999
 
 // readInstant reads an instant.
@@ -52,7 +52,7 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 // added are endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
 		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count())

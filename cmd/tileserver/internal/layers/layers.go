@@ -1,6 +1,6 @@
-// Package layers answers what is asked of every layer of points: what is near, what is within
-// a box, a tile or a region and how much, and of layers with properties of their own for single
-// features and where they were.
+// Package layers answers the questions that every layer of points can be asked: what is near a
+// point, and what or how much is within a box, a tile or a region. Layers with properties of their
+// own also answer with single features and with where these were.
 package layers
 
 import (
@@ -18,14 +18,14 @@ import (
 
 // Config says what the face serves.
 type Config struct {
-	// Lists are the layers that have words of their own. Those of ask.Sets.OpenNames have paths by their
-	// names.
+	// Lists are the layers that have words of their own. A layer of ask.Sets.OpenNames has paths by
+	// its name.
 	Lists []listing.Set
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
-	// MayRead reports whether the sender of a request may read the private layer with a
-	// name, which is that of its path. If MayRead is nil, nobody may.
+	// MayRead reports whether the sender of a request may read a private layer, by the name in its
+	// path. If MayRead is nil, nobody may.
 	MayRead func(c echo.Context, name string) bool
 }
 
@@ -42,7 +42,7 @@ type Handlers struct {
 type list struct {
 	listing.Set
 	handlers *Handlers
-	named    bool // by the path
+	named    bool // the path names the layer
 }
 
 // New makes the handlers.

@@ -23,7 +23,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// faulty is a layer that fails, or waits, before the feature of a number.
+// faulty is a layer that fails, or waits, before the feature with the number before.
 type faulty struct {
 	*layertest.Memory
 	before int
@@ -75,8 +75,8 @@ func toys(n int) *layertest.Memory {
 	return m
 }
 
-// A layer that fails in the middle, or does not go on, is an error and never a shorter answer:
-// of lines that have been sent the connection is cut.
+// A layer that fails in the middle, or stalls, gives an error and never a shorter answer. If lines
+// have been sent, the connection is cut.
 func TestFailingLayers(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
@@ -140,8 +140,8 @@ func (w *watched) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// Lines of a layer that takes no writes are found in parts, between which clients are written
-// to: a slow one holds no read of the store.
+// A layer that takes no writes is read in parts, and lines are sent to the client between them: a
+// slow client holds no read of the store.
 func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
 	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
@@ -185,7 +185,7 @@ func TestNamesOfLayers(t *testing.T) {
 	}
 }
 
-// Marks are of one layer: a cursor of another one, or of other parameters, is refused.
+// A cursor is for one layer and its parameters: any other cursor is refused.
 func TestCursorsOfOthers(t *testing.T) {
 	m := toys(30)
 	s := serve(t, m, &m.About)

@@ -204,8 +204,8 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// sendWithin answers with the features in an area: a page of them or, in a form for all that
-// is not asked for a page, every one.
+// sendWithin answers with the features in an area: with all of them if the form is for whole areas
+// and the request asks for no page, and else with a page.
 func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (listing.Ground, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
@@ -254,7 +254,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
 }
 
-// streamPage is the part of an answer that is found at once, in bytes.
+// streamPage is how much of an answer is read at a time, in bytes.
 const streamPage = 1 << 20
 
 // stream answers with everything that a query asks for, as it is found. A layer that takes

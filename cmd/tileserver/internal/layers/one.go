@@ -45,7 +45,7 @@ func (q *question) appendOne(ctx context.Context, id string, out *web.Scratch) (
 }
 
 // sendVersion answers with a feature of a layer that takes writes, whole and as it is now. Its
-// entity tag is the one that writes take. Tags stand for bytes, so these answers are not
+// entity tag is the one that writes accept. Tags stand for bytes, so these answers are not
 // compressed.
 func (q *question) sendVersion(id string) error {
 	s, c := q.handlers, q.context

@@ -27,7 +27,7 @@ const (
 // asked is a layer that a question is for.
 type asked struct {
 	*ask.Layer
-	name   string // of the path, or of the layer
+	name   string // from the path, or of the layer
 	filter feature.Filter
 }
 
@@ -37,7 +37,7 @@ type question struct {
 	view    ask.View
 	context echo.Context
 	asked   []asked
-	from    []uint64 // the generations that answers depend on; nil if answers may not be kept
+	from    []uint64 // the generations that answers depend on; nil if answers may not be cached
 	turns   bool     // answers take a processor by turns
 	// filtered is the filter of a layer that is not open.
 	filtered feature.Filter
@@ -75,7 +75,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	return q, nil
 }
 
-// past is the instant whose state of the layers is asked for, zero for the present.
+// past returns the instant as of which the layers are read, zero for the present.
 func (l *list) past(p *endpoint.Params) (at time.Time) {
 	if l.Open {
 		at = pastParam.Of(p)
@@ -130,7 +130,7 @@ func (q *question) add(layer, name string) error {
 	q.asked = append(q.asked, asked{Layer: l, name: name})
 	switch {
 	case !l.About.Private:
-	case !q.named: // keys open collections alone
+	case !q.named: // keys give access to collections only
 		return ask.ErrMissing
 	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
@@ -181,8 +181,8 @@ func (q *question) read(p *endpoint.Params) error {
 // layer returns the layer of a question about a single one.
 func (q *question) layer() *asked { return &q.asked[0] }
 
-// explain gives an error the words it has here. A layer that was removed in the meantime does
-// not exist.
+// explain adds words for the client to an error. A layer that was removed in the meantime does not
+// exist.
 func (q *question) explain(err error) error {
 	if err == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"quadrille/places/airports"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // Latitude is in degrees, north positive.
 type Latitude struct {
@@ -121,7 +122,7 @@ type Features[F any] struct {
 	Features []F    `json:"features"`
 }
 
-// RegionName is what tells a region apart.
+// RegionName identifies a region.
 type RegionName struct {
 	Type string `json:"type" doc:"The region type, such as country."`
 	ID   string `json:"id" doc:"Unique within its type." schema:"example=ch"`
@@ -170,7 +171,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told is what lists and features have in common about a point of an open layer.
+// told has what lists and features share about a point of an open layer.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
 	Distance   Distance       `json:"distance_m,omitzero"`
@@ -216,7 +217,7 @@ type Count struct {
 	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
 }
 
-// Track is where a feature of an open layer was, in the order of time.
+// Track is the positions of a feature of an open layer, in the order of time.
 type Track struct {
 	_     struct{} `doc:"Where a point was, oldest first."`
 	ID    string   `json:"id"`
@@ -229,7 +230,8 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList is what OpenPoints is with another member for the features. title is the name of the type in the description.
+// OpenList describes OpenPoints with another name for the member of the features. title is the name
+// of the type in the description.
 func OpenList(name, title string) any {
 	of := reflect.TypeFor[OpenPoints]()
 	about, list, next := of.Field(0), of.Field(1), of.Field(2)

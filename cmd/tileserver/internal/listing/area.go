@@ -12,14 +12,15 @@ import (
 	"quadrille/tiles"
 )
 
-// Ground is where features are queried. The zero Ground is everywhere.
+// Ground is the area in which features are queried. The zero Ground is everywhere.
 type Ground struct {
 	feature.Area
-	Drawn bool     // by data, and not by the question alone
-	from  []uint64 // the generations that draw it, nil if it is as it is now
+	Drawn bool     // data draws the area, not the question alone
+	from  []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From adds the generations that draw the ground to those of an answer. It returns nil if that may not be kept.
+// From adds the generations that draw the ground to those of an answer. It returns nil if the
+// answer may not be cached.
 func (a *Ground) From(ids []uint64) []uint64 {
 	switch {
 	case !a.Drawn:
@@ -62,7 +63,8 @@ type Where struct {
 	Region *tiles.Selector // nil for none
 }
 
-// WhereOf reads the parameters bbox and tile, and what more of an area a list takes: region. Several are refused.
+// WhereOf reads the parameters bbox and tile, and region if more names it. It refuses more than one
+// of them.
 func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 	given := ""
 	for _, name := range append([]string{"bbox", "tile"}, more...) {
@@ -88,7 +90,7 @@ func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 	return w
 }
 
-// Ground returns the area, of a region by a view.
+// Ground returns the area. It reads a region from v.
 func (w *Where) Ground(v ask.View) (Ground, error) {
 	if w.Region == nil {
 		return Ground{Area: w.In}, nil

@@ -13,14 +13,14 @@ import (
 )
 
 // csv is a table, as RFC 4180 has it: a row of names, and a row for each feature. The columns are
-// what a list knows of a feature and the properties of the schema, so that the first feature can be
-// written before the last one is read. Features of which the schema may not have all properties,
-// List.More, have the others as an object in the column more.
+// those of the list itself and the properties of the schema, so that the first feature can be
+// written before the last one is read. If features may have properties that the schema lacks
+// (List.More), the column more has these as an object.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
 // Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
-// it, at the start of a text and within: points that anybody may write must not run on the computer
-// of whoever opens the table.
+// it, at the start of a text and within. Anybody may write points, and they must not run on the
+// computer of a reader of the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
@@ -33,7 +33,7 @@ func init() {
 type table struct {
 	columns  *feature.Columns // of the properties
 	position bool             // there are columns of a position
-	more     bool             // there is a column of the properties that have none
+	more     bool             // there is a column for properties without a column
 	shape    []byte           // memory for a geometry as GeoJSON
 }
 
@@ -72,7 +72,7 @@ func beginTable(dst []byte, l *List) []byte {
 		case l.Writer.Fields != nil && !slices.Contains(l.Writer.Fields, name):
 			continue
 		case !l.Open && (name == "id" || !l.Shapes && (name == "lat" || name == "lon" || slices.Contains(own, name))):
-			continue // it is what the list knows of the feature
+			continue // the list has a column of its own for it
 		case (l.Open || l.Shapes) && (slices.Contains(ownColumns, name) || strings.HasPrefix(name, feature.PropertyPrefix)):
 			name = feature.PropertyPrefix + name
 		}
@@ -92,8 +92,8 @@ func beginTable(dst []byte, l *List) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// ownColumns are the names of all columns that are no properties. A property that somebody else
-// has called so has feature.PropertyPrefix before it, as in filters, in every table.
+// ownColumns are the names of all columns that are no properties. In every table a property with
+// such a name has feature.PropertyPrefix before it, as in filters.
 var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires", "more"}
 
 // appendRow writes a feature.
@@ -162,19 +162,19 @@ func closeText(dst []byte, from int) []byte {
 	return quoted(dst, from)
 }
 
-// Where a cell may begin. Not every program separates cells by commas, and one that takes another
-// character does not see the quotation marks of a cell in the middle of its own.
+// Characters behind which a cell may begin. Not every program separates cells by commas, and one
+// that takes another character does not see the quotation marks of a cell in the middle of its own.
 const separators = ";|\t\r\n"
 
-// guarded sets an apostrophe before everything in the text from an index on that a spreadsheet may
-// take for a formula, whatever it takes for a separator.
+// guarded sets an apostrophe before everything that a spreadsheet may take for a formula, in the
+// text from an index on. It allows for each separator that a spreadsheet may use.
 func guarded(dst []byte, from int) []byte {
 	text := dst[from:]
 	var safe []byte
 	done := 0
 	for at := 0; ; {
 		end := bytes.IndexAny(text[at:], separators)
-		// A tab or the end of a line at the start is left out by some.
+		// Some programs leave out a tab or the end of a line at the start.
 		if isFormula(text[at:]) || at == 0 && end == 0 && text[0] != ';' && text[0] != '|' {
 			safe = append(append(safe, text[done:at]...), '\'')
 			done = at
@@ -255,8 +255,8 @@ func appendWKT(dst, geometry []byte) []byte {
 		}
 		dst = append(dst, c)
 	}
-	// Positions have blanks between their numbers. All but that of a point stand in the
-	// parentheses of the list they are in; the positions of a MultiPoint have some of their own.
+	// Positions have blanks between their numbers. Except for the position of a Point, they stand
+	// in the parentheses of their list. Each position of a MultiPoint also has its own.
 	alone := string(kind) == "Point" || string(kind) == "MultiPoint"
 	position := false
 	for i, c := range rest {

@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// written is a list of some features in the form of a name.
+// written returns a list of features in the form with a name.
 func written(t testing.TB, form string, l List, next string, all ...feature.Feature) string {
 	t.Helper()
 	i := slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == form })
@@ -40,7 +40,7 @@ func written(t testing.TB, form string, l List, next string, all ...feature.Feat
 	return string(l.End(dst, next))
 }
 
-// compact are properties of a JSON object.
+// compact returns the properties of a JSON object.
 func compact(t testing.TB, object string) feature.Properties {
 	t.Helper()
 	text, err := feature.AppendProperties(nil, []byte(object))
@@ -112,7 +112,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Geometries are those of GeoJSON in well-known text.
+// Well-known text has the same geometries as GeoJSON.
 func TestWKT(t *testing.T) {
 	for geojson, want := range map[string]string{
 		`{"type":"Point","coordinates":[1,-2.5]}`:                                    "POINT(1 -2.5)",
@@ -129,8 +129,8 @@ func TestWKT(t *testing.T) {
 	}
 }
 
-// No text begins as a formula does, nor what a program makes a cell of that takes another character
-// for the separator. Other texts are as they are.
+// No cell begins like a formula, whatever character a program takes for the separator. Other texts
+// are unchanged.
 func TestFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "\tx": "'\tx",
@@ -156,7 +156,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// What is written is what a reader of CSV reads, for any text.
+// A reader of CSV reads what was written, for any text.
 func FuzzTable(f *testing.F) {
 	f.Add("plain", "a,b", `"`)
 	f.Add("", " ", "\r\n")
@@ -177,7 +177,7 @@ func FuzzTable(f *testing.F) {
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)
 		}
-		// Nor does anything begin as a formula where a program takes another character for the separator.
+		// No cell begins like a formula for programs with another separator, either.
 		for _, separator := range ";|\t" {
 			for cell := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == separator || r == '\r' || r == '\n' }) {
 				if cell, _, _ = strings.Cut(strings.TrimLeft(cell, `" `), ","); isFormula([]byte(strings.TrimRight(cell, `"`))) {
@@ -210,7 +210,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// Cells that need quotation marks are those of encoding/csv, byte for byte, but that an empty text
+// Cells in quotation marks are those of encoding/csv, byte for byte, except that an empty text
 // differs from nothing.
 func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -235,7 +235,7 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	})
 }
 
-// A feature takes no memory in any form, once there is room for it.
+// Writing a feature allocates nothing in any form, once there is room for it.
 func TestListsAllocateNothing(t *testing.T) {
 	testrace.Plain(t, "the race detector allocates")
 	f, schema := shop(t)

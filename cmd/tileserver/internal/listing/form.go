@@ -18,14 +18,14 @@ type Form struct {
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
-	// Whole answers have all features of an area, one after the other as they are found, if
-	// nothing asks for a page of them.
+	// Whole says that an answer has all features of an area, sent as they are found, unless the
+	// request asks for a page.
 	Whole bool
 	// Doc says what the list is, such as "a row each"; "" for nothing.
 	Doc string
-	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON
-	// object, which may have further members and has the cursor of the next page. The header
-	// Link has the address of the next page of any other.
+	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON object,
+	// which may have further members and has the cursor of the next page. In any other form, the
+	// header Link has the address of the next page.
 	GeoJSON, Object bool
 	// Head, Item and Tail write a list. of is the name of the feature's collection, "" if only
 	// one is asked. next is the cursor of the next page. Head and Tail are nil if they would
@@ -53,8 +53,8 @@ func Register(f *Form) {
 	Forms = append(Forms, f)
 }
 
-// FormParam declares the parameter that names a form. areas says that the list is of an area, of
-// which some forms answer with all.
+// FormParam declares the parameter that names a form. areas says that the list is of an area: some
+// forms answer with all of it.
 func FormParam(areas bool) *endpoint.Value[string] {
 	var names []string
 	doc := "Form of the answer; without it the Accept header decides."
@@ -89,10 +89,10 @@ func (f *Form) Media() string {
 	return media
 }
 
-// FormOf returns the form that the parameter format names. If it is "", it returns the form that
-// the Accept header gives most weight, and of several with the same weight the one that it names
-// first: clients that generators make name every type that is described, and read the first.
-// Wildcards mean none: a client that wants another form than the first says so.
+// FormOf returns the form that the parameter format names. If it is "", it returns the form with
+// the most weight in the Accept header, and of several with the same weight the one that the header
+// names first: generated clients name every type in the description, and read the first. Wildcards
+// count for no form: a client that wants another form than the first names it.
 func FormOf(r *http.Request, format string) *Form {
 	for _, f := range Forms {
 		if f.Name == format {
@@ -123,7 +123,7 @@ type List struct {
 	// is of one of several collections. More says that they may have properties that Schema lacks.
 	Schema                feature.Schema
 	Shapes, Several, More bool
-	// Axes are those of Writer.Position, in its order.
+	// Axes are the names of the axes of Writer.Position, in its order.
 	Axes [2]string
 	// First are the first members of a JSON object, with a comma behind them.
 	First  string
@@ -153,8 +153,8 @@ func (l *List) End(dst []byte, next string) []byte {
 }
 
 // Incomplete reports whether features of a layer may have properties that its schema lacks. written
-// says that it takes writes: its schema may have changed since it was asked for, and what was there
-// in the past may not be in it.
+// says that the layer takes writes: its schema may have changed since it was read, and may lack
+// properties of the past.
 func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
 
 // JSON is an object with a member that has the features.

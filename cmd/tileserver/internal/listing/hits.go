@@ -1,6 +1,6 @@
-// Package listing says how layers of points are listed: a Set for each, and the Forms of all
-// lists. It writes what several faces answer with in one form, such as regions and the cursor of
-// the next page.
+// Package listing says how layers of points are listed: a Set for each, and the Forms of all lists.
+// It also writes what several faces share in their answers, such as regions and the cursor of the
+// next page.
 package listing
 
 import (
@@ -17,7 +17,7 @@ import (
 // SearchHits is reused memory for the hits of one search.
 var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
 
-// AppendRegion writes a region up to where its object may go on.
+// AppendRegion writes the object of a region without its end, so that members can follow.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)
 	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)

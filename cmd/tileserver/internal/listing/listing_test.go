@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The parameter decides on the form, and the Accept header where there is none.
+// The parameter chooses the form, or else the Accept header.
 func TestFormOf(t *testing.T) {
 	csv := Forms[slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == "csv" })]
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestFormOf(t *testing.T) {
 		{"", "*/*", JSON},
 		{"", "application/geo+json;q=0", JSON},
 		{"", "application/geo+json, application/json", GeoJSON},
-		{"", "application/json, application/geo+json, application/problem+json", JSON}, // of a client that was generated
+		{"", "application/json, application/geo+json, application/problem+json", JSON}, // from a generated client
 		{"", "application/json;q=0.5, Application/Geo+JSON;q=0.6, */*", GeoJSON},
 		{"", "application/geo+json;q=0.5, application/json;q=0.6", JSON},
 		{"json", "application/geo+json", JSON},

@@ -39,8 +39,7 @@ var Region = endpoint.New("region", "A region: its type, a colon and its id.", e
 // maxProperties bounds the properties that may be chosen.
 const maxProperties = 64
 
-// PropertiesParam declares a parameter that names properties. Whoever reads it checks that they
-// are there.
+// PropertiesParam declares a parameter that names properties. The handler checks that these exist.
 func PropertiesParam(name, doc string) *endpoint.Value[[]string] {
 	of := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxProperties}
 	return endpoint.New(name, doc, of, func(q *endpoint.Params, name string) []string {

@@ -17,9 +17,9 @@ type Set struct {
 	// the features.
 	Path, Name string
 	Words      Words
-	// Open says that the layer has properties that are not known beforehand. They are
-	// filters, fields and orders of lists, and are written apart from what the layer knows.
-	// Such layers can be asked as of a past instant, and for single features at Path/{id}.
+	// Open says that the layer has properties that are not known beforehand. Lists can filter,
+	// choose and sort by them, and write them apart from the members of the layer itself. Such
+	// layers can be asked as of a past instant, and for single features at Path/{id}.
 	Open bool
 	// Numbers says that ids of GeoJSON are numbers.
 	Numbers bool

@@ -6,7 +6,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// manual is where Nominatim describes its interface.
+// manual is Nominatim's own description of its interface.
 const manual = "https://nominatim.org/release-docs/latest/api/"
 
 var refused = endpoint.Refused(endpoint.Content{"application/json": NominatimError{}, "text/xml": nil, "text/plain": nil}, map[int]string{
@@ -18,7 +18,7 @@ var refused = endpoint.Refused(endpoint.Content{"application/json": NominatimErr
 	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
 })
 
-// Endpoints are those of the face. They ignore unknown parameters, as Nominatim does.
+// Endpoints returns the endpoints of this face. They ignore unknown parameters, as Nominatim does.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -12,7 +12,7 @@ import (
 	"quadrille/places/names"
 )
 
-// entry is a result as Nominatim has it.
+// entry is a result in Nominatim's terms.
 type entry struct {
 	geocoder.Result
 	object      byte // N, W or R
@@ -38,7 +38,7 @@ type tag struct{ key, value string }
 // objects are the words for kinds of objects.
 var objects = map[byte]string{'N': "node", 'W': "way", 'R': "relation"}
 
-// labelOf is the member of an address that a region is.
+// labelOf returns the member of an address that stands for a region.
 func labelOf(layer string, rank int) string {
 	switch rank {
 	case geocoder.RankCountry:
@@ -76,7 +76,7 @@ var shapes = map[string]shape{
 // pointDegrees is the distance from the middle of anything else to the edge of its box.
 const pointDegrees = 0.001
 
-// layerOf is the layer that Nominatim counts tags to.
+// layerOf returns Nominatim's layer for tags.
 func layerOf(t geocoder.Tags) string {
 	switch t.Key {
 	case "aeroway", "highway":
@@ -132,7 +132,7 @@ func newEntry(r *geocoder.Result) entry {
 	return e
 }
 
-// importance grows with people, from 0 to below 1.
+// importance grows with the population, from 0 to below 1.
 func importance(r *geocoder.Result) float64 {
 	people := r.Weight()
 	if r.Kind == names.Airport {
@@ -219,7 +219,7 @@ func (e *entry) extra() (list []tag) {
 	return slices.DeleteFunc(list, func(t tag) bool { return t.key == "" || t.value == "" })
 }
 
-// complete reads what is asked for besides.
+// complete reads the details that the request asks for.
 func (q *request) complete(ctx context.Context, e *entry) error {
 	if q.names {
 		e.names = []tag{{"name", e.Name}}

@@ -8,8 +8,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Far places of one name in one state are different ones, and near ones are records of the
-// same place.
+// Places of one name in one state are different if they are far apart. If they are near, they are
+// records of the same place.
 func TestNamesakes(t *testing.T) {
 	village := func(id uint32, lat float64, state string) entry {
 		return newEntry(&geocoder.Result{

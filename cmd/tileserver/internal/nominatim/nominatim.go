@@ -38,7 +38,7 @@ type question struct {
 	simple bool   // the answer is one result
 	// details says that the address is part of the answer by default.
 	details bool
-	fresh   bool // the answer is not kept
+	fresh   bool // the answer is not cached
 	find    func(q *request, ctx context.Context) error
 }
 
@@ -142,7 +142,7 @@ func (e *failure) Error() string { return "nominatim: " + e.message }
 
 func refuse(message string) error { return &failure{http.StatusBadRequest, message} }
 
-// failureOf gives an error of the domain packages its status and message.
+// failureOf returns the status and message for an error of the domain packages.
 func failureOf(err error) *failure {
 	var own *failure
 	switch {
@@ -171,7 +171,7 @@ func unreadable(err error) bool {
 	return errors.Is(err, ask.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
 
-// refuse answers a request that is turned away before it is handled.
+// refusing returns the function that answers a request which is turned away before it is handled.
 func (s *Handlers) refusing(e *question) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, e, err) }
 }
@@ -179,7 +179,7 @@ func (s *Handlers) refusing(e *question) func(c echo.Context, err error) {
 func (s *Handlers) refuse(c echo.Context, e *question, err error) {
 	r := c.Request()
 	q := &request{params: readParams(r), question: e, format: e.format}
-	_ = q.readFormat() // the other refusal is told
+	_ = q.readFormat() // the answer is for err
 	_ = s.fail(c, q, web.Answer{Form: q.form(), Coding: web.Accepted(r)}, err)
 }
 

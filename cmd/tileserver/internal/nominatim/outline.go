@@ -10,7 +10,7 @@ import (
 	"quadrille/feature"
 )
 
-// simplified returns the geometry of a region with lines that may be moved by so many degrees.
+// simplified returns the geometry of a region, whose lines may be moved by tolerance degrees.
 func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 	g, err := region.Orb()
 	if err != nil {

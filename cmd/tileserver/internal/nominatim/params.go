@@ -36,7 +36,7 @@ var formats = [...]string{formatJSON: "json", formatJSONV2: "jsonv2", formatGeoJ
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
-	// What cannot be read is ignored, too; the rest is returned.
+	// Parameters that cannot be read are ignored, too; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
 	return params{values}
 }

@@ -54,7 +54,7 @@ func (q *request) reverse(ctx context.Context) error {
 	return nil
 }
 
-// nearest is the number of places that are looked at for one that is no finer than a rank.
+// nearest is the number of places that are examined to find one that is no finer than a rank.
 const nearest = 30
 
 // at returns what is at a point, not finer than a rank.
@@ -162,8 +162,8 @@ func (q *request) status(ctx context.Context) error {
 // version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
-// timestamp is the time in XML. It is that of the data, so that the answer stays the
-// same as long as they do.
+// timestamp is the time in XML. It is the time of the data, so that the answer stays the same as
+// long as the data do.
 func (q *request) timestamp() string {
 	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")
 }

@@ -20,17 +20,17 @@ const (
 	maxLimit     = 40
 	maxLookup    = 50
 	maxExcluded  = 100
-	// candidates is the number of results that are looked at for those that pass the filters.
+	// candidates is the number of results that are examined to find those that pass the filters.
 	candidates = 100
-	// spare is the number of additional results that are looked at if only doubles are left out.
+	// spare is the number of additional results that are examined if only doubles are left out.
 	spare    = 10
 	maxNames = 20 // values of other lists
 
 	excludedIDs = "exclude_place_ids"
 )
 
-// structured are the parameters of a structured query, the finest first. Streets,
-// amenities and postal codes are not held: they are left out.
+// structured are the parameters of a structured query, the finest first. The data has no streets,
+// amenities and postal codes: they are left out.
 var structured = [...]struct {
 	name     string
 	held     bool
@@ -40,7 +40,7 @@ var structured = [...]struct {
 	{"state", true, geocoder.RankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, geocoder.RankCountry, geocoder.RankCountry},
 }
 
-// filter is what results must pass besides the query.
+// filter is the conditions on results besides the query.
 type filter struct {
 	min, max int // address ranks
 	layers   []string
@@ -48,7 +48,8 @@ type filter struct {
 	// countries are ISO 3166-1 alpha-2 in lower case: more than a search takes.
 	countries []string
 	country   string // that a structured query names
-	// within are regions that are called so, if no country is. A result is in one of them or is it.
+	// within are the regions that have the country's name, if no country has it. A result is in one
+	// of them or is it.
 	within []names.Feature
 	dedupe bool
 	limit  int
@@ -68,7 +69,7 @@ func (q *request) search(ctx context.Context) error {
 	}
 	found, err := q.Search(ctx, query)
 	if errors.Is(err, places.ErrQuery) {
-		return nil // no name has neither letters nor digits
+		return nil // a text without letters and digits is no name
 	}
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func (q *request) search(ctx context.Context) error {
 }
 
 // inCountry makes the country that a structured query names a condition, and reports whether
-// anything can fulfil it. A query of nothing else asks for the country itself. What many take for
-// a country may be a region: of England the regions of that name are the condition.
+// anything can fulfil it. A query of nothing else asks for the country itself. A name that many
+// take for a country's may be a region's: for England the regions of that name are the condition.
 func (q *request) inCountry(ctx context.Context, query *geocoder.Query, f *filter) (bool, error) {
 	code, regions, err := q.CountryNamed(ctx, f.country)
 	if err == nil && code == "" && len(regions) > 0 {
@@ -287,8 +288,8 @@ func (f *filter) passes(e *entry) bool {
 	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
 }
 
-// isWithin reports whether a result is a region or in it. The row of a place may tell a region that
-// has another id where it is drawn.
+// isWithin reports whether a result is a region or in it. A region in the row of a place may have
+// another id than the region in the boundaries.
 func (e *entry) isWithin(region names.Feature) bool {
 	if e.Type == region.Type && feature.SameID(e.ID, region.ID) {
 		return true

@@ -132,7 +132,7 @@ func TestViewOf(t *testing.T) {
 	}
 }
 
-// A page for people shows a number as it is.
+// A page for people shows a number unchanged.
 func TestCells(t *testing.T) {
 	values := feature.Compact([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{"n": "12345678901234567890123", "f": "1.50", "l": "a, 1, true, ", "o": `{"b":1e2}`, "t": "false", "s": "x", "none": ""} {
@@ -143,7 +143,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// There is a word for all that a layer can be asked.
+// There are words for every kind of question that a layer can answer.
 func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Can{Near: true, Area: true, NearArea: true, Importance: true, Sort: true}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
 		t.Errorf("only these: %q", all)

@@ -15,7 +15,7 @@ import (
 // collection is a layer that is asked for.
 type collection struct {
 	*ask.Layer
-	view        ask.View // that it is of
+	view        ask.View // the view that it is from
 	first, last string   // the properties that say when a feature exists; "" if none do
 }
 
@@ -31,7 +31,7 @@ func open(v ask.View, name string) (*collection, error) {
 	return nil, err
 }
 
-// read reads the feature with an id, and sends the client on if its id is written otherwise.
+// read reads the feature with an id. It redirects the client if the id is spelled otherwise.
 func (c *collection) read(ctx context.Context, id string, f *feature.Feature) error {
 	if err := c.Get(ctx, id, time.Time{}, f); err != nil {
 		return err
@@ -91,7 +91,7 @@ var schemaTypes = map[feature.Kind]string{
 	feature.RegionID: "string",
 }
 
-// links are those of the description of a collection.
+// links returns the links of the description of a collection.
 func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
 	here := ogcapi.Collection(base, c.About.Name)
 	all := []ogcapi.Link{

@@ -47,7 +47,7 @@ var (
 	}()
 )
 
-// earthRadius is that of the sphere of EPSG:3857, in metres.
+// earthRadius is the radius of the sphere of EPSG:3857, in metres.
 const earthRadius = 6378137
 
 // toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, up
@@ -83,7 +83,7 @@ func system(q *endpoint.Params, name string) *crs {
 	return crs84
 }
 
-// shortName is such as EPSG:3857.
+// shortName returns the short name of a system, such as EPSG:3857.
 func shortName(s *crs) string {
 	parts := strings.Split(s.uri, "/")
 	return parts[len(parts)-3] + ":" + parts[len(parts)-1]

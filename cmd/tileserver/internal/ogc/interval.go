@@ -65,10 +65,10 @@ func (s interval) meets(begin, end string) bool {
 	return known && known2 && (b.IsZero() || s.to.IsZero() || !b.After(s.to)) && (e.IsZero() || s.from.IsZero() || !e.Before(s.from))
 }
 
-// span lets features pass that are at some time of an interval, and pass another filter.
+// span passes features that exist at some time of an interval and pass another filter.
 type span struct {
 	interval
-	first, last string // the properties that say when
+	first, last string // the properties with the times
 	also        feature.Filter
 }
 

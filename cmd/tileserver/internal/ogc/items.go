@@ -52,14 +52,14 @@ var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box t
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
-// shown is what is shown of features, and how.
+// shown is what a client gets of features, and how.
 type shown struct {
 	*crs
 	skipGeometry bool
 	properties   []string // nil for all
 }
 
-// readShown reads what is shown of the features of a collection.
+// readShown reads what a client wants to get of the features of a collection.
 func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
@@ -87,7 +87,7 @@ func (c *collection) someProperties() string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// question is what a request for features asks.
+// question is a request for features.
 type question struct {
 	feature.Query
 	box    quadkey.Box
@@ -105,7 +105,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 		a.Detail = feature.WithoutGeometry
 	}
 	cursor := endpoint.Cursor.Of(q)
-	// The standard has more than the most mean the most.
+	// By the standard, a limit above the maximum means the maximum.
 	a.limit = min(int(limitParam.Of(q)), maxLimit)
 	a.offset = int(offsetParam.Of(q))
 	var lasting *span
@@ -200,8 +200,8 @@ func (c *collection) has(name string) bool {
 // maxMet bounds the features that may meet a box of a filter other than the box of the search.
 const maxMet = 10_000
 
-// meets returns a function that tells which boxes a feature meets besides the box of the
-// search. It is nil for points, whose position tells that.
+// meets returns a function that reports which boxes a feature meets besides the box of the search.
+// It is nil for points, since their position decides that.
 func (c *collection) meets() feature.Meets {
 	if c.About.Points {
 		return nil
@@ -312,7 +312,7 @@ func (s *Handlers) list(of *collection) *listing.Set {
 	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
 }
 
-// listOf is the form of lists that a format is, nil for GeoJSON, which has links here.
+// listOf returns the form of lists for a format, nil for GeoJSON, which has links here.
 func listOf(format ogcapi.Format) *listing.Form {
 	i := slices.IndexFunc(listing.Forms, func(f *listing.Form) bool { return !f.Object && f.Form == format.Form })
 	if i < 0 {
@@ -321,7 +321,8 @@ func listOf(format ogcapi.Format) *listing.Form {
 	return listing.Forms[i]
 }
 
-// withKey adds the key of the request to what query is given: the header Link has no other.
+// withKey adds the key of the request to pairs for the header Link: query takes it out of
+// addresses.
 func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
 		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))
@@ -384,7 +385,7 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 	return append(append(dst, links...), '}'), nil
 }
 
-// itemLinks are those of a page of features.
+// itemLinks returns the links of a page of features.
 func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
 	address := ogcapi.Collection(base, of.About.Name)
 	all := []ogcapi.Link{
@@ -399,7 +400,7 @@ func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next st
 	return all
 }
 
-// alternates are links to the same in the forms of lists.
+// alternates returns links to the same features in the forms of lists.
 func (s *Handlers) alternates(address string, here *url.URL, what string) (all []ogcapi.Link) {
 	for _, f := range s.formats {
 		if form := listOf(f); form != nil {
@@ -486,7 +487,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// pageKey tells kept answers apart.
+// pageKey is the key of a cached answer.
 type pageKey struct {
 	address string // with the server's, which is in the links
 	from    uint64
@@ -500,8 +501,8 @@ func (k pageKey) Spread() uint64 {
 
 func (k pageKey) Extra() int { return len(k.address) }
 
-// sendFeatures answers with what fill writes, and keeps it unless it holds for this moment
-// only. next is the address of the next page where the body has no place for it.
+// sendFeatures answers with what fill writes, and caches it unless it is valid for this moment
+// only. next is the address of the next page, if the body has no place for it.
 func (s *Handlers) sendFeatures(
 	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
@@ -522,7 +523,7 @@ func (s *Handlers) sendFeatures(
 			return err
 		})
 	}
-	if of.About.Live || web.KeyInQuery(c) { // the links of the latter are nobody else's
+	if of.About.Live || web.KeyInQuery(c) { // links with a key are for one client
 		var from []uint64
 		if !of.About.Live {
 			from = append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(base)))

@@ -1,6 +1,6 @@
 // Package ogc answers as OGC API – Features 1.0 says, with its part 2 (coordinate reference
-// systems) and the simple filters of part 3: a landing page, what is conformed to, a
-// description of the interface, collections, and their features.
+// systems) and the simple filters of part 3: a landing page, the conformance classes, a description
+// of the interface, collections, and their features.
 //
 // A collection is a layer of regions, the places, the airports, the weather stations, or a
 // collection of users' points that all may see.
@@ -55,7 +55,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
 	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
 	for _, f := range listing.Forms {
-		if !f.Object { // what is an object has no links of OGC's
+		if !f.Object { // a list that is an object has no OGC links
 			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Form: f.Form})
 		}
 	}
@@ -317,7 +317,8 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
 }
 
-// noCollection lists the collections that there are.
+// noCollection returns the error for an unknown collection, which lists the collections that there
+// are.
 func noCollection(v ask.View) error {
 	names := v.LayerNames()
 	if len(names) > endpoint.MaxList {
@@ -347,7 +348,7 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 				if a.properties != nil && !slices.Contains(a.properties, name) {
 					continue
 				}
-				if values[name] = cell(v); name != "id" && !slices.Contains(columns, name) { // which is in front of all
+				if values[name] = cell(v); name != "id" && !slices.Contains(columns, name) { // id has the first column
 					columns = append(columns, name)
 				}
 			}

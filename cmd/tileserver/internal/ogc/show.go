@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// cell is how a table shows a value.
+// cell returns the text of a value in a table.
 func cell(v feature.Value) string {
 	switch v.Kind() {
 	case feature.Null:

@@ -24,8 +24,8 @@ type Document struct {
 	Data      any
 }
 
-// Send answers with a document. from is what it depends on besides the address. A live
-// document may not be kept.
+// Send answers with a document. from is what it depends on besides the address. A live document may
+// not be cached.
 func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
 	format, byAccept, err := Choose(q, r, Documents)
@@ -40,7 +40,7 @@ func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bo
 	if err != nil {
 		return err
 	}
-	if a.Form != FormOpenAPI { // whose address of the server is none to follow
+	if a.Form != FormOpenAPI { // the server's address in it is no link to follow
 		a.Base = base
 	}
 	if from = append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base))); live { // the base address is part of the links

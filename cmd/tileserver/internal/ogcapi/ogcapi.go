@@ -1,6 +1,6 @@
-// Package ogcapi is what the faces that answer as the OGC API standards say share: links,
-// the choice of a format, documents as JSON or as pages, and what a face adds to the
-// landing page and to the collections of another.
+// Package ogcapi has what the faces of the OGC API standards share: links, the choice of a format,
+// documents as JSON or as pages, and what a face adds to the landing page and to the collections of
+// another.
 package ogcapi
 
 import (

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Without a wish the first format is answered, and what is wished for where it is offered.
+// A client that prefers no format gets the first one, any other the one it prefers, if it is
+// offered.
 func TestAccepted(t *testing.T) {
 	formats := []Format{{Name: "json", Type: TypeOpenAPI}, {Name: "html", Type: TypeHTML}}
 	for accept, want := range map[string]string{

@@ -44,7 +44,7 @@ func (s *Handlers) sendDocument(path string) endpoint.Handler {
 	}
 }
 
-// Where the description of the interface is.
+// Paths of the description of the interface.
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"

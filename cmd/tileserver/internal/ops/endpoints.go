@@ -20,14 +20,14 @@ var (
 	langParam     = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
-// Endpoints are those of the face. They take parameters that they do not know: links to
-// documents and to the page have parameters that others add, and probes and scrapers have
-// their own.
+// Endpoints returns the endpoints of this face. They take parameters that they do not know: links
+// to documents and to the page have parameters that others add, and probes and scrapers have their
+// own.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
 }
 
-// stateEndpoints tell how the server is, to probes, scrapers and people.
+// stateEndpoints report the state of the server, to probes, scrapers and people.
 func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	var metrics endpoint.Handler
 	if s.MetricsHandler != nil {
@@ -88,7 +88,7 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// usageEndpoints tell who asks how much.
+// usageEndpoints tell how much clients have used.
 func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	var usage endpoint.Handler
 	if s.Guarding != nil && s.Guarding.Keys != nil {
@@ -176,7 +176,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pageEndpoints are those of the map page and the map for frames of other pages.
+// pageEndpoints are the endpoints of the map page and of the map for frames of other pages.
 func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -31,11 +31,11 @@ import (
 
 // Config says what operators and browsers are shown.
 type Config struct {
-	// BaseMaps are told of in /status.
+	// BaseMaps are the base maps that /status lists.
 	BaseMaps basemaps.Maps
 	// Version is reported by /status.
 	Version string
-	// Store is the kind of store that /status tells: "local" or "hbase".
+	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
 	// Usage returns why the counts of clients are not kept on the disk, or nil if they are.
 	// Usage itself may be nil.
@@ -48,7 +48,7 @@ type Config struct {
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
-	// MetricsHandler answers /metrics; nil makes it a page there is not.
+	// MetricsHandler answers /metrics; without it the path is not found.
 	MetricsHandler http.Handler
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
@@ -267,7 +267,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
 
-// sendJSON answers with a document that must not be kept.
+// sendJSON answers with a document that must not be cached.
 func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
 	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })

@@ -21,7 +21,7 @@ var (
 	descLost       = web.Metric("dataset_records_lost", "Records that the generation in service has fewer than the one it replaced, of the kinds of which more than a tenth is gone.", "dataset")
 )
 
-// descTrouble tells of all collections together, since some are private.
+// descTrouble counts all collections together, since some are private.
 var descTrouble = web.Metric("store_troubles", "Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
 
 // Described are the metrics that collectDatasets makes.
@@ -29,7 +29,7 @@ var Described = []*prometheus.Desc{
 	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords, descLost, descTrouble,
 }
 
-// collectDatasets tells the state of the data sets to Prometheus.
+// collectDatasets reports the state of the data sets to Prometheus.
 func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 	for _, st := range s.Views.States() {
 		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)

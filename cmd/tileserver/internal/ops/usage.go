@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// BusyClients is what TopHandler answers.
+// BusyClients is the answer of TopHandler.
 type BusyClients struct {
 	_         struct{}     `doc:"Who asks most."`
 	Addresses []quota.Busy `json:"addresses" doc:"Those that send no key, or a wrong one."`
@@ -63,9 +63,8 @@ func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 // maxTop bounds the lists of the busiest.
 const maxTop = 1000
 
-// TopHandler answers with the busiest addresses and keys, at most the number of
-// the parameter limit or 100 of each. It is for the operator: it asks nobody for a
-// key.
+// TopHandler answers with the busiest addresses and keys, at most the number of the parameter limit
+// or 100 of each. It is for the operator: it needs no key.
 func TopHandler(m *quota.Meter) http.Handler {
 	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

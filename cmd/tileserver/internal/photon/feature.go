@@ -22,14 +22,14 @@ type feature struct {
 	bounds               [4]float64
 }
 
-// featureOf says a result in Photon's terms.
+// featureOf returns a result in Photon's terms.
 func featureOf(r *geocoder.Result) feature {
 	t := geocoder.TagsOf(r)
 	f := feature{
 		osmType: "N", osmID: geocoder.NumberOf(r), key: t.Key, value: t.Value, layer: layerOf(t),
 		name: r.Name, lat: r.Lat, lon: r.Lon, bounds: r.Bounds, countryCode: geocoder.CountryOf(r),
 	}
-	if t.Place != "" { // which Photon shows of borders
+	if t.Place != "" { // Photon shows the place of a border
 		f.key, f.value = "place", t.Place
 	}
 	switch r.Kind {
@@ -44,7 +44,7 @@ func featureOf(r *geocoder.Result) feature {
 	case layerCountry:
 		f.country = f.name
 	case layerCity:
-		f.district = "" // where its middle lies
+		f.district = "" // it is the district around the city's centre
 	}
 	return f
 }

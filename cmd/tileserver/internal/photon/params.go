@@ -26,9 +26,9 @@ const (
 	searchLimit = 15 // results, if limit is not given
 	maxLimit    = 50
 	maxRepeated = 50 // values of one parameter
-	// filtered is the number of results that are looked at if a filter may drop some.
+	// filtered is the number of results that are examined if a filter may drop some.
 	filtered = 100
-	// spare is the number of additional results that are looked at if doubles are dropped.
+	// spare is the number of additional results that are examined if doubles are dropped.
 	spare = 10
 	// leastZoom is the zoom up to which a map shows so much that its centre means nothing.
 	leastZoom = 4
@@ -37,8 +37,8 @@ const (
 	maxRadius = 5000 // km
 )
 
-// params are the query parameters of a request. The first of those with the same name
-// counts where one is wanted.
+// params are the query parameters of a request. Of several with one name the first counts, unless
+// all are wanted.
 type params struct {
 	values url.Values
 	accept []string // the languages of Accept-Language

@@ -72,7 +72,8 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 	})
 }
 
-// answer writes what find returns, which is made from generations; nil is not kept.
+// answer writes what find returns. from are the generations that it is made from; nil is not
+// cached.
 func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
@@ -129,7 +130,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		case q.around && f.layer == layerDistrict:
 			f.district = f.name
 		case f.layer == layerCity:
-			f.city = "" // it is that itself
+			f.city = "" // a city is not in itself
 		}
 		if i > 0 {
 			dst = append(dst, ',')

@@ -6,7 +6,8 @@ import (
 	"quadrille/places"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // PlaceList is a page of places as JSON.
 type PlaceList struct {

@@ -16,7 +16,7 @@ import (
 // filterParams are the filters of places.
 var filterParams = []endpoint.Param{listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation}
 
-// List is how places are listed.
+// List describes the lists of places.
 var List = listing.Set{
 	Layer: ask.PlacesLayer, Path: "/places", Name: "places", Numbers: true,
 	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", Ordered: ", the most important first"},

@@ -1,5 +1,5 @@
-// Package place answers which places are near a point, within a box or called by a
-// text, and with one place.
+// Package place answers with the places near a point, within a box or with a name, and with one
+// place.
 package place
 
 import (
@@ -74,8 +74,7 @@ func placeID(c echo.Context) (uint32, error) {
 	return uint32(id), nil
 }
 
-// getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
-// show at an instant.
+// getPlaceOffset answers GET /places/{id}/offset?at=: the local time at a place at an instant.
 func (s *Handlers) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {

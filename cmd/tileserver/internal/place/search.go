@@ -32,12 +32,12 @@ const (
 	defaultSearchLimit = 10 // places in a stored answer
 )
 
-// getSearch answers GET /places/search?q=, as JSON or GeoJSON: the places with
-// a name that the text begins or is a part of, the best first. There are no
-// pages: a client that wants more narrows the search.
+// getSearch answers GET /places/search?q=, as JSON or GeoJSON: the places with a name that begins
+// with the text or has it in it, the best first. There are no pages: a client that wants more
+// narrows the search.
 //
-// A search for a text and nothing else is what a search box sends at every
-// letter. Its answer is stored, and kept when it has been asked for.
+// A search for a text and nothing else is what a search box sends at every letter. Its answer may
+// be stored with the places, and is cached once it has been sent.
 func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
@@ -290,14 +290,14 @@ func matchOf(m *search.Match, own, shown string) *search.Match {
 	if shown == "" || m.Historic {
 		return m
 	}
-	told := *m
-	if told.Name = cmp.Or(m.Name, own); told.Name == shown {
-		told.Name = ""
+	match := *m
+	if match.Name = cmp.Or(m.Name, own); match.Name == shown {
+		match.Name = ""
 	}
-	return &told
+	return &match
 }
 
-// searchKey identifies the kept answer to a search for a text.
+// searchKey identifies the cached answer to a search for a text.
 type searchKey struct {
 	text             string
 	places, airports uint64 // identities of the generations; 0: plays no part

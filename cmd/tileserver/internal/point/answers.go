@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // At is the answer of /at.
 type At struct {

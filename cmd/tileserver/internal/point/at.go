@@ -70,8 +70,8 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 // airport and weather station, each with how it matched. What is not published
 // is left out and named in "missing"; a time zone that is not known is left out.
 //
-// The answer is about an instant. With at= it depends on nothing else and may
-// be kept; without, the instant is now, and it must not be.
+// The answer is about an instant. With at= the answer depends on nothing else and may be cached.
+// Without it the instant is now, and the answer must not be cached.
 func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.In(q.View())
 	p, fixed := read(q)
@@ -150,7 +150,7 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 	return append(dst, '}')
 }
 
-// appendDistance closes an object that is the nearest to the point.
+// appendDistance appends the distance of the object nearest to the point, and ends the object.
 func appendDistance(dst []byte, metres float64) []byte {
 	return append(listing.AppendDistance(dst, metres), `,"match":"`+localtime.MatchNearest+`"}`...)
 }

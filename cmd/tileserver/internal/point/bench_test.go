@@ -12,8 +12,8 @@ import (
 	"quadrille/cellstore/published"
 )
 
-// BenchmarkAt answers with everything about points on land, of what ingest has published in
-// the directory QUADRILLE_DATA, beside what finding their regions takes.
+// BenchmarkAt answers with everything about points on land, over the data that ingest has published
+// in the directory QUADRILLE_DATA. Beside it, it measures how long it takes to find their regions.
 func BenchmarkAt(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {

@@ -66,7 +66,7 @@ func CheckTypes(g *ask.Ground, parameter string, types ...string) error {
 	return nil
 }
 
-// UnknownType says which types of areas there are.
+// UnknownType refuses a type of areas, and lists the types that there are.
 func UnknownType(g *ask.Ground, parameter string) error {
 	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(g.Types(), ", ")+".")
 }

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Trouble is what keeps something that the server writes from being read or written.
+// Trouble is the reason why something that the server writes cannot be read or written.
 type Trouble struct {
 	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
 	Collection string `json:"collection,omitempty"`                // of users' points
@@ -64,8 +64,8 @@ func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	return all
 }
 
-// Unopened are the published collections that are not served at all. They may be
-// private, so they are told without a name. The operator sees their states.
+// Unopened are the published collections that are not served at all. They may be private, so they
+// are listed without a name. The operator sees their states.
 func Unopened(c *ask.Collections) (all []Trouble) {
 	for range c.Unopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,

@@ -10,7 +10,7 @@ import (
 	"quadrille/places/live"
 )
 
-// The operator is told what to do, by what a store says of its trouble.
+// NewTrouble tells the operator what to do, by the error of the store.
 func TestNewTrouble(t *testing.T) {
 	for _, c := range []struct {
 		err         error

@@ -2,7 +2,8 @@ package region
 
 import "quadrille/cmd/tileserver/internal/listing"
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // Region is a region at a point, or the nearest one.
 type Region struct {

@@ -28,7 +28,7 @@ var (
 // added are endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints are those of the face.
+// Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{

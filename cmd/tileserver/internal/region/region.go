@@ -1,4 +1,4 @@
-// Package region answers which regions hold a point or meet a box, and with one
+// Package region answers with the regions that hold a point or meet a box, and with a single
 // region.
 package region
 

@@ -37,8 +37,8 @@ func (s *several) Get(context.Context, string, time.Time, *feature.Feature) erro
 	return feature.Unsupported("a region by its id alone: ask the layer of its type")
 }
 
-// Features implements feature.Layer. It has the order of the types and of their layers, or the nearest of
-// all types; of regions at one distance, those of the first types come first.
+// Features implements feature.Layer. Features come in the order of the types and of their layers,
+// or by distance; at one distance, in the order of the types.
 func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	typ, rest, whole := bytes.Cut(q.After, []byte{':'})
 	of, at := s.of, 0
@@ -70,7 +70,7 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 				if err := fn(f); err != nil {
 					return err
 				}
-				if left--; left == 0 { // before, it was not 0, which means any number
+				if left--; left == 0 { // it was not 0 before, which means any number
 					return nil
 				}
 			}
@@ -80,8 +80,9 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	})
 }
 
-// nearest merges the nearest of each type, behind one of the type at a place; nil is the beginning. Behind
-// the type a mark has the distance (8), and then the mark of the type's own layer.
+// nearest merges the nearest features of each type. It continues after the mark after, of the type
+// with the index at; an empty one means the beginning. After the type, a mark has the distance in 8
+// bytes, and then the mark of the type's own layer.
 func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after []byte) iter.Seq2[*feature.Feature, error] {
 	last := -1.0
 	if len(after) > 0 {
@@ -107,7 +108,7 @@ func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after [
 			case len(after) == 0:
 			case i == at:
 				one.After = after
-			case i < at: // those as far away as the last have been given
+			case i < at: // its features at the last distance have been sent
 				near.MinM = max(near.MinM, math.Nextafter(last, math.Inf(1)))
 			default:
 				near.MinM = max(near.MinM, last)

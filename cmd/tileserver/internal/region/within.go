@@ -74,7 +74,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	return s.send(c, q, g, &l, types, query, limit, cursor, in.From(g.IDs(types...)))
 }
 
-// newList begins a list in the form that is asked for.
+// newList begins a list in the form of the request.
 func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
 	form := listing.FormOf(c.Request(), s.form.Of(q))
 	return listing.List{
@@ -136,7 +136,8 @@ var schema = feature.Schema{
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
 
-// asked returns the layers of types for a query. What was not named need not be able to answer.
+// asked returns the layers of types for a query. Layers that the request does not name are left out
+// if they cannot answer.
 func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	layers := g.Layers(types...)
 	if len(types) > 0 {

@@ -134,8 +134,8 @@ func TestAirportBadParameters(t *testing.T) {
 	}
 }
 
-// Answers that depend on the address and the data alone are revalidated by
-// tags that change with the data; what depends on the clock is not kept.
+// Answers that depend on the address and the data alone are revalidated by tags that change with
+// the data. Answers that depend on the clock are not cached.
 func TestAirportCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.ServeAirfield(t, t.TempDir())
@@ -176,7 +176,7 @@ func TestAirportCaching(t *testing.T) {
 	}
 }
 
-// A data set that is missing is told of, one that is not needed is not missed.
+// An answer that needs a missing data set names it; one that does not need it is complete.
 func TestAirportMissingData(t *testing.T) {
 	const at = "?at=2026-07-01T12:00:00Z"
 	for _, tt := range []struct {
@@ -255,7 +255,7 @@ func TestAirportPages(t *testing.T) {
 			t.Errorf("%s: %d, %s", path, len(all), diff)
 		}
 	}
-	// A cursor is of its query and generation.
+	// A cursor is valid only for its query and generation.
 	p := read("/airports/nearby?lat=48&lon=5&limit=3")
 	servertest.WantProblem(t, f.Get("/airports/nearby?lat=48&lon=6&limit=3&cursor="+p.Next), 400, "bad-parameter")
 	servertest.WantProblem(t, f.Get("/airports/within?bbox=4,46,6,50&cursor="+p.Next), 400, "bad-parameter")

@@ -18,7 +18,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A tile is sent as it is stored where the client takes that, and is the same everywhere.
+// A tile is sent as it is stored if the client accepts that coding. Unpacked, it is the same for
+// all clients.
 func TestBaseMapCodings(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
@@ -32,7 +33,7 @@ func TestBaseMapCodings(t *testing.T) {
 			"gzip;q=0, br;q=0":        {},
 			"br;q=0.1, gzip;q=0.9":    {"plain": "gzip", "gzip": "gzip", "br": "br", "zstd": "gzip"},
 		} {
-			for range 2 { // made, and then kept
+			for range 2 { // made, and then cached
 				res := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted)
 				if got := res.Header.Get("Content-Encoding"); res.StatusCode != 200 || got != want[stored] || res.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
@@ -86,7 +87,7 @@ func TestBaseMapTiles(t *testing.T) {
 			servertest.WantProblem(t, res, want.status, want.typ)
 		}
 	}
-	for range 2 { // failures are not kept
+	for range 2 { // failures are not cached
 		servertest.WantProblem(t, f.Get("/basemap/bad/1/0/0.mvt"), 500, "basemap-damaged")
 		servertest.WantProblem(t, f.Get("/basemap/bad/1/1/0.mvt", "Accept-Encoding", "br"), 500, "basemap-damaged")
 	}
@@ -102,7 +103,8 @@ func TestBaseMapTiles(t *testing.T) {
 	}
 }
 
-// A file that is replaced is another answer; one cut in place is an error, but for what is kept.
+// A replaced file gives another answer. A file that is cut in place gives errors, except for tiles
+// in the cache.
 func TestBaseMapReplaced(t *testing.T) {
 	f := servertest.NewBaseMaps(t, nil)
 	const kept = "/basemap/gzip/0/0/0.mvt"
@@ -139,7 +141,7 @@ func TestBaseMapReplaced(t *testing.T) {
 	}
 }
 
-// Texts of archives are anybody's.
+// Texts of archives are not trusted.
 func TestBaseMapTexts(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)

@@ -29,7 +29,7 @@ var ArchiveCodings = map[string]byte{"plain": archivetest.Plain, "gzip": archive
 
 const hostileText = `<img src=x onerror=alert(1)>&<a href='javascript:alert(1)'>me</a> <a href="https://example.org/?a=1&b=<">them</a>` + "\x00\u202e"
 
-// NewBaseMaps has a vector map in every coding, whose large tile is 1/0/0, a map of pictures,
+// NewBaseMaps serves a vector map in every coding, whose large tile is 1/0/0, a map of pictures,
 // and one that is damaged inside.
 func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	t.Helper()
@@ -67,8 +67,8 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	return w
 }
 
-// OpenDearMaps has a server serve a map with a tile that is large however it is packed, and
-// a small one.
+// OpenDearMaps adds a map to a configuration. It has one tile that is large in every coding, and a
+// small one.
 func OpenDearMaps(t testing.TB, cfg *httpapi.Config) {
 	large := bytes.Clone(Coast)
 	for i := uint64(1); len(large) < 200<<10; i++ {

@@ -31,7 +31,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	if name == "" {
 		return nil
 	}
-	// It has the points of a collection, and is asked for them.
+	// The layer has the points of a collection, so its requests are those of the collection.
 	const collection = "/points/" + toyworld.Shops + "/"
 	end := strings.NewReplacer("/"+name+"/", "", "{region_type}/{region_id}", "{type}/{id}").Replace(o.Path)
 	for _, call := range contractCalls["/points/{collection}/"+end] {
@@ -42,7 +42,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	return calls
 }
 
-// openLayer is the data set that a path is of, if it is listed by its name.
+// openLayer returns the data set of a path, if the layer's own name begins the path.
 func openLayer(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if slices.Contains(new(ask.Sets).OpenNames(), name) {
@@ -54,8 +54,8 @@ func openLayer(path string) string {
 // Declared are the endpoints of a server.
 var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
 
-// FirstCall is the address of the first of contractCalls. A path that has none,
-// which TestAnswersAreAsDescribed reports, is called as it is written.
+// FirstCall is the address of the first of contractCalls. A path without one, which
+// TestAnswersAreAsDescribed reports, is called as it is written.
 func FirstCall(o *Operation) string {
 	calls := contractCalls[o.Method+" "+o.Path]
 	if calls == nil {
@@ -105,8 +105,8 @@ func (f *Server) Call(method, call string) *http.Response {
 	return f.Do(method, parts[0], headers...)
 }
 
-// contractCalls are requests by the path they are for: those that the tests'
-// worlds have a good answer to, and then such as go wrong. Every path has one.
+// contractCalls are requests by their paths: first those with a good answer in the tests' worlds,
+// then those that go wrong. Every path has one.
 var contractCalls = map[string][]string{
 	"/tiles/{layers}/{z}/{x}/{y}.{format}": {"/tiles/all/5/16/11.mvt", "/tiles/country/5/16/11.pbf", "/tiles/all/5/16/11.geojson", "/tiles/all/5/16/11.png", "/tiles/country/5/0/0.mvt",
 		"/tiles/planet/1/0/0.mvt", "/tiles/country:zz/1/0/0.mvt", "/tiles/country/1/9/0.mvt", "/tiles/country/1/0/0.gif", "/tiles/country/a/0/0.mvt"},
@@ -275,7 +275,7 @@ const (
 	keyed  = " | X-Api-Key: " + Key
 )
 
-// Send is do, with an empty body where one is read.
+// Send is Do, with an empty body where one is read.
 func (f *Server) Send(method, path string) *http.Response {
 	if method == http.MethodPost {
 		return f.PostTo(path, strings.NewReader(""))
@@ -317,8 +317,7 @@ func WithQuery(request, name string, value *string) string {
 	return path + "?" + q.Encode()
 }
 
-// AtBounds are values of a schema that are just allowed, and such as just are
-// not.
+// AtBounds returns values that a schema just allows, and values that it just does not.
 func AtBounds(schema map[string]any, list bool) (good, bad []string) {
 	number := func(v any) (float64, bool) {
 		n, ok := v.(json.Number)

@@ -90,7 +90,7 @@ func idsOf(list []shopPoint) (ids []string) {
 	return ids
 }
 
-// published is the published one.
+// published returns the collection that is published.
 func published(w *servertest.Shops) ask.Collection {
 	h, err := w.Published.Acquire()
 	if err != nil {
@@ -100,7 +100,7 @@ func published(w *servertest.Shops) ask.Collection {
 	return h.Value()
 }
 
-// page is a page of what the collection itself answers.
+// page returns a page of the collection's own answer.
 func page(w *servertest.Shops, c ask.Collection, q feature.Query, limit int, cursor string) (page []feature.Feature, next string) {
 	w.T.Helper()
 	err := q.Continue(c.Info(), cursor)
@@ -116,7 +116,7 @@ func page(w *servertest.Shops, c ask.Collection, q feature.Query, limit int, cur
 	return page, next
 }
 
-// same compares a page with what the collection itself answers.
+// same compares a page with the collection's own answer.
 func same(w *servertest.Shops, path string, got shopAnswer, hits []feature.Feature, near bool) {
 	w.T.Helper()
 	if len(got.Points) != len(hits) {
@@ -151,7 +151,7 @@ var shopFilters = []struct {
 	{"has=price,open&p.category.ne=zoo", func(p map[string]any) bool { return p["category"] != "zoo" }},
 }
 
-// Answers are those of the collection, in all forms, page by page.
+// The served answers are those of the collection itself, in all forms, page by page.
 func TestCollectionAnswers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -204,7 +204,7 @@ func TestCollectionAnswers(t *testing.T) {
 				same(w, path, got, hits, false)
 			}
 		}
-		// Lines and counts are of all, which the test judges itself.
+		// Lines and counts are of all points; the test finds these itself.
 		var want []string
 		total := 0
 		for p := range toyworld.EachShop(servertest.ShopNumber) {
@@ -241,7 +241,7 @@ func cursorOf(cursor string) string {
 	return "&cursor=" + url.QueryEscape(cursor)
 }
 
-// The points in a region are those that /regions/at says are.
+// The points in a region are those for which /regions/at has the region.
 func TestCollectionRegions(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -292,14 +292,14 @@ func TestCollectionRegions(t *testing.T) {
 			t.Errorf("%s is not sorted", region)
 		}
 	}
-	// Generations of both decide on the tag.
+	// The tag depends on the generations of both data sets.
 	one, other := w.Get("/points/shops/within/country/wl").Header.Get("Etag"), w.Get("/points/shops/within/country/el").Header.Get("Etag")
 	if one == "" || one == other {
 		t.Errorf("tags %s and %s", one, other)
 	}
 }
 
-// Several collections are asked at once.
+// Several collections are queried at once.
 func TestSeveralCollections(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -324,7 +324,7 @@ func TestSeveralCollections(t *testing.T) {
 	}
 }
 
-// What cannot be answered is refused by its name.
+// A request that cannot be answered is refused with a problem that names the parameter.
 func TestCollectionRefusals(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -389,7 +389,7 @@ func TestCollectionRefusals(t *testing.T) {
 	}
 }
 
-// manyTerms are more filters than may be asked.
+// manyTerms are more filters than a request may have.
 func manyTerms() string {
 	var terms []string
 	for _, name := range []string{"price", "p.price", "limit", "open"} {
@@ -428,8 +428,8 @@ func unescaped(s string) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(s)
 }
 
-// Published answers may be kept, those of live and private collections may not. Private
-// ones are there for those who may read them.
+// Answers of published collections may be cached, those of live and private collections may not.
+// Private collections exist only for clients that may read them.
 func TestCollectionCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -460,7 +460,7 @@ func TestCollectionCaching(t *testing.T) {
 	}
 }
 
-// A live collection answers as it is and as it was, and not once it is gone.
+// A live collection answers with its present and its past, and not at all once it is dropped.
 func TestLiveCollection(t *testing.T) {
 	w := servertest.NewShops(t)
 	l := w.Live.Collection("drivers")
@@ -494,8 +494,8 @@ func TestLiveCollection(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/points/drivers/count"), http.StatusNotFound, "collection-not-found")
 }
 
-// Any number of points comes as lines, in memory that does not depend on it, and a client
-// that leaves ends it.
+// Any number of points comes as lines, in memory that does not grow with it. A client that
+// disconnects ends the answer.
 func TestCollectionLines(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const number = 100_000
@@ -544,8 +544,8 @@ func TestCollectionLines(t *testing.T) {
 	}
 }
 
-// Answers of all points begin only while a heavy request could, and then take a place of
-// a stream, which a slow client may hold for long.
+// An answer with all points begins only when a heavy request could. It then takes a place of a
+// stream, which a slow client may hold for long.
 func TestLinesKeepNoHeavyPlace(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, area := range []string{"within?tile=0/0/0", "within/country/wl?"} {

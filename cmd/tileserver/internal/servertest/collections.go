@@ -66,7 +66,8 @@ func scattered(n int, lat, lon, spread float64) iter.Seq[points.Point] {
 
 const HostileName = `<img src=x onerror=alert(1)>","x":"`
 
-// hostile are points whose texts are of no good will, or collide with the layer's own.
+// hostile yields points with malicious texts, and with texts that collide with the layer's own
+// names.
 func hostile(yield func(points.Point) bool) {
 	properties, err := json.Marshal(map[string]any{
 		"name": HostileName, "id": "not mine", "cluster": true, "point_count": 7, "long": strings.Repeat("ü", 300),
@@ -83,8 +84,8 @@ func hostile(yield func(points.Point) bool) {
 		yield(points.Point{ID: "many", Lat: 0.4, Lon: 20, Properties: append(many, `,"name":"last"}`...)})
 }
 
-// NewCollections is the toy world with collections: shops and secret, which is private,
-// are published, cars takes writes.
+// NewCollections returns the toy world with collections. shops is published, and so is secret,
+// which is private; cars takes writes.
 func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 	t.Helper()
 	w = NewWorld(t)

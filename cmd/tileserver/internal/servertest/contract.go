@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// How answers are held against the description.
+// apiDoc compares answers with the description.
 
 type apiDoc struct {
 	t        *testing.T
@@ -91,7 +91,7 @@ func (d *apiDoc) Follow(v any) any {
 	return v
 }
 
-// Check holds a value against the schema at a pointer.
+// Check checks a value against the schema at a pointer.
 func (d *apiDoc) Check(what, pointer, value string) {
 	d.t.Helper()
 	s := d.schemas[pointer]
@@ -120,7 +120,7 @@ type Operation struct {
 	Parameters   []map[string]any
 }
 
-// Operations are all, in a fixed order.
+// Operations returns all operations, in a fixed order.
 func (d *apiDoc) Operations() (all []Operation) {
 	paths := d.At("/paths").(map[string]any)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -142,7 +142,7 @@ func (d *apiDoc) Operations() (all []Operation) {
 	return all
 }
 
-// Answered holds an answer against what the document says of its status.
+// Answered compares an answer with what the document says of its status.
 func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	d.t.Helper()
 	text := Body(d.t, res)
@@ -219,8 +219,8 @@ func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	}
 }
 
-// Refusal is the pointer to what a path says of parameters that are not valid,
-// "" where it ignores them.
+// Refusal returns the pointer to what a path says of parameters that are not valid, "" where the
+// path ignores them.
 func (d *apiDoc) Refusal(o *Operation) string {
 	r, _ := o.Members["responses"].(map[string]any)["400"].(map[string]any)
 	s, _ := r["$ref"].(string)

@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Without are the faces but one.
+// Without returns all faces but one.
 func Without(name string) []httpapi.Face {
 	return slices.DeleteFunc(httpapi.Faces(), func(f httpapi.Face) bool { return f.Name == name })
 }
@@ -35,7 +35,7 @@ func (f *Server) Described() (list []string) {
 	return list
 }
 
-// OperationsOf are those of endpoints.
+// OperationsOf returns the operations of endpoints.
 func OperationsOf(endpoints []endpoint.Endpoint) (list []string) {
 	for _, e := range endpoints {
 		methods := e.Offered()

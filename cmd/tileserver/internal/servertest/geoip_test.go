@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Whole answers of the services. What a record has beyond them is left out,
-// since clients are told what there is by the service they ask.
+// Whole answers of the services. What a record has beyond a service's fields is left out: clients
+// expect the fields of the service that they call.
 func TestGeoIPAnswers(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const (
@@ -47,8 +47,8 @@ func TestGeoIPAnswers(t *testing.T) {
 		// The Java client writes out every group.
 		{"country/2a00:1:0:0:0:0:0:1", servertest.GeoIPCountry, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
 		{"country/2a00%3A1%3A%3A1", servertest.GeoIPCountry, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
-		// Not established: an address that only carries another. The network
-		// is that of the address inside, and so is ip_address, which it holds.
+		// Not established: an address that embeds another. The network is that of the embedded
+		// address, and so is ip_address, which lies in it.
 		{"country/2002:909:909::1", servertest.GeoIPCountry, `{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24"}}`},
 	} {
 		res := f.Get("/geoip/v2.1/"+tt.path, "Accept", "application/json", "Authorization", "Basic NDI6eA==")
@@ -120,7 +120,7 @@ func TestGeoIPErrors(t *testing.T) {
 	}
 }
 
-// wantGeoIP checks an error object, the values of which must be strings.
+// wantGeoIP checks an error object, whose values must be strings.
 func wantGeoIP(t testing.TB, res *http.Response, status int, code string) {
 	t.Helper()
 	b := servertest.Body(t, res)
@@ -176,7 +176,7 @@ func TestGeoIPAccept(t *testing.T) {
 	}
 }
 
-// testKeys has the key "secret" of account 42, which was "before".
+// testKeys has two keys of account 42: "secret", and "before", which it had earlier.
 const testKeys = `
 # sha256sum of secret, and of before
 42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
@@ -213,7 +213,7 @@ func TestGeoIPKeys(t *testing.T) {
 			}
 			res := f.Get("/geoip/v2.1/"+path, headers...)
 			if tt.code != "" {
-				// Who may not ask learns nothing of what is asked.
+				// A refused client learns nothing about the address.
 				wantGeoIP(t, res, 401, tt.code)
 				if !strings.HasPrefix(res.Header.Get("Www-Authenticate"), "Basic ") {
 					t.Errorf("%s: no challenge", tt.auth)

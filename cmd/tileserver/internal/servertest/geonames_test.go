@@ -80,7 +80,7 @@ func TestGeonamesStyles(t *testing.T) {
 			t.Errorf("%s has %q", style, fields)
 		}
 		last = fields
-		// A list says as much of a place as the place itself.
+		// An entry of a list has the members of the place's own answer.
 		list := g.Geonames("/searchJSON?name_equals=z%C3%BCrich&maxRows=1&style=" + style)["geonames"].([]any)
 		if got, want := fmt.Sprint(list[0]), fmt.Sprint(doc); got != want {
 			t.Errorf("%s: %s in a list, %s alone", style, got, want)
@@ -144,7 +144,7 @@ func TestGeonamesErrors(t *testing.T) {
 		"/searchJSON?q=bern&unknown=1&q=other&lang=%3Cscript%3Elong%20language%20indeed&style=HUGE&orderby=luck&%zz&operator=OR&username=a&username=b",
 		"/findNearbyJSON?lat=47.4&lon=8.5&lang=local&token=x",
 		"/get?geonameId=2657896",
-		"/getJSON?geonameId=2657896&type=xml", // the name of the endpoint says what it answers
+		"/getJSON?geonameId=2657896&type=xml", // the name of the endpoint decides the form
 	} {
 		if doc := g.Geonames(path); doc["status"] != nil {
 			t.Errorf("%s: %v", path, doc)
@@ -177,7 +177,7 @@ func TestGeonamesFailures(t *testing.T) {
 	if m := servertest.NewGlobe(t, nil, ask.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without time zones: %s", m)
 	}
-	// The nautical zones need countries, which tell that there is the sea.
+	// The nautical zones need countries, which show that a point is at sea.
 	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}
@@ -243,7 +243,7 @@ func TestGeonamesScript(t *testing.T) {
 			t.Errorf("%s was taken: %s", callback, text)
 		}
 	}
-	// An error is a call, too.
+	// With a callback, an error is a call, too.
 	if text := servertest.Body(t, g.Get("/getJSON?geonameId=1&callback=cb")); text != `/**/cb({"status":{"message":"the geoname feature does not exist","value":11}});` {
 		t.Error(text)
 	}
@@ -295,8 +295,7 @@ func TestGeonamesQueries(t *testing.T) {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}
-	// Rows that are not asked for cost nothing, and a radius of nothing is not
-	// one without bound.
+	// maxRows=0 costs nothing, and a radius of 0 does not mean no bound.
 	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=abel&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
 		if list := g.Geonames(path)["geonames"].([]any); len(list) != 0 {
 			t.Errorf("%s: %v", path, list)
@@ -392,7 +391,7 @@ func TestGeonamesOffshore(t *testing.T) {
 	}
 }
 
-// with are the places of the globe, with some more or in place of those of the same id.
+// with returns the places of the globe and more; a place in more replaces the one with its id.
 func with(more ...places.Place) *servertest.Rows {
 	return servertest.Places(append(slices.Clone(servertest.GlobePlaces), more...), servertest.GlobeNames, servertest.GlobeGazetteer)
 }
@@ -459,8 +458,7 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 	}
 }
 
-// A search whose work is done before anything is found does not say that there
-// is nothing.
+// A search that uses up its work before it finds anything does not answer that there is nothing.
 func TestGeonamesTooWide(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, nil)
@@ -484,8 +482,8 @@ func TestGeonamesTooWide(t *testing.T) {
 	}
 }
 
-// TestGeonamesISODivisions: a division has the ISO code of the region that holds
-// the place and has its name, where GeoNames' code is not that itself.
+// TestGeonamesISODivisions: a division has the ISO code of the region that holds the place and has
+// the division's name, unless GeoNames' code is the ISO code.
 func TestGeonamesISODivisions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, c := range []struct{ country, admin1, name, region, iso string }{

@@ -46,7 +46,7 @@ func dial(t *testing.T, server *httptest.Server) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// What is left of a body that was given up is never taken for a request.
+// The rest of a body that was given up is never taken for a request.
 func TestBatchRestIsNoRequest(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout, c.BatchLines = 100*time.Millisecond, 3 })
 	server := httptest.NewServer(f.Handler)
@@ -92,7 +92,7 @@ func TestBatchRestIsNoRequest(t *testing.T) {
 	}
 }
 
-// rejoined is a connection of which something has been read already.
+// rejoined is a connection whose first bytes have been read already.
 type rejoined struct {
 	net.Conn
 	r io.Reader
@@ -114,7 +114,7 @@ func TestBatchHalfClosed(t *testing.T) {
 	conn := dial(t, server)
 	go func() {
 		fmt.Fprintf(conn, "POST /ip/batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
-		_ = conn.CloseWrite() // the answers tell if it has not come that far
+		_ = conn.CloseWrite() // the answers show whether the server has come that far
 	}()
 	status, bodies := answersOf(t, conn)
 	if len(status) != 1 || status[0] != 200 {
@@ -125,8 +125,8 @@ func TestBatchHalfClosed(t *testing.T) {
 	}
 }
 
-// A client that takes its answers slowly does not hold its place for longer
-// than one that sends slowly, though all it sent has come at once.
+// A client that reads its answers slowly holds its place no longer than one that sends slowly,
+// although its whole body has come at once.
 func TestBatchSlowReader(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout = 500 * time.Millisecond })
 	const lines = 50_000

@@ -22,8 +22,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// A line is answered as the same address is on its own, or by an error of its
-// own; line n is about line n.
+// A line gets the answer that its address gets alone, or an error of its own; line n of the answer
+// is about line n.
 func TestBatchLines(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	single := func(path string) string { return servertest.Body(t, f.Get(path)) }
@@ -99,7 +99,7 @@ func TestBatchLines(t *testing.T) {
 			}
 		}
 	}
-	// What the query asks for holds for lines that do not say.
+	// The query's parameters hold for lines without their own.
 	got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch?fields=ip", strings.NewReader(servertest.CityIP+"\n"+`{"ip":"`+servertest.CityIP+`","fields":"country.iso_code"}`+"\n"+servertest.ASNIP+"\n"+`{"ip":"`+servertest.ASNIP+`","lang":"de"}`))))
 	if len(got) != 4 || got[3] != got[2] || got[0] != `{"ip":"81.2.69.160"}` || got[1] != `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}` || got[2] != `{"ip":"9.9.9.9"}` {
 		t.Errorf("fields of the query: %q", got)
@@ -135,15 +135,14 @@ func TestBatchHeaders(t *testing.T) {
 	}
 }
 
-// What is wrong with a whole batch is a status when nothing has been answered,
-// and the last line otherwise.
+// An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
 // curl takes the ends of lines out unless it is told not to.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
-	for kind, told := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
+	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
 		for end, one := range map[string]bool{"": true, "\n": false, "\n" + servertest.CityIP: false} {
 			text := servertest.Body(t, f.Post("/ip/batch", strings.NewReader(servertest.CityIP+servertest.GapIP+end), "Content-Type", kind))
-			if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != (told && one) {
+			if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != (advised && one) {
 				t.Errorf("%s, %q at the end: %s", kind, end, text)
 			}
 		}
@@ -295,7 +294,7 @@ func TestBatchStreams(t *testing.T) {
 	}
 }
 
-// A client that sends nothing more is told so.
+// A client that stops sending gets an error.
 func TestBatchTimeout(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout = 50 * time.Millisecond })
 	server := httptest.NewServer(f.Handler)
@@ -353,8 +352,8 @@ func TestBatchOneGeneration(t *testing.T) {
 	}
 }
 
-// What a batch holds in memory does not grow with it: neither long lines nor
-// many, nor many answers.
+// The memory of a batch does not grow with it: neither with long lines, nor with many lines or
+// answers.
 func TestBatchMemory(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchBytes = 1 << 30 })
 	const lines = 20_000

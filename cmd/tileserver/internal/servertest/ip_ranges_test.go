@@ -39,7 +39,7 @@ func TestUnknownCountry(t *testing.T) {
 		"/ogc/collections/places/items?",
 	} {
 		codes := []string{"zz", "XX", "qq", "wl", "A1", "GBR", "", "FX", "AP"}
-		if path != "/ip/ranges?" { // whose sources have it
+		if path != "/ip/ranges?" { // its sources have EU
 			codes = append(codes, "EU")
 		}
 		for _, code := range codes {
@@ -126,7 +126,7 @@ add -exist as3320_6 2a00:2::/31
 			t.Errorf("%s: HEAD %d %v", c.query, head.StatusCode, head.Header)
 		}
 	}
-	// What is only found by reading is refused to HEAD too.
+	// HEAD gets the refusals that need a read, too.
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		if res := f.Do(method, "/ip/ranges?country=ap"); res.StatusCode != 400 {
 			t.Errorf("%s: %d for a country that no source has", method, res.StatusCode)

@@ -47,7 +47,7 @@ func TestIPFields(t *testing.T) {
 	if strings.Contains(all, "チ") || !strings.Contains(all, "Kanton Zürich") || !strings.Contains(all, `"source"`) || !strings.Contains(all, "Switzerland") {
 		t.Errorf("everything in German: %s", all)
 	}
-	// What is kept is not what another asked for.
+	// A part that one client asks for is never another client's answer.
 	for range 3 {
 		if b := servertest.Body(t, f.Get("/ip/"+servertest.CityIP)); !strings.Contains(b, "チ") {
 			t.Errorf("everything: %s", b)
@@ -119,7 +119,7 @@ func TestIPHeaders(t *testing.T) {
 	} {
 		for _, request := range []string{"GET /ip/headers", "HEAD /ip/headers", "POST /ip/headers/shop/cart?id=1", "OPTIONS /ip/headers/x", "DELETE /ip/headers/%2e%2e/y", "PROPFIND /ip/headers/", "MKCOL /ip/headers/x", "PURGE /ip/headers"} {
 			method, path, _ := strings.Cut(request, " ")
-			// What the client claims must not survive.
+			// Headers that the client forges must not survive.
 			res := f.Do(method, path, "X-Forwarded-For", tt.ip, "X-Geo-Country", "XX", "X-Real-Ip", "1.1.1.1")
 			if b := servertest.Body(t, res); res.StatusCode != 200 || b != "" || res.Header.Get("Cache-Control") != "private, no-store" {
 				t.Errorf("%s: %d %q %v", request, res.StatusCode, b, res.Header)
@@ -281,7 +281,7 @@ func TestIPSwapUnderLoad(t *testing.T) {
 				case 3:
 					path = "/ip/headers"
 				case 4:
-					path = "/ip/" + servertest.CityIP // may be kept
+					path = "/ip/" + servertest.CityIP // may be cached
 				case 5:
 					method, path, text = "POST", "/ip/batch"+fields, batch
 				}

@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// quotedName is what documents write `like_this`.
+// quotedName matches a name in backquotes, as in documents.
 var quotedName = regexp.MustCompile("`([a-z:]+)`")
 
 // promisedNames are the names of layers that are not types in a text that
@@ -129,7 +129,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 		pictured = append(pictured, fmt.Sprintf("/%d/%d/%d", at.Z, at.X, at.Y))
 	}
 	for i, list := range lists {
-		// Of pairs every fourth will do.
+		// Every fourth pair is enough.
 		if testing.Short() && i > len(singles) && i < len(lists)-2 && i%4 != 0 {
 			continue
 		}
@@ -184,7 +184,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 					}
 				}
 			default:
-				// Without any part it is another picture.
+				// Without one of its parts the picture is another.
 				for i, part := range parts {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					shows := func(address string) bool {
@@ -199,7 +199,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 				}
 			}
 		}
-		// A style draws what is there, all of it.
+		// A style draws each of the layers.
 		var style tile.MapStyle
 		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/style.json?layers="+list))), &style); err != nil {
 			t.Fatal(err)

@@ -179,7 +179,7 @@ func TestNominatimSearch(t *testing.T) {
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)
 	}
-	// A position is answered as what is there.
+	// A position is answered with what is there.
 	nominatim(g, "/nominatim/search?q=47.4,8.5&addressdetails=1", &found)
 	if len(found) != 1 || found[0].Address["country_code"] != "ch" {
 		t.Errorf("%+v", found)
@@ -328,8 +328,8 @@ func TestNominatimGeocodeJSON(t *testing.T) {
 	}
 }
 
-// TestNominatimNamesakes: places of one name far from each other are all found, and those
-// that sources have twice but once.
+// TestNominatimNamesakes: places of one name far from each other are all found. A place that
+// sources have twice is found once.
 func TestNominatimNamesakes(t *testing.T) {
 	g := newNominatim(t, nil)
 	var found []nominatimResult
@@ -485,7 +485,7 @@ func TestNominatimHostile(t *testing.T) {
 	}
 }
 
-// TestNominatimAtRoot: where it is at the root, what was there gives way but for /status.
+// TestNominatimAtRoot: at the root, its paths replace those that were there, except /status.
 func TestNominatimAtRoot(t *testing.T) {
 	g := newNominatim(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "nominatim" })
 	for _, path := range []string{"/search?q=zur", "/search.php?q=zur", "/reverse?lat=47.4&lon=8.5&format=jsonv2", "/reverse.php?lat=47.4&lon=8.5&format=json", "/lookup?osm_ids=N2657896&format=json", "/nominatim/search?q=zur"} {

@@ -75,7 +75,7 @@ func TestFiltersAgree(t *testing.T) {
 			t.Errorf("%s of the list: %d, want %d: %s", tc.native, got.Count, want, got.Detail)
 		}
 	}
-	// A name within what is no object is refused as any other that is none.
+	// A name within a property that is no object is refused like any name that does not exist.
 	for _, request := range []string{items + "name.first=x", items + "filter=name.first=1", list + "name.first=x"} {
 		if got := ask(request); !strings.Contains(got.Detail, "name.first") {
 			t.Errorf("%s: %q", request, got.Detail)

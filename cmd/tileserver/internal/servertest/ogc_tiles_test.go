@@ -244,7 +244,7 @@ func TestWebMercatorQuad(t *testing.T) {
 	}
 }
 
-// Where there are only collections of points, the tilesets of all data are of them.
+// If there are only collections of points, the tilesets of all data have these.
 func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	cfg := w.Config

@@ -16,9 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A generation that does not open leaves the old one serving; a data set of
-// which nothing opens makes the server not ready, and its endpoints fail
-// rather than say that it is missing.
+// A generation that does not open leaves the old one serving. A data set without any generation
+// that opens makes the server not ready: its endpoints fail, and do not say that it is missing.
 func TestReadiness(t *testing.T) {
 	f := servertest.New(t, nil, ask.Places.Name)
 	bounds := f.Config.Boundaries
@@ -79,8 +78,8 @@ func TestReadiness(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 503, "dataset-unavailable")
 }
 
-// What the operator requires must be served, and while the data directory is missing
-// nothing is ready that serves nothing.
+// What the operator requires must be served. While the data directory is missing, a server that
+// serves nothing is not ready.
 func TestRequired(t *testing.T) {
 	var missing error
 	f := servertest.New(t, func(c *httpapi.Config) {

@@ -30,7 +30,7 @@ func TestTopHandler(t *testing.T) {
 	}
 }
 
-// The operator's list is as strict.
+// The operator's list is as strict about its parameters as other endpoints.
 func TestTopParameters(t *testing.T) {
 	f := servertest.NewAdmin(t)
 	for path, want := range map[string]string{"/usage/top?limt=1": "did you mean limit?", "/usage/top?limit=1&limit=2": "Give limit once.", "/usage/top?limit=": "Set limit to a whole number from 1 to 1000."} {

@@ -142,7 +142,8 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 }
 
-// The region around knows languages that the gazetteer does not, and a country is its own.
+// The country's name is that of the region around, which has languages that the gazetteer lacks. A
+// country has its own name.
 func TestPhotonCountry(t *testing.T) {
 	g := newPhoton(t, nil)
 	for path, want := range map[string]string{
@@ -209,7 +210,7 @@ func TestPhotonRefusals(t *testing.T) {
 			t.Errorf("%.100s: %d %v %s", c.path, res.StatusCode, err, text)
 		}
 	}
-	// What Photon does not know has the status and the words it has elsewhere.
+	// Errors that Photon does not have keep the status and the words that they have elsewhere.
 	nothing := servertest.New(t, nil)
 	if res := nothing.Get("/photon/api?q=a"); res.StatusCode != http.StatusNotFound || !strings.HasPrefix(servertest.Body(t, res), `{"message":"`) {
 		t.Errorf("without data: %d", res.StatusCode)
@@ -266,7 +267,8 @@ func TestPhotonFiltersAgree(t *testing.T) {
 	}
 }
 
-// At the root Photon's paths are Photon's, and ours are where they are said to be.
+// With Photon at the root, its paths answer as Photon's, and our own answer at their documented
+// addresses.
 func TestPhotonAtRoot(t *testing.T) {
 	g := newPhoton(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "photon" })
 	for _, path := range []string{"/api?q=bern", "/api/?q=bern", "/reverse?lat=47&lon=7.5&layer=city", "/reverse/?lat=47&lon=7.5&layer=city", "/photon/api?q=bern", "/photon/api/?q=bern", "/photon/reverse?lat=47&lon=7.5&layer=city"} {

@@ -8,8 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Where the operator changes who says what country a place is in, no face takes an answer of
-// before for the same one.
+// If the operator changes the source of a place's country, the tags of all faces change.
 func TestCountryOfIsInTags(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	paths := []string{

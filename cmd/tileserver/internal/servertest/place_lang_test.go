@@ -10,9 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Lists near a point and in a box, and the record of a place, call places as
-// the reader does, as a search does; a language nobody named them in changes
-// nothing.
+// Lists near a point and in a box, and the record of a place, have names in the reader's language,
+// as a search has. A language without names changes nothing.
 func TestPlaceLanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	read := func(path string, headers ...string) []string {

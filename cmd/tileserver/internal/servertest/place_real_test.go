@@ -65,8 +65,7 @@ func TestWithinReal(t *testing.T) {
 	}
 }
 
-// TestPointReal: the parts of an answer about a point are those that the
-// endpoints of each give.
+// TestPointReal: each part of an answer about a point equals the answer of its own endpoint.
 func TestPointReal(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, q := range []struct{ lat, lon float64 }{{47.1, 4.5}, {48.7, 7.2}, {46.01, 5.9}, {0, 179.5}} {

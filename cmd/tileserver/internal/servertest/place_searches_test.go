@@ -106,7 +106,7 @@ func TestSearchFailures(t *testing.T) {
 		return nil
 	}
 	servertest.WantProblem(t, g.Get("/places/search?q=bern&limit=5"), 500, "data-corrupt")
-	// Nor is a stored answer of another form one.
+	// A stored answer of another form is damage, too.
 	g = servertest.NewGlobe(t, nil)
 	g.Hold(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
 	g.Places.Change = func(table string, row *cellstore.Row) {
@@ -115,7 +115,7 @@ func TestSearchFailures(t *testing.T) {
 		}
 	}
 	servertest.WantProblem(t, g.Get("/places/search?q=bern"), 500, "data-corrupt")
-	// What is published but broken is no reason to answer without it.
+	// A search does not answer without a data set that is published but broken.
 	g = servertest.NewGlobe(t, nil)
 	g.Airports.Err = servertest.ErrHidden
 	servertest.WantProblem(t, g.Get("/places/search?q=pdx"), 500, "data-corrupt")
@@ -139,8 +139,7 @@ func placeNames(t *testing.T, text string) (list []string) {
 	return list
 }
 
-// towns have names that begin so, and are as many as it takes for the answer to the beginning to
-// be stored.
+// towns returns places whose names have this beginning: enough of them for its answer to be stored.
 func towns(beginning string) (list []places.Place) {
 	for i := range uint32(11) {
 		list = append(list, places.Place{ID: 100 + i, Name: beginning + string('a'+rune(i)), Class: "P", Code: "PPL", Population: int64(i)})
@@ -191,7 +190,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.query, got, tt.want)
 		}
 	}
-	// Into a stored answer it is put as into a found one.
+	// The airport has the same place in a stored answer as in a searched one.
 	g.Hold(servertest.Places(append(towns("Lon"),
 		places.Place{ID: 1, Name: "London", Class: "P", Code: "PPLC", Population: 8961989},
 		places.Place{ID: 2, Name: `Londrina "}{"`, Class: "P", Code: "PPL", Population: 471832},

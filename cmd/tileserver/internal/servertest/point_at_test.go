@@ -105,7 +105,7 @@ func TestAtInALanguage(t *testing.T) {
 	}
 }
 
-// Where places do not tell zones the nearest airport does, in the same country.
+// Where places have no zones, the zone is that of the nearest airport in the same country.
 func TestTimeZoneOfAirports(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Hold(servertest.Airports(
@@ -124,8 +124,8 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	}
 }
 
-// TestTimeZoneOfTerritories: maps count to a country what has a code of its own
-// in the gazetteer, which must not keep the zone of the place at hand from it.
+// TestTimeZoneOfTerritories: a map may count a territory to a country although the gazetteer has a
+// code for it. Its points still have the zone of the nearest place.
 func TestTimeZoneOfTerritories(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	territory := places.Place{ID: 1, Name: "Territory", Country: "GF", Class: "P", Code: "PPLC", TimeZone: "America/Lima", Lat: -16, Lon: -68.1}
@@ -188,14 +188,14 @@ func TestAtMissing(t *testing.T) {
 			t.Errorf("%s: internals shown: %+v", name, p)
 		}
 	}
-	// No station at all is no damage, and no airport that is open.
+	// Data without any station, or without an open airport, is not damaged.
 	g := servertest.NewGlobe(t, nil)
 	closed := airports.Airport{ID: 1, Ident: "X", Name: "Closed", Type: airports.Closed, Country: "CH", Lat: 47.4, Lon: 8.5}
 	g.Hold(servertest.Stations(), servertest.Airports(closed))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
 		t.Errorf("%+v", a)
 	}
-	// The airport that is looked for is open, and more than a helipad.
+	// The nearest airport is an open one, and no heliport.
 	var list []airports.Airport
 	for i, typ := range []string{airports.Closed, airports.Heliport, airports.Small, airports.Large} { // the nearest first
 		list = append(list, airports.Airport{ID: uint32(i + 1), Ident: fmt.Sprint("X", i), Name: typ, Type: typ, Country: "CH", Lat: 47.4 + float64(i)/100, Lon: 8.5})
@@ -206,8 +206,7 @@ func TestAtMissing(t *testing.T) {
 	}
 }
 
-// TestAtCaching: an answer about a named instant may be kept, one about now
-// may not.
+// TestAtCaching: an answer about a named instant may be cached, one about now may not.
 func TestAtCaching(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	const path = "/at?lat=47.4&lon=8.5"
@@ -236,8 +235,8 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has an answer and a cell, and a time zone but for
-// land of which nothing is known.
+// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless nothing is
+// known of its land.
 func TestAtEverywhere(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {

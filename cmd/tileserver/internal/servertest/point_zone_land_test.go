@@ -21,8 +21,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// lands are countries as rectangles; of those at a point the first counts, so
-// that enclaves come before what is around them.
+// lands are countries as rectangles. Of those at a point the first counts, so enclaves come before
+// the lands around them.
 var lands = []struct {
 	id  string
 	box quadkey.Box
@@ -57,7 +57,7 @@ func landAt(lat, lon float64) string {
 	return ""
 }
 
-// landTowns have time zones, but for those whose country has one only.
+// landTowns have time zones, unless their country has only one.
 var landTowns = []places.Place{
 	{Name: "Wichita", Country: "US", TimeZone: "America/Chicago", Lat: 37.69, Lon: -97.34},
 	{Name: "Denver", Country: "US", TimeZone: "America/Denver", Lat: 39.74, Lon: -104.98},
@@ -164,7 +164,7 @@ func TestTimeZoneOnLand(t *testing.T) {
 		if a.Timezone.ID != tt.id || a.Timezone.Source != tt.source {
 			t.Errorf("%s: %+v, want %q of %q", tt.name, a.Timezone, tt.id, tt.source)
 		}
-		// The GeoNames endpoint says the same, but for the names of zones at sea.
+		// The GeoNames endpoint says the same, except for the names of zones at sea.
 		path := fmt.Sprintf("/timezoneJSON?lat=%v&lng=%v", tt.lat, tt.lon)
 		switch tt.source {
 		case "":
@@ -190,8 +190,8 @@ func TestTimeZoneOnLand(t *testing.T) {
 	}
 }
 
-// TestTimeZoneOnLandProperty: on land the longitude never tells the time, and
-// what does is that of the country or the nearest to the point in it.
+// TestTimeZoneOnLandProperty: on land the longitude never decides the zone. The zone is that of the
+// country, or the nearest one in it.
 func TestTimeZoneOnLandProperty(t *testing.T) {
 	g := newLands(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -25,7 +25,7 @@ var zoneAreas = []zoneArea{
 	{"asia-shanghai", "Asia/Shanghai", quadkey.Box{West: 74, South: 19.8, East: 135.2, North: 50}},
 	{"asia-urumqi", "Asia/Urumqi", quadkey.Box{West: 74, South: 34, East: 96, North: 49}},
 	{"antarctica-mcmurdo", "Antarctica/McMurdo", quadkey.Box{West: 160, South: -90, East: 180, North: -60}},
-	{"asia-atlantis", "Asia/Atlantis", quadkey.Box{West: -50, South: 30, East: -40, North: 40}}, // unknown to the offsets
+	{"asia-atlantis", "Asia/Atlantis", quadkey.Box{West: -50, South: 30, East: -40, North: 40}}, // a zone without known offsets
 }
 
 var oceanAreas = []zoneArea{
@@ -49,8 +49,7 @@ func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest
 	return g
 }
 
-// TestZonePolygons: zones of the whole world tell the time by themselves, and
-// where the sea is.
+// TestZonePolygons: zones of the whole world decide the time by themselves, and where the sea is.
 func TestZonePolygons(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
 		g := newZones(t, wholeWorld(oceans), landLayer())
@@ -118,8 +117,8 @@ func TestZonesOfAPart(t *testing.T) {
 	}
 }
 
-// TestZonesWithoutCountries: where no countries are published, what lies in no zone
-// may be land, so that nothing is called the sea.
+// TestZonesWithoutCountries: without countries, a point in no zone may be on land, so nothing is
+// called the sea.
 func TestZonesWithoutCountries(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
 		g := newZones(t, wholeWorld(oceans))

@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// What is in a region is what /regions/at says of every feature, in every layer of points, in
-// the order that the layer has anywhere, in pages, in one piece and in number.
+// In every layer of points, a region holds the features for which /regions/at has the region: in
+// the order of the layer, in pages, in one piece and in number.
 func TestWithinEveryRegion(t *testing.T) {
 	w := servertest.NewWhole(t)
 	get := func(path string) string {

@@ -95,7 +95,8 @@ func (r *Rows) PublishInto(t testing.TB, c *dataset.Catalog) {
 	must.Get(b.Publish(t.Context(), m)).In(t)
 }
 
-// rowsOf are rows that a build writes, which returns what the reader must know, and statistics.
+// rowsOf returns the rows that write builds. write also returns what the reader must know, and
+// statistics.
 func rowsOf[M, S any](d ask.Dataset, write func(context.Context, cellstore.Store) (M, S, error)) *Rows {
 	return &Rows{Dataset: d, build: func(ctx context.Context, s cellstore.Store) (any, error) {
 		meta, _, err := write(ctx, s)

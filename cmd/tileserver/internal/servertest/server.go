@@ -32,7 +32,7 @@ type Server struct {
 
 	Boundaries, Places, Addresses, Airports, TimeZones, Stations, Weather, Names buildtest.Faults
 
-	rows      map[string]*Rows // by data set, of generations to come
+	rows      map[string]*Rows // of the next generations, by data set
 	published map[string]*Rows // by the directory of a generation
 }
 
@@ -76,7 +76,7 @@ func serve(t testing.TB, rows map[string]*Rows, change func(*httpapi.Config), pu
 	return f
 }
 
-// noStore is what a build writes its rows into that are there already.
+// noStore stands for the store of a build whose rows exist already.
 type noStore struct{ cellstore.Store }
 
 func (noStore) Close() error { return nil }
@@ -93,7 +93,8 @@ func (f *Server) open(name, dir string, readOnly bool) (cellstore.Store, error) 
 	return f.faults(name).Store(store)
 }
 
-// generationOf is the directory of a generation, finished or not, of which another one is a part.
+// generationOf returns the directory of the generation, finished or not, to which a directory
+// belongs.
 func generationOf(dir string) string {
 	return strings.TrimSuffix(filepath.Dir(dir), ".unfinished")
 }
@@ -118,7 +119,7 @@ func (f *Server) faults(name string) *buildtest.Faults {
 	return &f.Names
 }
 
-// Serve has the configuration, as it is by now, answer from here on.
+// Serve makes the current configuration answer from here on.
 func (f *Server) Serve() { f.Handler = httpapi.New(f.Config) }
 
 // Publish makes a new generation current; Poll takes it into service.

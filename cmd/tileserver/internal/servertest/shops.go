@@ -21,7 +21,7 @@ type Shops struct {
 	Composed  *httpapi.Server
 }
 
-// ShopNumber is how many points the published collection has.
+// ShopNumber is the number of points in the published collection.
 const ShopNumber = 3000
 
 func NewShops(t testing.TB) *Shops { return NewShopsOf(t, ShopNumber) }

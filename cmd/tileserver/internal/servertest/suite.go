@@ -10,18 +10,18 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Face is the suite that every face passes. The description of its operations judges them: what
-// they answer to their examples, to HEAD, to those who have the answer already and without data;
-// the bounds of each parameter; and hostile parameters. That a server without the face answers
-// everything else as before, what requests cost and who may ask are judged for all faces
-// together, in package httpapi.
+// Face is the suite that every face passes. It judges the operations of a face by their
+// description: their answers to the declared examples, to HEAD, to conditional requests and without
+// data; the bounds of each parameter; and hostile parameters. Package httpapi judges all faces
+// together: that a server without a face answers everything else as before, what requests cost, and
+// who may ask.
 func Face(t *testing.T, name string) {
 	t.Helper()
 	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Handlers(name).Endpoints())
 	judge(t, name, func(o *Operation) bool { return slices.Contains(operations, o.Method+" "+o.Path) })
 }
 
-// OfNoFace is the same suite for the operations that are left where all faces are gone.
+// OfNoFace is the same suite for the operations that belong to no face.
 func OfNoFace(t *testing.T) {
 	t.Helper()
 	var all []string
@@ -58,9 +58,9 @@ type suite struct {
 	operations []Operation
 }
 
-// answers asks each operation what is declared for it: status, type, headers, and a body in
-// which nothing is missing and nothing is unknown must be as described; so must errors, and
-// answers to HEAD and to those who have the answer already.
+// answers sends each operation's declared requests. Status, type, headers and body must be as
+// described, and the body must have no missing and no unknown members. So must errors, and answers
+// to HEAD and to conditional requests.
 func (s *suite) answers() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	for _, o := range s.operations {
@@ -116,8 +116,8 @@ func (s *suite) answers() {
 	}
 }
 
-// bounds holds the bounds that are described against those that are enforced: what lies
-// beyond one is refused by the name of its parameter, and what lies on it is not.
+// bounds compares the described bounds with the enforced ones. A value beyond a bound is refused
+// with the name of its parameter, a value on it is not.
 func (s *suite) bounds() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	for _, o := range s.operations {
@@ -162,8 +162,8 @@ func (s *suite) bounds() {
 	}
 }
 
-// hostile repeats, empties and lengthens parameters, which are refused by their names, all of
-// them and alike.
+// hostile repeats, empties and lengthens parameters. All are refused by their names, in the same
+// way.
 func (s *suite) hostile() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	long := strings.Repeat("1,", 5000)

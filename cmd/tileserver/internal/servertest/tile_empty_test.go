@@ -14,7 +14,7 @@ import (
 func TestEmptyTile(t *testing.T) {
 	for _, status := range []int{0, 204, 200, 404} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = status }, servertest.All...)
-		for i := range 4 { // made and kept
+		for i := range 4 { // made and cached
 			extension, contentType := "mvt", "application/vnd.mapbox-vector-tile"
 			if i >= 2 {
 				extension, contentType = "mlt", "application/vnd.maplibre-tile"

@@ -51,7 +51,7 @@ func TestMLTIsTheTile(t *testing.T) {
 	}
 }
 
-// What describes tiles leads to MapLibre Tiles where that is asked for, and says so.
+// Documents about tiles lead to MapLibre Tiles where these are asked for, and say so.
 func TestMLTIsDescribed(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	var doc tile.TileJSON

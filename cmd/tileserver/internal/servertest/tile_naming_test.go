@@ -39,7 +39,7 @@ func TestNamesInALanguage(t *testing.T) {
 	}
 }
 
-// A tileset that is asked for in a language leads to tiles and documents in it.
+// A tileset in a language leads to tiles and documents in it.
 func TestTilesetsInALanguage(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for path, want := range map[string][]string{
@@ -128,7 +128,7 @@ func TestNamesOfRegions(t *testing.T) {
 		t.Errorf("TileJSON: %s, want tiles with names=de that name no generations, and one layer with name:de", doc)
 	}
 
-	// Another generation of names makes other tiles, also of what is kept.
+	// Another generation of names makes other tiles, also in place of cached ones.
 	local, _ := layers(path + ".mvt")
 	was, _ := layers(path + ".mvt?names=de")
 	publish(map[string]string{"wl": "Neuland"})

@@ -142,14 +142,14 @@ func TestPictureFailures(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.png"
 	tile := func(change func([]byte) []byte) {
-		f.Serve() // without what is kept
+		f.Serve() // with empty caches
 		f.Boundaries.Change = func(_ string, row *cellstore.Row) {
 			for i := range row.Cells {
 				row.Cells[i].Value = change(row.Cells[i].Value)
 			}
 		}
 	}
-	// What is stored is no vector tile.
+	// The stored bytes are no vector tile.
 	tile(func([]byte) []byte { return []byte("mvt") })
 	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")

@@ -85,8 +85,8 @@ func TestCollectionTilesShowAllPoints(t *testing.T) {
 	}
 }
 
-// What a published collection shows may be kept until it is published anew; what a live
-// one shows may not.
+// Tiles of a published collection may be cached until it is published anew; tiles of a live one may
+// not.
 func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	for _, path := range []string{"/tiles/points:shops/3/4/3.mvt", "/tiles/country,points:shops/3/4/3.geojson", "/tiles/points:shops/3/4/3.png", "/tiles/points:shops.json"} {
@@ -149,7 +149,7 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 	}
 }
 
-// Texts are told as they are and shortened, names of the layer's own attributes are its own.
+// Tiles have texts unchanged but for their length. Names of the layer's own attributes are its own.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
@@ -192,7 +192,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	}
 }
 
-// The documents about tiles tell of collections.
+// The documents about tiles name collections.
 func TestCollectionsInDocuments(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
@@ -247,7 +247,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 	}
 }
 
-// Of a tile with a live layer only that is made anew. The others are those that are kept.
+// In a tile with a live layer, only that layer is made anew. The others come from the cache.
 func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	servertest.Measured(&w.Config)
@@ -328,8 +328,7 @@ func TestStatusOfPrivateCollections(t *testing.T) {
 	}
 }
 
-// A private collection that is damaged is like one that has never been to those who may not
-// read it.
+// To clients that may not read it, a damaged private collection looks like one that never existed.
 func TestDamagedPrivateCollection(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	store, err := pebblestore.Open(t.TempDir(), nil)

@@ -15,9 +15,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// TestSeeksPerTile: one seek per family, of which vector tiles need two for
-// each region type, polygons with borders and labels, at every zoom, on land, at sea,
-// on borders and on the antimeridian, in both formats, found or not.
+// TestSeeksPerTile: one seek per family. Vector tiles need two families for each region type,
+// polygons with borders and labels. That holds at every zoom, on land, at sea, on borders and on
+// the antimeridian, in both formats, found or not.
 func TestSeeksPerTile(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
@@ -53,7 +53,7 @@ func TestSeeksPerTile(t *testing.T) {
 			}
 		}
 	}
-	// A kept tile and a tag cost none.
+	// A cached tile and a tag cost none.
 	w.Config.ResponseCacheBytes = 1 << 20
 	w.Serve()
 	const path = "/tiles/country/5/16/11.mvt"
@@ -68,8 +68,7 @@ func TestSeeksPerTile(t *testing.T) {
 	}
 }
 
-// Places are in exactly one tile of a zoom, and their coordinates in vector
-// tiles are theirs.
+// Places are in exactly one tile of a zoom, and vector tiles have their coordinates.
 func TestRealPlacesTiles(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)

@@ -122,7 +122,7 @@ func TestTileAddresses(t *testing.T) {
 		{"/tiles/country/3/0/8.geojson", 404, "tile-outside"},
 		{"/tiles/country/3/0/99999999999999999999999999.mvt", 404, "tile-outside"},
 		{"/tiles/country/99999999999999999999999/0/0.mvt", 404, "tile-outside"},
-		{"/tiles/country/00/0/0.mvt", 404, "tile-outside"}, // another name of a tile would be kept again
+		{"/tiles/country/00/0/0.mvt", 404, "tile-outside"}, // another spelling of a tile would be cached again
 		{"/tiles/country/0/-0/0.mvt", 404, "tile-outside"},
 		{"/tiles/country/3/0/01.png", 404, "tile-outside"},
 		{"/ogc/tiles/WebMercatorQuad/0/00/0", 404, "tile-outside"},
@@ -213,7 +213,7 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
-// A table that is gone is damage, but where others remove generations.
+// A missing table is damage, unless others remove generations.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.All...)
@@ -293,8 +293,8 @@ func TestTileCompression(t *testing.T) {
 	f.Hold(servertest.Regions(wavy))
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
-	made := f.Boundaries.Reads.Load()
-	f.Serve() // without what is kept
+	readsBefore := f.Boundaries.Reads.Load()
+	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	for _, tt := range []struct {
 		accept, want string
@@ -317,8 +317,8 @@ func TestTileCompression(t *testing.T) {
 			}
 		}
 	}
-	if got := f.Boundaries.Reads.Load(); got != 4*made {
-		t.Errorf("%d reads of one tile in four codings, want %d for each", got, made)
+	if got := f.Boundaries.Reads.Load(); got != 4*readsBefore {
+		t.Errorf("%d reads of one tile in four codings, want %d for each", got, readsBefore)
 	}
 	if res := f.Get("/tiles/country/5/10/15.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
@@ -341,14 +341,13 @@ var wavy = func() build.Layer {
 	return build.Layer{Type: "country", Features: []build.Feature{{ID: "wv", Name: "Wavy", Geometry: orb.Polygon{append(ring, ring[0])}}}}
 }()
 
-// Many requests for one tile make it once; a client that leaves takes nobody
-// with it.
+// Many requests for one tile make it once; a client that leaves does not end it for the others.
 func TestTileShared(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.mvt"
 	want := servertest.Body(t, f.Get(path))
-	made := f.Boundaries.Reads.Load()
-	f.Serve() // without what is kept
+	readsBefore := f.Boundaries.Reads.Load()
+	f.Serve() // with empty caches
 	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -383,8 +382,8 @@ func TestTileShared(t *testing.T) {
 	time.Sleep(10 * time.Millisecond) // lets the others queue up; the result does not depend on it
 	close(leave)
 	wg.Wait()
-	if got := f.Boundaries.Reads.Load(); got != made {
-		t.Errorf("%d reads of the tile, want the %d of one that is made once", got, made)
+	if got := f.Boundaries.Reads.Load(); got != readsBefore {
+		t.Errorf("%d reads of the tile, want the %d of one that is made once", got, readsBefore)
 	}
 }
 
@@ -403,8 +402,8 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Twenty swaps under load: no failed request, and no body that mixes two
-// generations or that a tag of another generation goes with.
+// Twenty swaps under load: no failed request, and no body that mixes two generations or has the tag
+// of another.
 func TestSwapUnderLoad(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
 	// A region and a place of every tile that is asked for have the generation for their name.

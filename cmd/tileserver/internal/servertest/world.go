@@ -19,11 +19,11 @@ import (
 // readers.
 type World struct {
 	Server
-	// store is that of the boundaries in service.
+	// store is the store of the boundaries in service.
 	store atomic.Value
 }
 
-// toyData is where the toy world has been published, once for all tests.
+// toyData returns the directory in which the toy world is published, once for all tests.
 var toyData = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "servertest")
 	if err != nil {
@@ -70,7 +70,7 @@ func NewWorld(t testing.TB) *World {
 	return w
 }
 
-// Seeks is how often iterators of the boundaries have been positioned.
+// Seeks returns how often iterators of the boundaries have been positioned.
 func (w *World) Seeks() int64 { return w.store.Load().(cellstore.StatsReader).Stats().Seeks }
 
 // Discard is a ResponseWriter that keeps nothing but the size.

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// What is asked of the description's paths.
+// Requests for the paths of the description.
 
 // contractWorlds are servers that between them have everything. Each is made when it is
 // first asked for, by one goroutine.
@@ -36,17 +36,17 @@ func (w *contractWorlds) one(name string, begin func() *Server) *Server {
 	return w.made[name]
 }
 
-// Tiles has regions and places.
+// Tiles returns a server with regions and places.
 func (w *contractWorlds) Tiles() *Server {
 	return w.one("tiles", func() *Server { return &NewWorld(w.t).Server })
 }
 
-// Globe has the gazetteer.
+// Globe returns a server with the gazetteer.
 func (w *contractWorlds) Globe() *Server {
 	return w.one("globe", func() *Server { return NewGlobe(w.t, nil) })
 }
 
-// Whole is what NewWhole makes.
+// Whole returns the server that NewWhole makes.
 func (w *contractWorlds) Whole() *Server {
 	return w.one("whole", func() *Server { return NewWhole(w.t) })
 }
@@ -83,7 +83,8 @@ func (w *contractWorlds) maps() *Server {
 	return w.one("maps", func() *Server { return NewBaseMaps(w.t, nil).Server })
 }
 
-// NewWhole has regions, and layers of points that lie in them: each data set of points has the same ones.
+// NewWhole returns a server with regions, and with layers of points that lie in them: each data set
+// of points has the same ones.
 func NewWhole(t *testing.T) *Server {
 	ctx := t.Context()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)
@@ -115,7 +116,7 @@ func NewWhole(t *testing.T) *Server {
 	return f
 }
 
-// NewWriters has collections that testKey may write.
+// NewWriters returns a server with collections that testKey may write.
 func NewWriters(t *testing.T) *Server {
 	w := NewShops(t)
 	Guarded(t, true, quota.Limits{})(&w.Config)
@@ -153,7 +154,7 @@ func (w *contractWorlds) of(path string) *Server {
 	return w.Globe()
 }
 
-// NewAdmin is what the operator's listener has besides.
+// NewAdmin returns a server with the endpoints of the operator's listener.
 func NewAdmin(t *testing.T) *Server {
 	m, err := quota.Open(t.Context(), quota.Options{})
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types describe the answers in the OpenAPI document. The handlers write the answers as
+// bytes.
 
 // NearestStation is the answer of /stations/nearest.
 type NearestStation struct {

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/stations"
 )
 
-// List is how stations are listed.
+// List describes the lists of stations.
 var List = listing.Set{
 	Layer: ask.StationsLayer, Path: "/stations", Name: "stations",
 	Words:  listing.Words{Tag: "stations", Rank: 2, IDs: "Stations", Things: "weather stations"},

@@ -27,21 +27,21 @@ type Rank struct {
 	Ink       string  `json:"ink"`       // the name of a colour of Label
 }
 
-// Naming is how regions of a type are named.
+// Naming describes the names of regions of a type.
 type Naming struct {
 	Looks []string `json:"looks"` // of Names.Looks, the largest first
 	Turn  int      `json:"turn"`  // names of a lower turn are placed first
 	From  int      `json:"from"`  // the first zoom with names
 	To    int      `json:"to"`    // the last one
-	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the
-	// list all are.
+	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the list all regions
+	// are.
 	Ranks []float64 `json:"ranks"`
 }
 
-// PlaceNaming is how places are named.
+// PlaceNaming describes the names of places.
 type PlaceNaming struct {
 	GreatCapital   float64            `json:"great-capital"` // people that make a capital a great one
-	Bonus          float64            `json:"bonus"`         // people that a great capital counts more
+	Bonus          float64            `json:"bonus"`         // people that are added to those of a great capital
 	Tiers          map[string]float64 `json:"tiers"`         // the least people of each
 	Turns          map[string]int     `json:"turns"`         // by tier, as in Naming
 	Dots           map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
@@ -50,18 +50,18 @@ type PlaceNaming struct {
 	Apart          float64            `json:"apart"`    // CSS pixels between the dots of two cities
 	ApartTo        int                `json:"apart-to"` // the last zoom that keeps them apart
 	AroundCity     AroundCity         `json:"around-city"`
-	DotsFrom       int                `json:"dots-from"` // the first zoom where a dot without a name tells something
+	DotsFrom       int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
 
-// AroundCity says which places are not named, up to the zoom ApartTo, for the city that
-// they are around.
+// AroundCity says which places are not named, up to the zoom ApartTo, because a larger city is
+// near.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
-	Times  float64 `json:"times"`  // of the place's people, which the city has more than
-	KM     float64 `json:"km"`     // within which the place is
+	Times  float64 `json:"times"`  // the city has more than so many times the place's people
+	KM     float64 `json:"km"`     // the place is within so many kilometres
 }
 
-// Region is how regions of a type are named.
+// Region returns the naming of regions of a type.
 func (n *Names) Region(typ string) Naming {
 	if one, ok := n.Regions[typ]; ok {
 		return one
@@ -69,8 +69,8 @@ func (n *Names) Region(typ string) Naming {
 	return n.Regions["other"]
 }
 
-// GetNames returns the table of names that the program holds, read once. It is
-// known to be valid: a test sees to that.
+// GetNames returns the table of names that the program holds, read once. A test makes sure that it
+// is valid.
 var GetNames = sync.OnceValue(func() *Names {
 	n, err := parseNames(static.Names)
 	if err != nil {

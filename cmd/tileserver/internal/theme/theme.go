@@ -46,7 +46,7 @@ type Map struct {
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`
-	River         Color   `json:"river"` // as thin as it is, on land
+	River         Color   `json:"river"` // on land, for a thin line
 	Urban         Color   `json:"urban"`
 	Missing       Color   `json:"missing"`
 	Coast         Color   `json:"coast"`
@@ -122,8 +122,7 @@ func (c Color) CSS() string {
 	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
 }
 
-// Get returns the tokens that the program holds, read once. They are known to be
-// valid: a test sees to that.
+// Get returns the tokens that the program holds, read once. A test makes sure that they are valid.
 var Get = sync.OnceValue(func() *Tokens {
 	t, err := parse(static.Tokens)
 	if err != nil {

@@ -2,7 +2,7 @@ package tile
 
 import "quadrille/cmd/tileserver/internal/listing"
 
-// TileFeatures says how a tile looks that is written as bytes.
+// TileFeatures describes a tile as GeoJSON, which the handlers write as bytes.
 type TileFeatures struct {
 	_ struct{} `doc:"A tile as GeoJSON."`
 	listing.Features[struct {

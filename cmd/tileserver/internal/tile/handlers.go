@@ -21,7 +21,7 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// CacheBytes bounds the cache of finished tiles. With 0 nothing is kept.
+	// CacheBytes bounds the cache of finished tiles. With 0 nothing is cached.
 	CacheBytes int64
 	// BaseMaps lie under the layers in styles.
 	BaseMaps basemaps.Maps

@@ -13,8 +13,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// A knownLayer is a layer of points with tiles of its own, and a look in knownLooks. Those of other
-// layers follow from their descriptions.
+// A knownLayer is a layer of points with tiles of its own, and a look in knownLooks. Tiles and
+// looks of other layers follow from their descriptions.
 type knownLayer struct {
 	description string
 	fields      map[string]string // of vector tiles, for TileJSON

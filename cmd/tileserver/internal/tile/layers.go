@@ -20,7 +20,7 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 	}
 	set, pinned := s.layerSets.Get(key), false
 	if set == nil {
-		key.list = strings.Clone(list) // a part of the request's path otherwise
+		key.list = strings.Clone(list) // otherwise it is a part of the request's path
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
 			// Others may wait for it, so it goes on when this client leaves.
@@ -30,7 +30,7 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 			if err != nil {
 				return nil, err
 			}
-			pinned = true // lists of what is not there are refused, and not kept
+			pinned = true // lists with missing layers are refused, and not cached
 			return set, v.addCollections(set.points)
 		}); err != nil {
 			return nil, err
@@ -42,7 +42,7 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 	return set, v.addCollections(set.points)
 }
 
-// stateOf is all that layers of points depend on: published, absent or failed.
+// stateOf reduces a generation to what lists of layers depend on: published, absent or failed.
 func stateOf(id uint64) uint64 {
 	if id&1 == 1 {
 		return 1
@@ -112,7 +112,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 	return err
 }
 
-// set is the layers in the order of layerSet, each once.
+// set returns the layers in the order of layerSet, each once.
 func (n *namedLayers) set(v *view) *layerSet {
 	set := &layerSet{}
 	for _, typ := range v.types() {

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles"
 )
 
-// What is refused takes no memory, whoever asks for it however often.
+// A refused list takes no memory, however often it is asked for.
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second

@@ -55,7 +55,7 @@ func (set *layerSet) ground() (land string, sea bool) {
 	return "", false
 }
 
-// Bytes is about what the set takes.
+// Bytes returns about the size of the set in memory.
 func (set *layerSet) Bytes() int64 {
 	const each = 64 // of a selector, with its text
 	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
@@ -71,7 +71,7 @@ type layerKey struct {
 // Spread has nothing to choose: one lock guards all sets.
 func (layerKey) Spread() uint64 { return 0 }
 
-// Extra is what the list takes.
+// Extra returns the size of the list.
 func (k layerKey) Extra() int { return len(k.list) }
 
 // layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All

@@ -12,7 +12,7 @@ import (
 	"quadrille/tiles"
 )
 
-// naming is how places and regions are named besides their local names. The zero value adds
+// naming adds names in a language to the local names of places and regions. The zero value adds
 // nothing.
 type naming struct {
 	lang string
@@ -44,7 +44,8 @@ func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 	return lang
 }
 
-// spare forgets what changes nothing of the tiles of a set in a form, so that they are kept once.
+// spare resets options that do not change the tiles of a set in a form, so that such tiles are
+// cached once.
 func (v *view) spare(set *layerSet, f web.Form) {
 	if slices.Contains(set.points, ask.PlacesLayer) {
 		return
@@ -72,8 +73,9 @@ func (v *view) named(set *layerSet) bool {
 	return v.naming.lang != "" && len(set.selectors) > 0 && v.Names.ID != ask.IDMissing
 }
 
-// labels names labels of regions in tiles of a zoom, as far as names of regions are asked for and
-// published, and pictures write them.
+// labels returns what names the labels of regions in tiles of a zoom. It returns nil if no language
+// is asked for, or no names of regions are published. In a picture it names only labels that the
+// picture draws at the zoom.
 func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 	from, published, err := v.Names.Have()
 	if v.naming.lang == "" || err == nil && !published {

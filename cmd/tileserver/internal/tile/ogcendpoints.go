@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// ogcEndpoints are those of OGC API – Tiles.
+// ogcEndpoints returns the endpoints of OGC API – Tiles.
 func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId", "A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	list := []endpoint.Endpoint{
@@ -44,7 +44,7 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 // tilesetEndpoints are the endpoints of the tilesets of one kind, for all data or for a
 // collection: the list, the tileset and its tiles. Their ids end as the standard says.
 func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
-	asked := strings.Replace(path, "{collectionId}", "country", 1) // of a world where it is dear
+	asked := strings.Replace(path, "{collectionId}", "country", 1) // this collection costs the most in the world of the tests
 	tile := endpoint.Endpoint{
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
@@ -89,7 +89,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		},
 		tile,
 	}
-	for _, e := range list { // which may be of the path, or of the query
+	for _, e := range list { // the parameter which may be of the path or of the query
 		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Is().In, b.Is().In) })
 	}
 	return list

@@ -106,8 +106,8 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// choose is ogcapi.Choose for tiles. The templates of tilesets have f alone, which need
-// not be decoded.
+// choose is ogcapi.Choose for tiles. Addresses from the templates of tilesets have f alone, which
+// needs no decoding.
 func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
 		for _, f := range k.formats {

@@ -51,8 +51,8 @@ func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 	return pixelsParam.Of(q) == "512" && zoom < quadkey.MaxZoom
 }
 
-// pictureTheme reads the theme, an index into look.Themes. Forms that have no
-// colours are the same in all.
+// pictureTheme reads the theme, an index into theme.Themes. Forms that have no colours are the same
+// in all.
 func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
 	name := pictureThemeParam.Of(q)
 	if q.Err != nil || !f.Picture() {

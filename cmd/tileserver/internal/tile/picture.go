@@ -15,8 +15,8 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// renderers draw the tiles of every handler, one for each of look.Themes. A
-// test makes sure that their styles can be drawn.
+// renderers draw the tiles of every handler, one for each of theme.Themes. A test makes sure that
+// their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range theme.Themes {
 		r, err := raster.New(PictureStyle(theme.Get().Themes[name]))
@@ -28,13 +28,13 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	return all
 })
 
-// pictureScale is the size of names and dots in pictures, as a share of that on the map
-// page. A name in a picture has four sides to stand on, not eight, and gives way also to
-// names that are left out, so that tiles agree. Smaller names make up for a part of that:
-// as large as the page's, a twentieth fewer of them would find room.
+// pictureScale is the size of names and dots in pictures, as a share of that on the map page. A
+// name in a picture has four sides to stand on, not eight, and gives way also to names that are
+// left out, so that tiles agree. Smaller names make up for a part of that: at the page's size a
+// twentieth fewer names would find room.
 const pictureScale = 0.88
 
-// PictureStyle is how pictures are drawn in a theme. Their names are those that names.json has.
+// PictureStyle returns the style of pictures in a theme. Their names are those that names.json has.
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()

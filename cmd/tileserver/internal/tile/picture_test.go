@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Who waits for a place to draw gives up with the request.
+// A request that waits for a place to draw stops waiting when it ends.
 func TestDrawingWaits(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{Processors: web.NewProcessors(0)}}
 	ctx, cancel := context.WithCancel(t.Context())

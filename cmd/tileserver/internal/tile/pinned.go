@@ -54,13 +54,13 @@ func (g *generations) number(name string) uint64 {
 	return 0
 }
 
-// placed are the data sets of the numbers that addresses of releases up to 0.16 have at least. Layers of
-// the caller's own follow.
+// placed are the data sets that the first numbers in addresses of releases up to 0.16 stand for.
+// Layers of the caller's own follow.
 var placed = []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName}
 
-// parseGenerations reads what String writes of some of the data sets, in their order, and nothing else: each
-// set of generations has one address. It also reads what releases up to 0.16 wrote, numbers alone
-// in the order of the data sets, "3.2.0-1f0c77ab".
+// parseGenerations reads the form that String writes, of some of the data sets in their order. It
+// accepts nothing else: each set of generations has one address. It also reads what releases up to
+// 0.16 wrote, numbers alone in the order of the data sets, "3.2.0-1f0c77ab".
 func parseGenerations(s string, sets []string) (g generations, ok bool) {
 	list, mark, ok := cutLast(s, "-")
 	parts := strings.SplitN(list, ".", 2*len(sets)+1)
@@ -159,7 +159,7 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	for i, name := range g.names {
 		numbers[name] = g.numbers[i]
 	}
-	// The address names no generation of names: what it stands for has local ones of regions.
+	// The address has no generation of names, so its tiles have only local names of regions.
 	of := s.Views.Generations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)

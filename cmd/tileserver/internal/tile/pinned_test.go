@@ -9,7 +9,7 @@ import (
 
 var someSets = []string{"boundaries", "places", "airports", "bus-stops"}
 
-// Every set of generations has one text, which reads as itself.
+// Every set of generations has one text, which parses to the same set.
 func TestGenerationsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := generations{mark: rapid.Uint32().Draw(t, "mark")}

@@ -96,8 +96,8 @@ func (s *Handlers) empty(f web.Form, how manner) int {
 	return s.EmptyTile
 }
 
-// keyOf returns the key of a tile as it is now, appends to ids the generations it is from,
-// and reports whether the tile must not be kept.
+// keyOf returns the key of a tile as it is now, appends to ids the generations it is from, and
+// reports whether the tile must not be cached.
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	if v.naming.lang != "" && len(set.selectors) > 0 {
@@ -117,7 +117,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids
 		h = h.Bytes("names").Bytes(v.naming.lang)
 	}
 	if v.double {
-		h = h.Number(512) // which no generation is
+		h = h.Number(512) // no generation has this number
 	}
 	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
@@ -203,7 +203,7 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
-// sendLive answers with a tile that holds for this moment only, so that nobody may keep it.
+// sendLive answers with a tile that is valid for this moment only and may not be cached.
 func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
@@ -224,8 +224,8 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 	return s.Send(c, a, b)
 }
 
-// appendLive appends a tile that has live collections. Its other layers come from the
-// tile without these collections, which may be kept. Pictures are drawn as a whole.
+// appendLive appends a tile that has live collections. Its other layers come from the tile without
+// these collections, which may be cached. Pictures are drawn as a whole.
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
@@ -251,8 +251,8 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	return appendPointFeatures(ctx, dst, len(listing.CollectionHead), v, live, t)
 }
 
-// lightBody is the largest kept answer, in bytes, that is compressed without a heavy
-// place. Compressing a vector tile takes 90 ms per MB.
+// lightBody is the largest cached answer, in bytes, that is compressed without a heavy place.
+// Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
 
 // appendGeoJSON appends a FeatureCollection: the regions as they are stored, and then points.

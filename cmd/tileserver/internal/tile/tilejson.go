@@ -32,7 +32,7 @@ type TileJSON struct {
 	Scheme       string        `json:"scheme" schema:"const=xyz"`
 	Attribution  string        `json:"attribution,omitempty" doc:"HTML."`
 	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
-	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil of pictures
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil for pictures
 	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`
@@ -147,9 +147,9 @@ func with(address, name, value string) string {
 	return address + "?" + name + "=" + value
 }
 
-// describedBy returns a hash of what a document about the tiles of a set depends on
-// besides its form: base, and the generations. from are the collections among these. A
-// document of live collections may not be kept, since their properties change.
+// describedBy returns a hash of what a document about the tiles of a set depends on besides its
+// form: base, and the generations. from are the collections among these. A document of live
+// collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)

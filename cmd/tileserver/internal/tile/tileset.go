@@ -136,7 +136,7 @@ func (t *Tileset) Page() string {
 	return t.Links[i].Href
 }
 
-// links are those of a tileset.
+// links returns the links of a tileset.
 func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link {
 	here := of.address(base, k) + "/" + webMercatorQuad
 	all := []ogcapi.Link{

@@ -26,7 +26,7 @@ type view struct {
 	double  bool   // maps draw its tiles twice as large
 }
 
-// views are reused memory, so that sending a tile that is kept allocates no view.
+// views are reused memory, so that sending a cached tile allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
 // viewOf returns what tiles are made from, without collections, since a list of layers may name any
@@ -135,9 +135,9 @@ func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	return l, err
 }
 
-// from appends the generations that the tiles of a set depend on, 0 for each that plays
-// no part: those of boundaries and of each single, and that of the collection or, of several,
-// an even number for all of them. Tiles of live collections may not be kept.
+// from appends the generations that the tiles of a set depend on, 0 for each that plays no part:
+// those of boundaries and of each single, and that of the collection or, of several, an even number
+// for all of them. Tiles of live collections may not be cached.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
@@ -180,7 +180,7 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	return set.with(rest), &layerSet{points: now}
 }
 
-// unknownLayer says which layers there are.
+// unknownLayer is the error for an unknown layer, which lists the layers that there are.
 func (v *view) unknownLayer() error {
 	names := v.types()
 	for _, p := range v.points[:v.singles] {

@@ -28,10 +28,10 @@ var Kinds = []web.Kind{
 		Detail: "Give a time from 1900 to 2100."},
 }
 
-// SendOffset answers what clocks show at the instant of the parameter at, or
-// now. of writes the beginning of the answer, which says where, and returns the
-// time zone. generation is that of the data it reads. With at= the answer
-// depends on nothing else and may be kept; without, it must not be.
+// SendOffset answers what clocks show at the instant of the parameter at, or now. of writes the
+// beginning of the answer, which says where, and returns the time zone. generation is that of the
+// data it reads. With at= the answer depends on nothing else and may be cached; without, it must
+// not be.
 func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)
 	fixed := !at.IsZero()

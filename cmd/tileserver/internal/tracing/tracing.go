@@ -1,9 +1,8 @@
 // Package tracing delivers traces to a collector of OpenTelemetry, as OTLP over
 // HTTP.
 //
-// Spans wait in a queue of fixed length. When the collector is slow or away the
-// queue fills and further spans are dropped: nothing ever waits for it but Close,
-// within its bound.
+// Spans wait in a queue of fixed length. When the collector is slow or away the queue fills and
+// further spans are dropped: only Close waits for the collector, for a bounded time.
 package tracing
 
 import (
@@ -24,7 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// How spans are kept and sent.
+// How spans are queued and sent.
 const (
 	queueLength = 4096             // spans that wait
 	batchLength = 512              // spans in a request
@@ -77,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		exporter: exporter,
 		provider: sdk.NewTracerProvider(
 			sdk.WithResource(of),
-			// Whoever starts a span has decided that it is wanted.
+			// Spans are started only if they are wanted.
 			sdk.WithSampler(sdk.AlwaysSample()),
 			sdk.WithRawSpanLimits(sdk.SpanLimits{
 				AttributeValueLengthLimit: maxValue, AttributeCountLimit: 32, EventCountLimit: 16, LinkCountLimit: 4,
@@ -89,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 	}, nil
 }
 
-// tracesURL is where a collector takes traces.
+// tracesURL returns the address to which traces are sent.
 func tracesURL(endpoint *url.URL) string {
 	const path = "/v1/traces"
 	if strings.HasSuffix(endpoint.Path, path) {
@@ -126,19 +125,19 @@ func (t *Traces) Close(ctx context.Context) error {
 	return errors.Join(err, stopped)
 }
 
-// reported logs failures, at most once in a while, and tells nobody else.
+// reported logs failures, at most once in a while, and reports them nowhere else.
 type reported struct {
 	sdk.SpanExporter
 	log *slog.Logger
 	now func() time.Time
 
 	mu      sync.Mutex
-	said    time.Time // when the log was last told of a failure
+	said    time.Time // when a failure was last logged
 	failing bool      // a failure has been logged, and no recovery yet
 	lost    int       // spans since
 }
 
-// ExportSpans implements the exporter's. It never fails.
+// ExportSpans implements sdk.SpanExporter. It never fails.
 func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := r.SpanExporter.ExportSpans(ctx, spans)
 	r.mu.Lock()

@@ -135,7 +135,7 @@ func TestForbiddenNames(t *testing.T) {
 	}
 }
 
-// A proxy of the environment would dial for the server.
+// No proxy of the environment is used: it would dial for the server.
 func TestNoProxy(t *testing.T) {
 	if newClient(&Config{}).Transport.(*http.Transport).Proxy != nil {
 		t.Error("hooks go through a proxy")

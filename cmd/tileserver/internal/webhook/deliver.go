@@ -37,7 +37,7 @@ const (
 // batch is the events of one request.
 type batch struct {
 	events []fence.Event
-	upTo   fence.ID // the id of the last event that has been dealt with once this one has
+	upTo   fence.ID // the hook's position once the events are delivered
 }
 
 // run sends events until the hook is stopped.
@@ -107,7 +107,7 @@ func (h *hook) gather() (b batch, err error) {
 	}
 }
 
-// pass goes past events that cross no fence. That is saved once in a while.
+// pass moves the position past events that cross no fence. It saves the position once in a while.
 func (h *hook) pass(to fence.ID) error {
 	h.mu.Lock()
 	h.stored.Position = to.String()
@@ -136,8 +136,8 @@ func (h *hook) forgets(seq uint64) bool {
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
-// lose goes on behind events that are no longer kept: after a given one, or before the
-// oldest one that is kept for "". It reports a loss once, until something is delivered.
+// lose moves the position past events that are no longer kept: to the event next, or for "" to just
+// before the oldest one that is kept. It reports a loss once, until something is delivered.
 func (h *hook) lose(next string) {
 	if h.stored.Position == next && h.stored.Lost != nil {
 		return
@@ -152,7 +152,7 @@ func (h *hook) lose(next string) {
 	h.settle()
 }
 
-// deliver sends events until they are taken. It reports whether the hook goes on.
+// deliver sends events until the receiver accepts them. It reports whether the hook goes on.
 func (h *hook) deliver(b *batch) bool {
 	body := h.body(b.events)
 	id := h.messageID(body)
@@ -176,7 +176,7 @@ func (h *hook) deliver(b *batch) bool {
 			h.failures, h.err, h.next = 0, "", time.Time{}
 			h.mu.Unlock()
 			h.dirty = true
-			// A position that is not saved is only behind.
+			// If it is not saved, the position is only behind, and events are sent again.
 			_ = h.save(cellstore.Async)
 			return true
 		case gone:
@@ -276,7 +276,7 @@ var (
 	errNoHTTP    = errors.New("the connection failed, or what came was no HTTP answer")
 )
 
-// told returns the error that is shown instead of one of the network.
+// told translates an error of the network into one of these.
 func told(err error) error {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -296,7 +296,7 @@ func told(err error) error {
 	return errNoHTTP
 }
 
-// post sends a request once. wait is how long the receiver asks to leave it alone.
+// post sends a request once. wait is the receiver's Retry-After.
 func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.hard, requestTimeout)
 	defer cancel()
@@ -331,7 +331,7 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 	return outcome, retryAfter(res.Header.Get("Retry-After")), fmt.Errorf("the receiver answered with the status %d", res.StatusCode)
 }
 
-// retryAfter reads how long a receiver asks to wait, 0 if it does not say.
+// retryAfter reads the header Retry-After, at most maxRetryAfter; it returns 0 for none.
 func retryAfter(text string) time.Duration {
 	seconds, err := strconv.ParseUint(text, 10, 31)
 	wait := time.Duration(seconds) * time.Second

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// notePrefix begins the names of the notes that hooks are kept in.
+	// notePrefix begins the names of the notes in which hooks are stored.
 	notePrefix = "hook:"
 	// MaxURL bounds the bytes of the address of a hook.
 	MaxURL         = 2000
@@ -39,8 +39,8 @@ type Definition struct {
 	Leave  []string `json:"leave,omitempty"`
 	Within []string `json:"within,omitempty"`
 	BBox   []string `json:"bbox,omitempty"`
-	// Overlap is for how long the secret of a replaced hook signs beside the new one; nil
-	// means a day. It concerns one Put, and is not kept.
+	// Overlap is the time during which the secret of a replaced hook signs beside the new one; nil
+	// means a day. It concerns one Put, and is not stored.
 	Overlap *live.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
@@ -51,7 +51,7 @@ type Loss struct {
 	Error string    `json:"error,omitempty" doc:"Why they could not be delivered in time."`
 }
 
-// State is a hook as it is shown.
+// State is a hook as clients see it.
 type State struct {
 	_    struct{} `name:"Hook" doc:"A webhook and its state." schema:"without=overlap"`
 	Name string   `json:"name"`
@@ -73,7 +73,7 @@ type stored struct {
 	Secret    []byte    `json:"secret"`
 	Earlier   []earlier `json:"earlier,omitempty"` // the newest first
 	Created   time.Time `json:"created"`
-	Position  string    `json:"position,omitempty"` // of the last event that has been dealt with; "" is before all that are kept
+	Position  string    `json:"position,omitempty"` // of the last event that was delivered or passed; "" is before all that are kept
 	Delivered string    `json:"delivered,omitempty"`
 	Disabled  bool      `json:"disabled,omitempty"`
 	Lost      *Loss     `json:"lost,omitempty"`
@@ -118,7 +118,7 @@ type hook struct {
 	cut   context.CancelFunc
 	ended chan struct{}
 	saved time.Time
-	dirty bool // stored has changed since
+	dirty bool // stored has changed since saved
 
 	mu       sync.Mutex
 	stored   stored
@@ -155,7 +155,7 @@ func (h *hook) log() *slog.Logger {
 	return h.s.Log.With("collection", h.live.Meta().Name, "hook", h.name)
 }
 
-// save keeps the hook with its collection.
+// save stores the hook with its collection.
 func (h *hook) save(d cellstore.Durability) error {
 	text, err := json.Marshal(&h.stored)
 	if err != nil {
@@ -193,7 +193,7 @@ func (d *Definition) fences() (fence.Set, error) {
 	return set, q.Err
 }
 
-// check refuses a hook that cannot be.
+// check refuses an invalid hook.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
 		return endpoint.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")

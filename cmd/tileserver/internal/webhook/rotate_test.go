@@ -56,8 +56,8 @@ func (r *rotated) signedWith(t *testing.T, secret string) string {
 	return sign(key, r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), []byte(r.body))
 }
 
-// A secret that is replaced signs beside the new one, until its time is over or at once not
-// any more.
+// A replaced secret signs beside the new one until its overlap ends. Without an overlap it stops at
+// once.
 func TestSecretIsRotated(t *testing.T) {
 	r := rotate(t, nil)
 	if got, want := r.header.Get("webhook-signature"), r.signedWith(t, r.isNow)+" "+r.signedWith(t, r.was); got != want {

@@ -1,7 +1,6 @@
-// Package webhook sends the events of live collections to addresses that their owners
-// name: in the order of the writes, signed by the specification Standard Webhooks, and
-// again until they are taken. What has been sent is kept with the collection, so that a
-// restart goes on there.
+// Package webhook sends the events of live collections to addresses that their owners name: in the
+// order of the writes, signed by the specification Standard Webhooks, and again until they are
+// accepted. The position of a hook is kept with the collection, so that a restart goes on there.
 package webhook
 
 import (
@@ -50,8 +49,8 @@ type Config struct {
 	Private bool
 	// Grace bounds how long a running request may take once the sender ends.
 	Grace time.Duration
-	// FirstRetry and LastRetry are the shortest and the longest time until a request is
-	// sent again. A second and 5 minutes.
+	// FirstRetry and LastRetry are the shortest and the longest time until a request is sent again.
+	// The defaults are a second and 5 minutes.
 	FirstRetry, LastRetry time.Duration
 	// Resolver finds addresses. Nil means the system's.
 	Resolver *net.Resolver
@@ -69,7 +68,7 @@ type Sender struct {
 	hard context.Context // ends when running requests are cut off
 	runs sync.WaitGroup
 
-	changing sync.Mutex // held by whoever loads, makes, replaces or removes hooks
+	changing sync.Mutex // held while hooks are loaded, made, replaced or removed
 	mu       sync.Mutex
 	closed   bool
 	hooks    map[*live.Collection]map[string]*hook // of collections whose hooks are known
@@ -114,8 +113,8 @@ func (s *Sender) loadLater(failing map[*live.Collection]bool) {
 	}
 }
 
-// loadAll loads the hooks of all collections, and returns those it could not load. was are
-// those that could not be loaded before.
+// loadAll loads the hooks of all collections, and returns those it could not load. was has those
+// that it could not load the last time.
 func (s *Sender) loadAll(was map[*live.Collection]bool) map[*live.Collection]bool {
 	failing := map[*live.Collection]bool{}
 	for _, l := range s.Live.Collections() {
@@ -209,7 +208,7 @@ func (h *hook) init() {
 	h.ended = make(chan struct{})
 }
 
-// watch lets go of the hooks of a collection that is dropped.
+// watch forgets the hooks of a collection that is dropped.
 func (s *Sender) watch(l *live.Collection) {
 	select {
 	case <-s.ctx.Done():
@@ -265,7 +264,7 @@ func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Def
 	case old != nil && old.stored.Secret != nil: // it could be read
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
-		// The fences may have changed, so a move that was told in part is told again.
+		// The fences may have changed, so a move whose crossings were sent in part is sent again.
 		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case old == nil && all >= MaxHooks:
@@ -341,10 +340,10 @@ func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) er
 	return nil
 }
 
-// What becomes of requests.
+// Outcomes of requests.
 const (
 	delivered = iota
-	rejected  // answered otherwise than by 2xx
+	rejected  // the answer was no 2xx
 	unreachable
 	forbidden // the address is one that hooks may not go to
 	gone      // answered by 410, which disables the hook

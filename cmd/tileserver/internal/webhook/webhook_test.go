@@ -135,7 +135,7 @@ func move(t *testing.T, l *live.Collection, id string, lat, lon float64) {
 	}
 }
 
-// until waits for what is to come about.
+// until waits until done reports true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -208,7 +208,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// once are the events that were taken, without doubles.
+// once returns the accepted events without duplicates.
 func (r *receiver) once() (list []sent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,7 +243,7 @@ func TestRestarts(t *testing.T) {
 			case 0:
 				w.WriteHeader(500)
 				return false
-			case 1: // takes it, but the sender is not told
+			case 1: // accepts it, but its answer is lost
 				panic(http.ErrAbortHandler)
 			case 2:
 				w.WriteHeader(302)
@@ -419,7 +419,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// A collection takes its hooks with it, and one of the same name begins without.
+// Dropping a collection removes its hooks, and a new one of the same name begins without any.
 func TestDrop(t *testing.T) {
 	store, l := newCollection(t, 0)
 	s := start(t, Config{Live: store, Private: true})
@@ -521,8 +521,7 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// A request that runs when the server ends may end, and what it has brought is not sent
-// again.
+// A request that runs when the server ends may finish, and its events are not sent again.
 func TestGrace(t *testing.T) {
 	store, l := newCollection(t, 0)
 	running, end := make(chan bool), make(chan bool)
@@ -561,8 +560,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Hooks that cannot be read are not hooks that are not there, and run once they can be read:
-// where the collection could not be opened at the start, and where only they could not.
+// Hooks that cannot be read are not missing: they run once they can be read. At the start the
+// collection could not be opened, or only its hooks could not be read.
 func TestUnreadHooks(t *testing.T) {
 	dir := t.TempDir()
 	store, shut := openLive(t, dir)
@@ -584,9 +583,9 @@ func TestUnreadHooks(t *testing.T) {
 		if !late {
 			l := store.Collection("taxis")
 			_, got := s.Get(l, "h")
-			_, _, made := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
+			_, _, putErr := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
 			_, listed := s.List(l)
-			for _, err := range []error{got, made, listed, s.Delete(t.Context(), l, "none")} {
+			for _, err := range []error{got, putErr, listed, s.Delete(t.Context(), l, "none")} {
 				if !errors.Is(err, errUnread) || !errors.Is(err, syscall.EIO) {
 					t.Error(err)
 				}
@@ -614,7 +613,7 @@ func TestUnreadHooks(t *testing.T) {
 	}
 }
 
-// Where the disk refuses to keep what a hook has delivered, that is kept when the hook ends.
+// If the disk refuses to store what a hook has delivered, this is stored when the hook ends.
 func TestDeliveredWhileRefused(t *testing.T) {
 	dir := t.TempDir()
 	disk := openStore(t, dir)

@@ -68,7 +68,7 @@ func Pack(coding byte, b []byte) []byte {
 	return out.Bytes()
 }
 
-// ID is the id of a tile, by the algorithm of the Hilbert curve in the books.
+// ID is the id of a tile, by the textbook algorithm of the Hilbert curve.
 func ID(z uint8, x, y uint32) uint64 {
 	var id uint64
 	for i := range z {
@@ -96,7 +96,7 @@ func ID(z uint8, x, y uint32) uint64 {
 // Entry is an entry of a directory.
 type Entry struct{ ID, Run, Length, Offset uint64 }
 
-// Directory is a directory, not packed.
+// Directory encodes a directory, unpacked.
 func Directory(entries []Entry) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(entries)))
 	last := uint64(0)
@@ -116,7 +116,7 @@ func Directory(entries []Entry) []byte {
 	return b
 }
 
-// Bytes is the archive of some tiles.
+// Bytes returns the archive with the tiles.
 func (p PMTiles) Bytes(tiles []Tile) []byte {
 	tiles = slices.Clone(tiles)
 	slices.SortFunc(tiles, func(a, b Tile) int {
@@ -156,7 +156,7 @@ func (p PMTiles) Bytes(tiles []Tile) []byte {
 	return p.Assemble(Pack(p.Internal, Directory(entries)), leaves, data, zooms)
 }
 
-// leaves moves entries into leaf directories, and returns the entries of those.
+// leaves moves entries into leaf directories, and returns the entries that point to these.
 func (p PMTiles) leaves(dst *[]byte, entries []Entry, size int) (above []Entry) {
 	for part := range slices.Chunk(entries, size) {
 		packed := Pack(p.Internal, Directory(part))
@@ -195,7 +195,7 @@ func (p PMTiles) Assemble(root, leaves, tiles []byte, zooms [2]uint8) []byte {
 	return slices.Concat(out, root, packed, leaves, tiles)
 }
 
-// WriteMBTiles writes a database by statements, and then the tiles into the table tiles.
+// WriteMBTiles makes a database, runs the statements, and inserts the tiles into the table tiles.
 func WriteMBTiles(t testing.TB, path string, tiles []Tile, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -226,8 +226,8 @@ const MBTilesSchema = `CREATE TABLE metadata (name text, value text);
 CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);
 CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);`
 
-// Write writes a file into a directory of the test by renaming it, as a file in use must be
-// replaced.
+// Write writes a file beside path and renames it over path: a file in use must be replaced that
+// way.
 func Write(t testing.TB, path string, b []byte) string {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), ".next-"+filepath.Base(path))
@@ -247,7 +247,7 @@ func Vector(name string) []byte {
 	return append([]byte{0x1a, byte(len(layer))}, layer...)
 }
 
-// Picture is a PNG of so many pixels a side, in one colour.
+// Picture returns a PNG in one colour, side pixels wide and high.
 func Picture(side int, c color.RGBA) []byte {
 	img := image.NewPaletted(image.Rect(0, 0, side, side), color.Palette{c})
 	var out bytes.Buffer
