@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"quadrille/cellstore"
 )
@@ -138,54 +135,4 @@ func playArticles(d *demo) {
 	}
 	_, err := e.find(d.ctx, "A")
 	d.print("redirects in a circle", err)
-}
-
-// autocomplete keeps the finished answer for every prefix, so that a key
-// stroke costs one Get. One for a prefix that nobody has costs a look into the
-// row filter.
-//
-//	row    j:
-//	chim   (empty)=["chimera","chimpanzee"]
-type autocomplete struct{ table cellstore.Table }
-
-// build writes the answers for the prefixes, of up to depth letters, of
-// titles, which come most wanted first. An answer has up to n titles.
-func (a autocomplete) build(ctx context.Context, titles []string, depth, n int) error {
-	answers := map[string][]string{}
-	for _, title := range titles {
-		letters := []rune(title)
-		for i := range min(depth, len(letters)) {
-			prefix := strings.ToLower(string(letters[:i+1]))
-			if len(answers[prefix]) < n {
-				answers[prefix] = append(answers[prefix], title)
-			}
-		}
-	}
-	var batch []cellstore.Mutation
-	for prefix, titles := range answers {
-		answer, err := json.Marshal(titles)
-		if err != nil {
-			return err
-		}
-		batch = append(batch, cellstore.Mutation{Row: []byte(prefix), Ops: []cellstore.Op{cellstore.Put("j", nil, answer)}})
-	}
-	for part := range slices.Chunk(batch, 1000) {
-		if err := a.table.Apply(ctx, part...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// get returns the answer for a prefix, to be sent as it is.
-func (a autocomplete) get(ctx context.Context, prefix string) (string, error) {
-	return value(ctx, a.table, strings.ToLower(prefix), "j", "")
-}
-
-func playAutocomplete(d *demo) {
-	a := autocomplete{d.table("title_autocomp", cellstore.Family{Name: "j", Bloom: cellstore.BloomRow})}
-	ok(a.build(d.ctx, []string{"Chimpanzee", "Chimera", "Hadoop", "Chimney", "Édith"}, 5, 2))
-	for _, prefix := range []string{"chim", "Chimn", "é", "hdaoop", "chimpa"} {
-		d.print(prefix, must(a.get(d.ctx, prefix)))
-	}
 }

@@ -139,6 +139,9 @@ func playIDs(d *demo) {
 		d.print(fmt.Sprintf("suggestions for %s %q", q.kind, q.prefix), must(single.suggest(d.ctx, q.kind, q.prefix, q.n)))
 	}
 
+	_, err := single.create(d.ctx, "tagk", idCounters)
+	d.print("the row of the counters as a name", err)
+
 	const workers, names = 8, 4
 	var got [workers][names]string
 	var wg sync.WaitGroup

@@ -2,16 +2,15 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"flag"
-	"math"
-	"math/rand/v2"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
@@ -50,6 +49,34 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
+// TestPlayAll plays the designs that are named, and refuses names of none.
+func TestPlayAll(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  error
+		heads []string
+	}{
+		{[]string{"ids", "follows"}, nil, []string{"== follows ==", "== ids =="}},
+		{nil, nil, []string{"== visits ==", "== follows ==", "== series ==", "== ids ==", "== articles ==", "== salted-keys =="}},
+		{[]string{"ids", "moon"}, errors.New("no design is called moon: run without a name to see them all"), nil},
+	} {
+		s, err := onPebble(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := playAll(t.Context(), s, &out, test.names); fmt.Sprint(err) != fmt.Sprint(test.want) {
+			t.Errorf("%q: %v, want %v", test.names, err, test.want)
+		}
+		if heads := regexp.MustCompile("(?m)^==.*==$").FindAllString(out.String(), -1); !slices.Equal(heads, test.heads) {
+			t.Errorf("%q plays %q, want %q", test.names, heads, test.heads)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestDesignsNeedTheirOptions: with an option of its families spoilt a design
 // prints something else, so the golden files judge the options too.
 func TestDesignsNeedTheirOptions(t *testing.T) {
@@ -58,12 +85,6 @@ func TestDesignsNeedTheirOptions(t *testing.T) {
 		spoil         func(f *cellstore.Family)
 	}{
 		{"visits", "visits", func(f *cellstore.Family) { f.MaxVersions = cellstore.Unlimited }},
-		{"hits", "hits", func(f *cellstore.Family) { f.TTL = 0 }},
-		{"hits", "hits", func(f *cellstore.Family) { f.TTL = 48 * time.Hour }},
-		{"favourites", "favourites", func(f *cellstore.Family) { f.TTL = time.Hour }},
-		{"rolling-mean", "samples", func(f *cellstore.Family) { f.MaxVersions = 1 }},
-		{"rolling-mean", "samples", func(f *cellstore.Family) { f.TTL -= time.Millisecond }},
-		{"stream", "stream", func(f *cellstore.Family) { f.TTL -= time.Millisecond }},
 		{"articles", "articles", func(f *cellstore.Family) { f.MaxVersions = 4 }},
 	} {
 		d := designs[slices.IndexFunc(designs, func(d design) bool { return d.name == test.design })]
@@ -84,26 +105,23 @@ func TestDesignsNeedTheirOptions(t *testing.T) {
 	}
 }
 
-type opener func(t *testing.T, clock func() int64) (cellstore.Store, error)
+type opener func(t *testing.T) (cellstore.Store, error)
 
-func onPebble(t *testing.T, clock func() int64) (cellstore.Store, error) {
-	return pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: cellstore.ClockOf(clock)})
-}
+func onPebble(t *testing.T) (cellstore.Store, error) { return pebblestore.Open(t.TempDir(), nil) }
 
-func onModel(t *testing.T, clock func() int64) (cellstore.Store, error) {
-	return storetest.ModelBackend(t).Open(storetest.OpenOptions{Clock: clock})
+func onModel(t *testing.T) (cellstore.Store, error) {
+	return storetest.ModelBackend(t).Open(storetest.OpenOptions{})
 }
 
 // printed plays a design on a new store and returns what it prints.
 func printed(t *testing.T, d design, open opener, spoil func(*cellstore.Schema)) []byte {
 	t.Helper()
-	clock := newClock()
-	s, err := open(t, clock.Load)
+	s, err := open(t)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	d.play(&demo{t.Context(), spoilt{s, spoil}, clock, &out})
+	d.play(&demo{t.Context(), spoilt{s, spoil}, &out})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -121,42 +139,4 @@ func (s spoilt) CreateTable(ctx context.Context, schema cellstore.Schema) error 
 		s.spoil(&schema)
 	}
 	return s.Store.CreateTable(ctx, schema)
-}
-
-// TestNumberKeys: numbers from the edges of their kind and at random sort as
-// their keys do, and come back.
-func TestNumberKeys(t *testing.T) {
-	ints := []int64{math.MinInt64, -257, -256, -2, -1, 0, 1, 2, 7, 12, 69, 119, 255, 256, math.MaxInt64}
-	floats := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -math.SmallestNonzeroFloat64, 0, math.SmallestNonzeroFloat64, 1, 1.5, math.MaxFloat64, math.Inf(1)}
-	naturals := []uint64{0, 1, 2, 7, 12, 69, 119, math.MaxUint64}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
-		ints = append(ints, int64(rnd.Uint64())>>rnd.IntN(64))
-		floats = append(floats, rnd.NormFloat64()*math.Pow(10, float64(rnd.IntN(40)-20)))
-		naturals = append(naturals, rnd.Uint64()>>rnd.IntN(64))
-	}
-	inOrder(t, ints, signedKey)
-	inOrder(t, floats, func(f float64) []byte { return must(floatKey(f)) })
-	inOrder(t, naturals, func(n uint64) []byte { return []byte(must(textKey(n, 20))) })
-	for _, n := range ints {
-		if got := signedOf(signedKey(n)); got != n {
-			t.Errorf("%d comes back as %d", n, got)
-		}
-	}
-	for _, f := range floats {
-		if got := floatOf(must(floatKey(f))); got != f {
-			t.Errorf("%g comes back as %g", f, got)
-		}
-	}
-}
-
-func inOrder[N cmp.Ordered](t *testing.T, numbers []N, key func(N) []byte) {
-	t.Helper()
-	slices.Sort(numbers)
-	for i := range len(numbers) - 1 {
-		a, b := numbers[i], numbers[i+1]
-		if got := bytes.Compare(key(a), key(b)); got != cmp.Compare(a, b) {
-			t.Errorf("the keys of %v and %v compare as %d", a, b, got)
-		}
-	}
 }

@@ -10,143 +10,6 @@ import (
 // checkRules test A8. The columns that are checked hold no empty values: HBase
 // reads those as absent, and callers avoid them.
 var checkRules = []rule{
-	{id: "A8", name: "absent and present", script: `
-create t f g
-check t r f:lock absent ; f:lock@1=mine
-  applied
-check t r f:lock absent ; f:lock@2=yours
-  refused
-check t r f:lock present ; g:x@1=1
-  applied
-check t r g:y present ; g:y@1=1
-  refused
-get t r
-  r f:lock@1=mine g:x@1=1
-check t r f:lock present ; -f:lock<=all
-  applied
-get t r
-  r g:x@1=1
-check t other g:x present ; g:x@1=1
-  refused
-`},
-	{id: "A8", name: "stored OP operand, as unsigned bytes", script: `
-create t f
-put t r f:v@1=m
-check t r f:v = m ; f:eq@1=y
-  applied
-check t r f:v = mm ; f:no@1=y
-  refused
-check t r f:v != m ; f:no@1=y
-  refused
-check t r f:v != l ; f:ne@1=y
-  applied
-check t r f:v < n ; f:lt@1=y
-  applied
-check t r f:v < m ; f:no@1=y
-  refused
-check t r f:v < l ; f:no@1=y
-  refused
-check t r f:v <= m ; f:le@1=y
-  applied
-check t r f:v <= l ; f:no@1=y
-  refused
-check t r f:v > l ; f:gt@1=y
-  applied
-check t r f:v > m ; f:no@1=y
-  refused
-check t r f:v > "m\x00" ; f:no@1=y
-  refused
-check t r f:v >= m ; f:ge@1=y
-  applied
-check t r f:v >= n ; f:no@1=y
-  refused
-check t r f:v < "\xff" ; f:unsigned@1=y
-  applied
-get t r
-  r f:eq@1=y f:ge@1=y f:gt@1=y f:le@1=y f:lt@1=y f:ne@1=y f:unsigned@1=y f:v@1=m
-`},
-	{id: "A8", name: "a missing column fails every comparison", script: `
-create t f
-put t r f:other@1=x
-check t r f:v = x ; f:no@1=y
-  refused
-check t r f:v != x ; f:no@1=y
-  refused
-check t r f:v < x ; f:no@1=y
-  refused
-check t r f:v <= x ; f:no@1=y
-  refused
-check t r f:v > x ; f:no@1=y
-  refused
-check t r f:v >= x ; f:no@1=y
-  refused
-get t r
-  r f:other@1=x
-`},
-	{id: "A8", name: "the newest visible version is tested", script: `
-create t f{versions=all}
-put t r f:v@1=a f:v@5=e f:v@3=c
-check t r f:v = e ; f:ok@1=y
-  applied
-check t r f:v = a ; f:no@1=y
-  refused
-put t r -f:v@5
-check t r f:v = c ; -f:v<=all
-  applied
-check t r f:v absent ; f:ok@2=y
-  applied
-get t r
-  r f:ok@2=y
-`},
-	{id: "A8", name: "a version that is old is absent", script: `
-create t f{ttl=2s}
-put t r f:v@1=x
-check t r f:v present ; f:w=no
-  refused
-check t r f:v != y ; f:w=no
-  refused
-check t r f:v absent ; f:w=yes
-  applied
-`},
-	{id: "A8", name: "an expired version is absent", needs: []need{clock}, script: `
-create t f{ttl=1s}
-put t r f:v=x
-clock 1001ms
-check t r f:v present ; f:w=no
-  refused
-check t r f:v != y ; f:w=no
-  refused
-check t r f:v absent ; f:w=yes
-  applied
-`},
-	{id: "A8", name: "compare and set", script: `
-create t f g
-put t r f:v@1=1
-check t r f:v = 1 ; f:v@2=2 g:log@2=one-to-two
-  applied
-check t r f:v = 1 ; f:v@3=3 g:log@3=never
-  refused
-get t r
-  r f:v@2=2 g:log@2=one-to-two
-check t r f:v = 2 ;
-  applied
-`},
-	{id: "A8", name: "conditions without sense", script: `
-create t f
-put t r f:v@1=1
-check t r f:v = "" ; f:v@2=2
-  error: ErrBadCondition
-check t r f:v >= "" ; f:v@2=2
-  error: ErrBadCondition
-check t r f:v absent x ; f:v@2=2
-  error: ErrBadCondition
-check t r f:v present x ; f:v@2=2
-  error: ErrBadCondition
-check t "" f:v present ; f:v@2=2
-  error: ErrEmptyRow
-get t r
-  r f:v@1=1
-`},
 	{id: "A8", name: "an unknown operator", run: func(e *env) {
 		e.must("create t f")
 		_, err := e.table("t").CheckAndMutate(e.ctx, cellstore.Check{Family: "f", Op: 99, Value: []byte("x")}, put("r", "f", "q", "x"))
@@ -162,18 +25,14 @@ func testLock(e *env) {
 	for round := range 20 {
 		key := fmt.Sprint("lock", round)
 		winners := make([]bool, workers)
-		var wg sync.WaitGroup
-		for w := range workers {
-			wg.Go(func() {
-				won, err := t.CheckAndMutate(e.ctx, cellstore.Check{Family: "f", Qualifier: []byte("owner"), Op: cellstore.Absent},
-					put(key, "f", "owner", fmt.Sprint(w)))
-				if err != nil {
-					e.Errorf("CheckAndMutate: %v", err)
-				}
-				winners[w] = won
-			})
-		}
-		wg.Wait()
+		together(workers, func(w int) {
+			won, err := t.CheckAndMutate(e.ctx, cellstore.Check{Family: "f", Qualifier: []byte("owner"), Op: cellstore.Absent},
+				put(key, "f", "owner", fmt.Sprint(w)))
+			if err != nil {
+				e.Errorf("CheckAndMutate: %v", err)
+			}
+			winners[w] = won
+		})
 		owner, _ := e.value(t, key, "f", "owner")
 		n := 0
 		for w, won := range winners {

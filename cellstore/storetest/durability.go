@@ -11,93 +11,7 @@ import (
 )
 
 var durabilityRules = []rule{
-	{id: "B1", name: "sync writes survive a crash", needs: []need{crash, cellTimestamps}, script: `
-create t f{versions=2} g
-put t r f:q@1=1 f:q@2=2 f:q@3=3 g:q@1=g
-crash
-get t r versions=all
-  r f:q@3=3 f:q@2=2 g:q@1=g
-put t r -f:q@3
-incr t r g:n=5
-  5
-append t r g:s=x
-  x
-check t r f:q = 2 ; f:p@1=p
-  applied
-batch t a f:q@1=a ; b f:q@1=b
-crash
-scan t versions=all notime
-  a f:q=a
-  b f:q=b
-  r f:p=p f:q=2 g:n=#5 g:q=g g:s=x
-put t r -*<=all
-crash
-crash
-scan t
-  a f:q@1=a
-  b f:q@1=b
-`},
-	{id: "B1", name: "declarations survive a crash", needs: []need{crash}, script: `
-create t f g
-create u f
-put t r f:q@1=x g:q@1=y
-crash
-tables
-  t u
-alter t f{versions=3} h
-drop u
-crash
-tables
-  t
-schema t
-  f{versions=3,min=0,ttl=0s} h{versions=1,min=0,ttl=0s}
-get t r
-  r f:q@1=x
-alter t f g
-crash
-get t r
-  r f:q@1=x
-create u f
-get u r
-  none
-`},
-	{id: "B1", name: "a clean close keeps async writes", script: `
-create t f{versions=2}
-put t r f:q@1=1 async
-put t r f:q@2=2 async
-incr t r f:n=3 async
-  3
-append t r f:s=x async
-  x
-reopen
-get t r versions=all notime
-  r f:n=#3 f:q=2 f:q=1 f:s=x
-`},
 	{id: "B1", name: "a crash takes a suffix of each row's commits", needs: []need{crash}, run: testAsyncSuffix},
-	{id: "B1", name: "a sync write keeps what came before it", needs: []need{crash}, script: `
-create t f{versions=all} g
-put t r f:q@1=1 async
-put t r g:q@1=1 async
-put t r f:q@2=2
-put t s f:q@1=lost-or-not async
-crash
-get t r versions=all
-  r f:q@2=2 f:q@1=1 g:q@1=1
-`},
-	// That holds also for a sync write that deletes nothing.
-	{id: "B1", name: "so does a sync write that changes nothing", needs: []need{crash}, script: `
-create t f g
-put t r f:q@1=1 async
-put t r -g@5
-crash
-get t r
-  r f:q@1=1
-put t s f:q@1=1 async
-put t s -f:p<=all -f:q@7
-crash
-get t s
-  s f:q@1=1
-`},
 	{id: "B1", name: "an async write is safe after its second", needs: []need{crash}, run: func(e *env) {
 		e.must("create t f")
 		e.must("put t r f:q@1=x async")
@@ -113,72 +27,6 @@ scan t notime
 	{id: "B1", name: "a crash beside writers tears no row", needs: []need{crash}, run: testCrashBesideWriters},
 	{id: "B1", name: "a full disk", needs: []need{faults}, run: testFullDisk},
 	{id: "B5", name: "a refused write", needs: []need{faults}, run: testRefusedWrite},
-	{id: "B2", name: "a load is a batch of puts", needs: []need{bulk}, script: `
-create t f{versions=2} g
-put t b f:q@5=old f:q@1=older g:x@1=x
-bulk t a f:q@3=3 f:q@2=2 f:q@1=1 g:q@1=g ; b f:q@5=new f:q@3=3 g:y@1=y ; c g:""@0=""
-get t a versions=all
-  a f:q@3=3 f:q@2=2 g:q@1=g
-scan t versions=all
-  a f:q@3=3 f:q@2=2 g:q@1=g
-  b f:q@5=new f:q@3=3 g:x@1=x g:y@1=y
-  c g:""@0=""
-bulk t b f:q@9=9
-get t b f: versions=all
-  b f:q@9=9 f:q@5=new
-`},
-	{id: "B2", name: "what a load trims stays gone", needs: []need{bulk, eager}, script: `
-create t f{versions=2}
-put t r f:q@1=1
-bulk t r f:q@4=4 f:q@3=3 f:q@2=2
-put t r -f:q@4
-get t r versions=all
-  r f:q@3=3
-put t r -f:q
-get t r
-  none
-put t s -f<=10
-bulk t s f:q@5=5
-get t s
-  s f:q@5=5
-`},
-	{id: "B2", name: "disorder is refused", needs: []need{bulk}, script: `
-create t b a
-bulk t r b:q@1=x a:q@1=x
-  error: ErrUnsorted
-bulk t r a:q@1=x a:p@1=x
-  error: ErrUnsorted
-bulk t r a:q@1=x a:q@2=x
-  error: ErrUnsorted
-bulk t r a:q@1=x a:q@1=x
-  error: ErrUnsorted
-bulk t r a:q@1=x ; q a:q@1=x
-  error: ErrUnsorted
-bulk t "a\x00" a:q@1=x ; a a:q@1=x
-  error: ErrUnsorted
-bulk t "\xff" a:q@1=x ; "\x7f" a:q@1=x
-  error: ErrUnsorted
-scan t
-  none
-bulk t a a:q@1=1 b:q@1=2 ; "a\x00" a:q@1=3 ; b a:""@9=4 a:"\x00"@9=5 a:a@9=6 a:a@8=7
-scan t versions=all
-  a a:q@1=1 b:q@1=2
-  "a\x00" a:q@1=3
-  b a:""@9=4 a:"\x00"@9=5 a:a@9=6
-`},
-	{id: "B2", name: "bad cells are refused", needs: []need{bulk}, script: `
-create t f
-bulk t "" f:q@1=x
-  error: ErrEmptyRow
-bulk t r g:q@1=x
-  error: ErrFamilyNotFound
-bulk t r f:q=x
-  error: ErrBadTimestamp
-bulk t r f:q@all=x
-  error: ErrBadTimestamp
-scan t
-  none
-`},
 	{id: "B2", name: "nothing before commit, all after, nothing after abort", needs: []need{bulk}, run: testBulkVisibility},
 	{id: "B2", name: "a load is lost in whole or not at all", needs: []need{bulk, crash}, run: testBulkCrash},
 	{id: "B2", name: "absent", run: func(e *env) {
@@ -345,9 +193,7 @@ func testRefusedWrite(e *env) {
 		e.Errorf("after a refused write: %s", shown)
 	}
 	e.ok(e.reopen())
-	if got := e.ask("get t r"); got != shown {
-		e.Errorf("%s was shown, and then %s", shown, got)
-	}
+	e.prints("get t r", shown)
 	e.must("put t r f:q@4=healed")
 }
 
@@ -416,9 +262,7 @@ get t zzz
 	e.wantErr("Add", l.Add([]byte("z"), cellstore.Cell{Family: "f"}), cellstore.ErrUnsorted)
 	e.wantErr("Commit", l.Commit(e.ctx), cellstore.ErrUnsorted)
 	e.ok(l.Abort())
-	if got := e.ask("get t y"); got != "none" {
-		e.Errorf("a load out of order left %s", got)
-	}
+	e.prints("get t y", "none", "after a load out of order")
 }
 
 func testBulkCrash(e *env) {

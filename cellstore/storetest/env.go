@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"quadrille/cellstore"
 )
@@ -25,6 +26,23 @@ func (e *env) ask(line string) string {
 		e.Fatal(err)
 	}
 	return got
+}
+
+// prints runs a line of a script that has to print something. when may say after what.
+func (e *env) prints(line, want string, when ...string) {
+	e.Helper()
+	if got := e.ask(line); got != want {
+		e.Errorf("%s: %s prints %s, want %s", strings.Join(when, ""), line, got, want)
+	}
+}
+
+// together runs a function in so many goroutines, and returns when all have.
+func together(n int, run func(w int)) {
+	var wg sync.WaitGroup
+	for w := range n {
+		wg.Go(func() { run(w) })
+	}
+	wg.Wait()
 }
 
 // table returns a table that exists.

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"sync"
 
 	"quadrille/cellstore"
 )
@@ -21,26 +20,22 @@ func testRacingCreators(e *env) {
 	t := e.table("uid")
 	ids := make([]string, workers)
 	won := make([]bool, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			next, err := t.Increment(e.ctx, cellstore.Increment{Row: []byte{0}, Deltas: []cellstore.Delta{{Family: "id", Qualifier: []byte("metrics"), By: 1}}}, nil)
-			if err != nil {
-				e.Errorf("Increment: %v", err)
-				return
-			}
-			ids[w] = string([]byte{0, 0, byte(next[0])})
-			if err := t.Apply(e.ctx, put(ids[w], "name", "metrics", "sys.load")); err != nil {
-				e.Errorf("Apply: %v", err)
-				return
-			}
-			won[w], err = t.CheckAndMutate(e.ctx, cellstore.Check{Family: "id", Qualifier: []byte("metrics"), Op: cellstore.Absent}, put("sys.load", "id", "metrics", ids[w]))
-			if err != nil {
-				e.Errorf("CheckAndMutate: %v", err)
-			}
-		})
-	}
-	wg.Wait()
+	together(workers, func(w int) {
+		next, err := t.Increment(e.ctx, cellstore.Increment{Row: []byte{0}, Deltas: []cellstore.Delta{{Family: "id", Qualifier: []byte("metrics"), By: 1}}}, nil)
+		if err != nil {
+			e.Errorf("Increment: %v", err)
+			return
+		}
+		ids[w] = string([]byte{0, 0, byte(next[0])})
+		if err := t.Apply(e.ctx, put(ids[w], "name", "metrics", "sys.load")); err != nil {
+			e.Errorf("Apply: %v", err)
+			return
+		}
+		won[w], err = t.CheckAndMutate(e.ctx, cellstore.Check{Family: "id", Qualifier: []byte("metrics"), Op: cellstore.Absent}, put("sys.load", "id", "metrics", ids[w]))
+		if err != nil {
+			e.Errorf("CheckAndMutate: %v", err)
+		}
+	})
 	id, _ := e.value(t, "sys.load", "id", "metrics")
 	winners := 0
 	seen := map[string]bool{}

@@ -168,12 +168,7 @@ func (g *generator) addFamily(t *genTable) {
 func (t *genTable) spec() string {
 	spec := t.name
 	for _, f := range t.families {
-		versions := fmt.Sprint(f.MaxVersions)
-		if f.MaxVersions == cellstore.Unlimited {
-			versions = "all"
-		}
-		spec += fmt.Sprintf(" %s{versions=%s,min=%d,ttl=%v,bloom=%s,block=1024}", f.Name, versions, f.MinVersions, f.TTL,
-			[]string{"row", "none", "rowcol"}[f.Bloom])
+		spec += fmt.Sprintf(" %s,bloom=%s,block=1024}", formatFamily(&f), []string{"row", "none", "rowcol"}[f.Bloom])
 	}
 	return spec
 }

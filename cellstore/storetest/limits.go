@@ -99,9 +99,7 @@ func testRowLimit(e *env) {
 	e.tryAll(long, nil, func(call string, err error) { e.wantLimit(call, err, "row", limits.Row+1, limits.Row) })
 	e.tryAll(nil, nil, func(call string, err error) { e.wantErr(call, err, cellstore.ErrEmptyRow) })
 	e.tryAll([]byte{}, nil, func(call string, err error) { e.wantErr(call, err, cellstore.ErrEmptyRow) })
-	if got := e.ask("scan t"); got != "none" {
-		e.Errorf("refused calls left %s", got)
-	}
+	e.prints("scan t", "none", "after refused calls")
 
 	// The longest row, with the longest qualifier, beside its neighbours.
 	t := e.table("t")
@@ -129,9 +127,7 @@ func testQualifierLimit(e *env) {
 	most := e.store.Limits().Qualifier
 	long := bytes.Repeat([]byte("q"), most+1)
 	e.tryAll([]byte("r"), long, func(call string, err error) { e.wantLimit(call, err, "qualifier", most+1, most) })
-	if got := e.ask("scan t"); got != "none" {
-		e.Errorf("refused calls left %s", got)
-	}
+	e.prints("scan t", "none", "after refused calls")
 }
 
 func testValueLimit(e *env) {
@@ -161,9 +157,7 @@ func testValueLimit(e *env) {
 			e.Errorf("the longest value that was loaded came back with %d bytes", len(got))
 		}
 	}
-	if got := e.ask("scan t"); got != "none" {
-		e.Errorf("refused calls left %s", got)
-	}
+	e.prints("scan t", "none", "after refused calls")
 
 	e.ok(t.Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), 1, long[:most]))))
 	_, err = t.Append(e.ctx, []byte("r"), "f", []byte("q"), []byte("x"), cellstore.Sync)
@@ -192,9 +186,7 @@ func testOperationLimit(e *env) {
 	e.wantLimit("CheckAndMutate", err, "operations", most+1, most)
 	_, err = t.Increment(e.ctx, inc, nil)
 	e.wantLimit("Increment", err, "operations", most+1, most)
-	if got := e.ask("scan t"); got != "none" {
-		e.Errorf("refused calls left %s", got)
-	}
+	e.prints("scan t", "none", "after refused calls")
 	m.Ops = m.Ops[1:] // the most there may be
 	if !e.caps.CellTimestamps {
 		for i := range m.Ops {
@@ -238,9 +230,7 @@ func testWritesKeepNothing(e *env) {
 		scribble(row, q, v, operand, n, row[:cap(row)], v[:cap(v)])
 		want := "r f:n=#1 f:q=value g:n=value g:q=value"
 		for range 2 {
-			if got := e.ask("get t r notime"); got != want {
-				e.Errorf("inputs were kept: %s, want %s", got, want)
-			}
+			e.prints("get t r notime", want, "inputs were kept")
 			e.ok(e.reopen())
 		}
 		e.must("drop t")
@@ -306,9 +296,7 @@ func testReturnedBytes(e *env) {
 			e.ok(err)
 			spoil(row)
 		}
-		if got := e.ask("scan t"); got != want {
-			e.Errorf("writing into returned rows changed the store:\n%s\nwant\n%s", got, want)
-		}
+		e.prints("scan t", want, "after writes into returned rows")
 		e.must("compact t")
 	}
 	// A Row holds what one read found until it is used for another.

@@ -64,6 +64,14 @@ func (m *machine) close() error {
 	return errors.Join(errs...)
 }
 
+// reopenAs closes the store and opens it again.
+func (m *machine) reopenAs(o OpenOptions) error {
+	if err := m.close(); err != nil {
+		return err
+	}
+	return m.open(o)
+}
+
 // crash ends the store as a loss of power would and opens what survived.
 func (m *machine) crash() error {
 	if err := m.b.Crash(m.store); err != nil {
@@ -100,11 +108,11 @@ func (m *machine) exec(line string) (out string, err error) {
 		}
 	}()
 	verb := p.name()
-	command := commands[verb]
-	if command == nil {
+	command, known := commands[verb]
+	if !known {
 		p.fail("unknown command %q", verb)
 	}
-	out, failure := command(m, context.Background(), p)
+	out, failure := command.run(m, context.Background(), p)
 	switch {
 	case failure != nil:
 		out = "error: " + errorName(failure)
@@ -117,78 +125,84 @@ func (m *machine) exec(line string) (out string, err error) {
 	return out, nil
 }
 
+// command is a verb of scripts. One that neither reads nor writes rows counts as a write.
+type command struct {
+	run   func(m *machine, ctx context.Context, p *parser) (string, error)
+	reads reading
+}
+
+// reading says whether a command reads rows, so that what was written before matters.
+type reading int
+
+const (
+	readsNothing reading = iota
+	readsOnly
+	readsAndWrites
+)
+
 // commands are the verbs of scripts.
-var commands = map[string]func(m *machine, ctx context.Context, p *parser) (string, error){
-	"create": func(m *machine, ctx context.Context, p *parser) (string, error) {
+var commands = map[string]command{
+	"create": {run: func(m *machine, ctx context.Context, p *parser) (string, error) {
 		return "", m.store.CreateTable(ctx, p.schema())
-	},
-	"alter": func(m *machine, ctx context.Context, p *parser) (string, error) {
+	}},
+	"alter": {run: func(m *machine, ctx context.Context, p *parser) (string, error) {
 		return "", m.store.AlterTable(ctx, p.schema())
-	},
-	"drop": func(m *machine, ctx context.Context, p *parser) (string, error) {
+	}},
+	"drop": {run: func(m *machine, ctx context.Context, p *parser) (string, error) {
 		name := p.name()
 		err := m.store.DropTable(ctx, name)
 		if err == nil {
 			delete(m.tables, name)
 		}
 		return "", err
-	},
-	"tables": func(m *machine, ctx context.Context, _ *parser) (string, error) {
+	}},
+	"tables": {reads: readsOnly, run: func(m *machine, ctx context.Context, _ *parser) (string, error) {
 		names, err := m.store.Tables(ctx)
 		if len(names) == 0 {
 			names = []string{"none"}
 		}
 		return strings.Join(names, " "), err
-	},
-	"schema":   (*machine).schema,
-	"put":      (*machine).put,
-	"batch":    (*machine).batch,
-	"check":    (*machine).check,
-	"incr":     (*machine).increment,
-	"append":   (*machine).append,
-	"bulk":     (*machine).bulk,
-	"get":      (*machine).get,
-	"next":     (*machine).next,
-	"prev":     (*machine).prev,
-	"nexteach": (*machine).nextEach,
-	"multiget": (*machine).multiGet,
-	"scan":     (*machine).scan,
-	"parallel": (*machine).parallel,
-	"snapshot": func(m *machine, ctx context.Context, p *parser) (string, error) {
+	}},
+	"schema":   {reads: readsOnly, run: onTable((*machine).schema)},
+	"put":      {run: onTable((*machine).batch)},
+	"batch":    {run: onTable((*machine).batch)},
+	"check":    {reads: readsAndWrites, run: onTable((*machine).check)},
+	"incr":     {reads: readsAndWrites, run: onTable((*machine).increment)},
+	"append":   {reads: readsAndWrites, run: onTable((*machine).append)},
+	"bulk":     {run: onTable((*machine).bulk)},
+	"get":      {reads: readsOnly, run: onReader((*machine).get)},
+	"next":     {reads: readsOnly, run: onReader((*machine).next)},
+	"prev":     {reads: readsOnly, run: onReader((*machine).prev)},
+	"nexteach": {reads: readsOnly, run: onReader((*machine).nextEach)},
+	"multiget": {reads: readsOnly, run: onReader((*machine).multiGet)},
+	"scan":     {reads: readsOnly, run: onReader((*machine).scan)},
+	"parallel": {reads: readsOnly, run: onTable((*machine).parallel)},
+	"snapshot": {run: func(m *machine, ctx context.Context, p *parser) (string, error) {
 		name := p.name()
-		t, err := m.table(ctx, p.name())
-		if err != nil {
+		return onTable(func(m *machine, ctx context.Context, t cellstore.Table, _ *parser) (string, error) {
+			s, err := t.Snapshot(ctx)
+			if err == nil {
+				m.snaps[name] = s
+			}
 			return "", err
-		}
-		s, err := t.Snapshot(ctx)
-		if err == nil {
-			m.snaps[name] = s
-		}
-		return "", err
-	},
-	"release": func(m *machine, _ context.Context, p *parser) (string, error) {
-		name := p.name()
-		if m.snaps[name] == nil {
-			p.fail("no snapshot %s", name)
-		}
-		return "", m.snaps[name].Close()
-	},
-	"compact": func(m *machine, ctx context.Context, p *parser) (string, error) {
+		})(m, ctx, p)
+	}},
+	"release": {run: func(m *machine, _ context.Context, p *parser) (string, error) {
+		return "", m.snapshot(p, p.name()).Close()
+	}},
+	"compact": {run: func(m *machine, ctx context.Context, p *parser) (string, error) {
 		return "", m.store.Compact(ctx, p.name())
-	},
-	"close": func(m *machine, _ context.Context, _ *parser) (string, error) {
+	}},
+	"close": {run: func(m *machine, _ context.Context, _ *parser) (string, error) {
 		return "", m.store.Close()
-	},
-	"reopen": func(m *machine, _ context.Context, p *parser) (string, error) {
-		if err := m.close(); err != nil {
-			return "", err
-		}
-		return "", m.open(OpenOptions{ReadOnly: p.more() && p.accept("readonly")})
-	},
-	"crash": func(m *machine, _ context.Context, _ *parser) (string, error) {
+	}},
+	"reopen": {run: func(m *machine, _ context.Context, p *parser) (string, error) {
+		return "", m.reopenAs(OpenOptions{ReadOnly: p.more() && p.accept("readonly")})
+	}},
+	"crash": {run: func(m *machine, _ context.Context, _ *parser) (string, error) {
 		return "", m.crash()
-	},
-	"clock": func(m *machine, _ context.Context, p *parser) (string, error) {
+	}},
+	"clock": {run: func(m *machine, _ context.Context, p *parser) (string, error) {
 		d, err := time.ParseDuration(p.name())
 		if err != nil {
 			p.fail("want a duration")
@@ -199,34 +213,48 @@ var commands = map[string]func(m *machine, ctx context.Context, p *parser) (stri
 			m.now.Add(d.Milliseconds())
 		}
 		return "", nil
-	},
+	}},
 }
 
-func (m *machine) schema(ctx context.Context, p *parser) (string, error) {
-	t, err := m.table(ctx, p.name())
-	if err != nil {
-		return "", err
+// onTable is a command on the table that comes next. Without it the rest of the line is
+// passed over.
+func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (string, error)) func(*machine, context.Context, *parser) (string, error) {
+	return func(m *machine, ctx context.Context, p *parser) (string, error) {
+		t, err := m.table(ctx, p.name())
+		if err != nil {
+			p.s = ""
+			return "", err
+		}
+		return run(m, ctx, t, p)
 	}
+}
+
+// onReader is a command on the table that comes next, or on the snapshot @name.
+func onReader(run func(*machine, context.Context, cellstore.Reader, *parser) (string, error)) func(*machine, context.Context, *parser) (string, error) {
+	return func(m *machine, ctx context.Context, p *parser) (string, error) {
+		if p.more() && p.accept("@") {
+			return run(m, ctx, m.snapshot(p, p.word()), p)
+		}
+		return onTable(func(m *machine, ctx context.Context, t cellstore.Table, p *parser) (string, error) {
+			return run(m, ctx, t, p)
+		})(m, ctx, p)
+	}
+}
+
+func (m *machine) snapshot(p *parser, name string) cellstore.Snapshot {
+	if m.snaps[name] == nil {
+		p.fail("no snapshot %s", name)
+	}
+	return m.snaps[name]
+}
+
+func (m *machine) schema(_ context.Context, t cellstore.Table, _ *parser) (string, error) {
 	var fams []string
 	for _, f := range t.Schema().Families {
-		versions := fmt.Sprint(f.MaxVersions)
-		if f.MaxVersions == cellstore.Unlimited {
-			versions = "all"
-		}
-		fams = append(fams, fmt.Sprintf("%s{versions=%s,min=%d,ttl=%v}", f.Name, versions, f.MinVersions, f.TTL))
+		fams = append(fams, formatFamily(&f)+"}")
 	}
 	slices.Sort(fams)
 	return strings.Join(fams, " "), nil
-}
-
-func (m *machine) put(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
-	mutation := p.mutation()
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	return "", t.Apply(ctx, m.whole(mutation)...)
 }
 
 // whole splits a mutation that the backend cannot apply at once. Tests of
@@ -246,100 +274,60 @@ func (m *machine) whole(mutation cellstore.Mutation) []cellstore.Mutation {
 	return split
 }
 
-func (m *machine) batch(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
-	mutations := m.whole(p.mutation())
+// batch applies ROW OP … ; ROW OP …, and a put is one of a single row.
+func (m *machine) batch(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
+	mutations := m.whole(p.mutation(p.row()))
 	for p.accept(";") {
-		mutations = append(mutations, m.whole(p.mutation())...)
-	}
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
+		mutations = append(mutations, m.whole(p.mutation(p.row()))...)
 	}
 	return "", t.Apply(ctx, mutations...)
 }
 
-func (m *machine) check(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
+func (m *machine) check(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
 	key := p.row()
 	check := p.check()
-	mutation := cellstore.Mutation{Row: key}
 	p.more()
 	p.expect(";")
-	for p.more() {
-		if p.accept("async") {
-			mutation.Durability = cellstore.Async
-			continue
-		}
-		mutation.Ops = append(mutation.Ops, p.op())
-	}
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	applied, err := t.CheckAndMutate(ctx, check, mutation)
+	applied, err := t.CheckAndMutate(ctx, check, p.mutation(key))
 	if applied {
 		return "applied", err
 	}
 	return "refused", err
 }
 
-func (m *machine) increment(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
+func (m *machine) increment(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
 	inc := cellstore.Increment{Row: p.row()}
-	for p.more() {
-		if p.accept("async") {
-			inc.Durability = cellstore.Async
-			continue
-		}
+	for p.more() && !p.async(&inc.Durability) {
 		var d cellstore.Delta
 		d.Family, d.Qualifier = p.column()
 		p.expect("=")
 		d.By = p.int()
 		inc.Deltas = append(inc.Deltas, d)
 	}
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
-	}
 	values, err := t.Increment(ctx, inc, nil)
 	return strings.Trim(fmt.Sprint(values), "[]"), err
 }
 
-func (m *machine) append(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
+func (m *machine) append(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
 	key := p.row()
 	p.more()
 	family, qualifier := p.column()
 	p.expect("=")
 	value := p.bytes()
 	d := cellstore.Sync
-	if p.more() && p.accept("async") {
-		d = cellstore.Async
-	}
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
-	}
+	p.async(&d)
 	whole, err := t.Append(ctx, key, family, qualifier, value, d)
 	return quoteValue(whole), err
 }
 
 // bulk loads ROW f:q@5=v … ; ROW … and commits, or aborts after "; abort".
-func (m *machine) bulk(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
-	rows := []cellstore.Mutation{p.mutation()}
+func (m *machine) bulk(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
+	rows := []cellstore.Mutation{p.mutation(p.row())}
 	abort := false
-	for p.accept(";") {
-		if p.more() && p.accept("abort") {
-			abort = true
-			break
+	for !abort && p.accept(";") {
+		if abort = p.more() && p.accept("abort"); !abort {
+			rows = append(rows, p.mutation(p.row()))
 		}
-		rows = append(rows, p.mutation())
-	}
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
 	}
 	l, err := t.Bulk(ctx)
 	if err != nil {

@@ -12,49 +12,20 @@ import (
 	"quadrille/cellstore"
 )
 
-// reader returns a table by its name, or a snapshot by @name.
-func (m *machine) reader(ctx context.Context, p *parser) (cellstore.Reader, error) {
-	if p.more() && p.accept("@") {
-		name := p.word()
-		if m.snaps[name] == nil {
-			p.fail("no snapshot %s", name)
-		}
-		return m.snaps[name], nil
-	}
-	t, err := m.table(ctx, p.name())
-	if err != nil {
-		p.s = ""
-		return nil, err
-	}
-	return t, nil
-}
-
-func (m *machine) get(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) get(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	key := p.row()
 	o := p.options()
 	found, err := r.Get(ctx, key, selection(&o), &m.row)
 	return m.answer(found, err, &o)
 }
 
-func (m *machine) next(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) next(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	o := p.options()
 	found, err := r.Next(ctx, o.from, o.to, selection(&o), &m.row)
 	return m.answer(found, err, &o)
 }
 
-func (m *machine) prev(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) prev(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	o := p.options()
 	found, err := r.Prev(ctx, o.from, o.to, selection(&o), &m.row)
 	return m.answer(found, err, &o)
@@ -84,11 +55,7 @@ func (m *machine) answer(found bool, err error, o *readOptions) (string, error) 
 	return formatRow(&m.row, o.noTime), nil
 }
 
-func (m *machine) nextEach(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) nextEach(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	o := p.options()
 	rows := make([]cellstore.Row, len(o.families))
 	if err := r.NextEach(ctx, o.from, o.to, o.families, rows); err != nil {
@@ -106,11 +73,7 @@ func (m *machine) nextEach(ctx context.Context, p *parser) (string, error) {
 }
 
 // multiGet reads ROW … ; options.
-func (m *machine) multiGet(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) multiGet(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	var keys [][]byte
 	for p.more() {
 		keys = append(keys, p.row())
@@ -122,11 +85,7 @@ func (m *machine) multiGet(ctx context.Context, p *parser) (string, error) {
 	return collect(r.MultiGet(ctx, keys, selection(&o)), &o)
 }
 
-func (m *machine) scan(ctx context.Context, p *parser) (string, error) {
-	r, err := m.reader(ctx, p)
-	if err != nil {
-		return "", err
-	}
+func (m *machine) scan(ctx context.Context, r cellstore.Reader, p *parser) (string, error) {
 	o := p.options()
 	got, err := collect(r.Scan(ctx, o.scan), &o)
 	asked := o.scan.Clone()
@@ -141,18 +100,13 @@ func (m *machine) scan(ctx context.Context, p *parser) (string, error) {
 	return got, err
 }
 
-// parallel reads TABLE WORKERS options, and prints part after part.
-func (m *machine) parallel(ctx context.Context, p *parser) (string, error) {
-	name := p.name()
+// parallel reads WORKERS options, and prints part after part.
+func (m *machine) parallel(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
 	p.more()
 	workers := p.count()
 	o := p.options()
-	t, err := m.table(ctx, name)
-	if err != nil {
-		return "", err
-	}
 	parts := make([][]string, workers)
-	err = cellstore.ParallelScan(ctx, t, workers, o.scan, func(_ context.Context, part int, row *cellstore.Row) error {
+	err := cellstore.ParallelScan(ctx, t, workers, o.scan, func(_ context.Context, part int, row *cellstore.Row) error {
 		parts[part] = append(parts[part], formatRow(row, o.noTime))
 		return nil
 	})

@@ -194,136 +194,122 @@ func fail(op, table string, row []byte, err error) error {
 	return &cellstore.Error{Op: op, Table: table, Row: slices.Clone(row), Err: err}
 }
 
-// CreateTable implements cellstore.Store.
-func (m *Model) CreateTable(ctx context.Context, schema cellstore.Schema) error {
-	return fail("CreateTable", schema.Table, nil, m.createTable(ctx, schema))
+// call is one step on a table, or on the whole store when t is nil. Its errors name op and table.
+func (m *Model) call(ctx context.Context, op, table string, t *modelTable, writes bool, do func(now int64) error) error {
+	now, end, err := m.begin(ctx, t, writes)
+	if err == nil {
+		defer end()
+		err = do(now)
+	}
+	return fail(op, table, nil, err)
 }
 
-func (m *Model) createTable(ctx context.Context, schema cellstore.Schema) error {
-	_, end, err := m.begin(ctx, nil, true)
-	if err != nil {
-		return err
+// found is a table by its name.
+func (m *Model) found(name string) (*modelTable, error) {
+	if t := m.disk.tables[name]; t != nil {
+		return t, nil
 	}
-	defer end()
-	schema, err = schema.Normalize()
-	if err != nil {
-		return err
-	}
-	if m.disk.tables[schema.Table] != nil {
-		return cellstore.ErrTableExists
-	}
-	m.disk.tables[schema.Table] = &modelTable{
-		name:      schema.Table,
-		Validator: cellstore.Validator{Schema: schema, Limits: m.Limits(), Capabilities: m.Capabilities()},
-		rows:      map[string]modelRow{},
-		undo:      map[string][]undoEntry{},
-	}
-	return nil
+	return nil, cellstore.ErrTableNotFound
+}
+
+// CreateTable implements cellstore.Store.
+func (m *Model) CreateTable(ctx context.Context, schema cellstore.Schema) error {
+	return m.call(ctx, "CreateTable", schema.Table, nil, true, func(int64) error {
+		schema, err := schema.Normalize()
+		if err != nil {
+			return err
+		}
+		if m.disk.tables[schema.Table] != nil {
+			return cellstore.ErrTableExists
+		}
+		m.disk.tables[schema.Table] = &modelTable{
+			name:      schema.Table,
+			Validator: cellstore.Validator{Schema: schema, Limits: m.Limits(), Capabilities: m.Capabilities()},
+			rows:      map[string]modelRow{},
+			undo:      map[string][]undoEntry{},
+		}
+		return nil
+	})
 }
 
 // AlterTable implements cellstore.Store.
 func (m *Model) AlterTable(ctx context.Context, schema cellstore.Schema) error {
-	return fail("AlterTable", schema.Table, nil, m.alterTable(ctx, schema))
-}
-
-func (m *Model) alterTable(ctx context.Context, schema cellstore.Schema) error {
-	now, end, err := m.begin(ctx, nil, true)
-	if err != nil {
-		return err
-	}
-	defer end()
-	schema, err = schema.Normalize()
-	if err != nil {
-		return err
-	}
-	t := m.disk.tables[schema.Table]
-	if t == nil {
-		return cellstore.ErrTableNotFound
-	}
-	t.age(now)
-	t.Schema = schema
-	for _, row := range t.rows {
-		maps.DeleteFunc(row, func(col column, _ map[int64][]byte) bool { return t.Family(col.family) != nil })
-	}
-	t.settleAll(now)
-	for _, entries := range t.undo {
-		for _, e := range entries {
-			maps.DeleteFunc(e.before, func(col column, _ map[int64][]byte) bool { return t.Family(col.family) != nil })
+	return m.call(ctx, "AlterTable", schema.Table, nil, true, func(now int64) error {
+		schema, err := schema.Normalize()
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		t, err := m.found(schema.Table)
+		if err != nil {
+			return err
+		}
+		t.age(now)
+		t.Schema = schema
+		for _, row := range t.rows {
+			maps.DeleteFunc(row, func(col column, _ map[int64][]byte) bool { return t.Family(col.family) != nil })
+		}
+		t.settleAll(now)
+		for _, entries := range t.undo {
+			for _, e := range entries {
+				maps.DeleteFunc(e.before, func(col column, _ map[int64][]byte) bool { return t.Family(col.family) != nil })
+			}
+		}
+		return nil
+	})
 }
 
 // DropTable implements cellstore.Store.
 func (m *Model) DropTable(ctx context.Context, name string) error {
-	return fail("DropTable", name, nil, m.dropTable(ctx, name))
-}
-
-func (m *Model) dropTable(ctx context.Context, name string) error {
-	_, end, err := m.begin(ctx, nil, true)
-	if err != nil {
-		return err
-	}
-	defer end()
-	t := m.disk.tables[name]
-	if t == nil {
-		return cellstore.ErrTableNotFound
-	}
-	t.dropped = true
-	delete(m.disk.tables, name)
-	return nil
+	return m.call(ctx, "DropTable", name, nil, true, func(int64) error {
+		t, err := m.found(name)
+		if err != nil {
+			return err
+		}
+		t.dropped = true
+		delete(m.disk.tables, name)
+		return nil
+	})
 }
 
 // Tables implements cellstore.Store.
-func (m *Model) Tables(ctx context.Context) ([]string, error) {
-	_, end, err := m.begin(ctx, nil, false)
-	if err != nil {
-		return nil, fail("Tables", "", nil, err)
-	}
-	defer end()
-	return slices.Sorted(maps.Keys(m.disk.tables)), nil
+func (m *Model) Tables(ctx context.Context) (names []string, err error) {
+	err = m.call(ctx, "Tables", "", nil, false, func(int64) error {
+		names = slices.Sorted(maps.Keys(m.disk.tables))
+		return nil
+	})
+	return names, err
 }
 
 // Table implements cellstore.Store.
-func (m *Model) Table(ctx context.Context, name string) (cellstore.Table, error) {
-	_, end, err := m.begin(ctx, nil, false)
-	if err != nil {
-		return nil, fail("Table", name, nil, err)
-	}
-	defer end()
-	t := m.disk.tables[name]
-	if t == nil {
-		return nil, fail("Table", name, nil, cellstore.ErrTableNotFound)
-	}
-	return &tableHandle{modelReader: modelReader{m: m, table: name, view: t.view(m)}, t: t}, nil
+func (m *Model) Table(ctx context.Context, name string) (table cellstore.Table, err error) {
+	err = m.call(ctx, "Table", name, nil, false, func(int64) error {
+		t, err := m.found(name)
+		if err == nil {
+			table = &tableHandle{modelReader: modelReader{m: m, table: name, view: t.view(m)}, t: t}
+		}
+		return err
+	})
+	return table, err
 }
 
 // Compact implements cellstore.Store. Nothing is pending here.
 func (m *Model) Compact(ctx context.Context, table string) error {
-	_, end, err := m.begin(ctx, nil, true)
-	if err != nil {
-		return fail("Compact", table, nil, err)
-	}
-	defer end()
-	if m.disk.tables[table] == nil {
-		return fail("Compact", table, nil, cellstore.ErrTableNotFound)
-	}
-	return nil
+	return m.call(ctx, "Compact", table, nil, true, func(int64) error {
+		_, err := m.found(table)
+		return err
+	})
 }
 
 // Checkpoint implements cellstore.Store. The directory is a name that
 // OpenCheckpoint knows.
 func (m *Model) Checkpoint(ctx context.Context, dir string) error {
-	now, end, err := m.begin(ctx, nil, false)
-	if err != nil {
-		return fail("Checkpoint", "", nil, err)
-	}
-	defer end()
-	if m.disk.checkpoints[dir] != nil {
-		return fail("Checkpoint", "", nil, fmt.Errorf("%s exists: name a new directory", dir))
-	}
-	m.disk.checkpoints[dir] = m.disk.clone(now)
-	return nil
+	return m.call(ctx, "Checkpoint", "", nil, false, func(now int64) error {
+		if m.disk.checkpoints[dir] != nil {
+			return fmt.Errorf("%s exists: name a new directory", dir)
+		}
+		m.disk.checkpoints[dir] = m.disk.clone(now)
+		return nil
+	})
 }
 
 func (d *disk) clone(now int64) *disk {

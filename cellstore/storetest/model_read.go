@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -122,49 +123,39 @@ func first(rows []*cellstore.Row, row *cellstore.Row) bool {
 	return true
 }
 
-// Get implements cellstore.Reader.
-func (r *modelReader) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+// find fills a row with the first that rows returns.
+func (r *modelReader) find(ctx context.Context, op string, key []byte, row *cellstore.Row, rows func(*modelTable) ([]*cellstore.Row, error)) (found bool, err error) {
 	row.Reset()
 	t, end, err := r.view(ctx)
-	if err != nil {
-		return false, fail("Get", r.table, key, err)
+	if err == nil {
+		defer end()
+		var all []*cellstore.Row
+		if all, err = rows(t); err == nil {
+			found = first(all, row)
+		}
 	}
-	defer end()
-	if err := t.Row(key); err != nil {
-		return false, fail("Get", r.table, nil, err)
-	}
-	if err := t.Selection(sel); err != nil {
-		return false, fail("Get", r.table, key, err)
-	}
-	return first(within(t.rowsOf(sel), cellstore.Range{From: key, To: key, ToInclusive: true}), row), nil
+	return found, fail(op, r.table, key, err)
+}
+
+// Get implements cellstore.Reader.
+func (r *modelReader) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	return r.find(ctx, "Get", key, row, func(t *modelTable) ([]*cellstore.Row, error) {
+		return within(t.rowsOf(sel), cellstore.Range{From: key, To: key, ToInclusive: true}), cmp.Or(t.Row(key), t.Selection(sel))
+	})
 }
 
 // Next implements cellstore.Reader.
 func (r *modelReader) Next(ctx context.Context, from, to []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	row.Reset()
-	t, end, err := r.view(ctx)
-	if err != nil {
-		return false, fail("Next", r.table, from, err)
-	}
-	defer end()
-	if err := t.Selection(sel); err != nil {
-		return false, fail("Next", r.table, from, err)
-	}
-	return first(within(t.rowsOf(sel), cellstore.Range{From: from, To: to}), row), nil
+	return r.find(ctx, "Next", from, row, func(t *modelTable) ([]*cellstore.Row, error) {
+		return within(t.rowsOf(sel), cellstore.Range{From: from, To: to}), t.Selection(sel)
+	})
 }
 
 // Prev implements cellstore.Reader.
 func (r *modelReader) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	row.Reset()
-	t, end, err := r.view(ctx)
-	if err != nil {
-		return false, fail("Prev", r.table, from, err)
-	}
-	defer end()
-	if err := t.Selection(sel); err != nil {
-		return false, fail("Prev", r.table, from, err)
-	}
-	return first(downFrom(t.rowsOf(sel), cellstore.Range{From: from, To: downTo}), row), nil
+	return r.find(ctx, "Prev", from, row, func(t *modelTable) ([]*cellstore.Row, error) {
+		return downFrom(t.rowsOf(sel), cellstore.Range{From: from, To: downTo}), t.Selection(sel)
+	})
 }
 
 // NextEach implements cellstore.Reader.
@@ -275,23 +266,22 @@ type modelSnapshot struct {
 }
 
 // Snapshot implements cellstore.Table.
-func (h *tableHandle) Snapshot(ctx context.Context) (cellstore.Snapshot, error) {
-	_, end, err := h.m.begin(ctx, h.t, false)
-	if err != nil {
-		return nil, h.fail("Snapshot", nil, err)
-	}
-	defer end()
-	frozen := h.t.clone()
-	closed := new(bool)
-	return &modelSnapshot{closed: closed, modelReader: modelReader{m: h.m, table: h.table,
-		view: func(ctx context.Context) (*modelTable, func(), error) {
-			_, end, err := h.m.begin(ctx, nil, false)
-			if err == nil && *closed {
-				end()
-				err = fmt.Errorf("%w: the snapshot", cellstore.ErrClosed)
-			}
-			return frozen, end, err
-		}}}, nil
+func (h *tableHandle) Snapshot(ctx context.Context) (snapshot cellstore.Snapshot, err error) {
+	err = h.m.call(ctx, "Snapshot", h.table, h.t, false, func(int64) error {
+		frozen := h.t.clone()
+		closed := new(bool)
+		snapshot = &modelSnapshot{closed: closed, modelReader: modelReader{m: h.m, table: h.table,
+			view: func(ctx context.Context) (*modelTable, func(), error) {
+				_, end, err := h.m.begin(ctx, nil, false)
+				if err == nil && *closed {
+					end()
+					err = fmt.Errorf("%w: the snapshot", cellstore.ErrClosed)
+				}
+				return frozen, end, err
+			}}}
+		return nil
+	})
+	return snapshot, err
 }
 
 // Close implements cellstore.Snapshot.
@@ -303,22 +293,20 @@ func (s *modelSnapshot) Close() error {
 }
 
 // Splits implements cellstore.Table: ranges of as many rows each as possible.
-func (h *tableHandle) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
-	_, end, err := h.m.begin(ctx, h.t, false)
-	if err != nil {
-		return nil, h.fail("Splits", nil, err)
-	}
-	defer end()
-	if n < 1 {
-		return nil, h.fail("Splits", nil, fmt.Errorf("%w: %d parts", cellstore.ErrBadRange, n))
-	}
-	keys := slices.Sorted(maps.Keys(h.t.rows))
-	n = min(n, max(len(keys), 1))
-	parts := []cellstore.Range{{}}
-	for i := 1; i < n; i++ {
-		at := []byte(keys[i*len(keys)/n])
-		parts[i-1].To = at
-		parts = append(parts, cellstore.Range{From: at})
-	}
-	return parts, nil
+func (h *tableHandle) Splits(ctx context.Context, n int) (parts []cellstore.Range, err error) {
+	err = h.m.call(ctx, "Splits", h.table, h.t, false, func(int64) error {
+		if n < 1 {
+			return fmt.Errorf("%w: %d parts", cellstore.ErrBadRange, n)
+		}
+		keys := slices.Sorted(maps.Keys(h.t.rows))
+		n = min(n, max(len(keys), 1))
+		parts = []cellstore.Range{{}}
+		for i := 1; i < n; i++ {
+			at := []byte(keys[i*len(keys)/n])
+			parts[i-1].To = at
+			parts = append(parts, cellstore.Range{From: at})
+		}
+		return nil
+	})
+	return parts, err
 }

@@ -29,7 +29,13 @@ func (h *tableHandle) Schema() cellstore.Schema {
 	return s
 }
 
-func (h *tableHandle) fail(op string, row []byte, err error) error {
+// call is one step on a row of the table, nil for no one row.
+func (h *tableHandle) call(ctx context.Context, op string, row []byte, do func(now int64) error) error {
+	now, end, err := h.m.begin(ctx, h.t, true)
+	if err == nil {
+		defer end()
+		err = do(now)
+	}
 	return fail(op, h.table, row, err)
 }
 
@@ -112,24 +118,22 @@ func (r modelRow) put(col column, ts int64, value []byte) {
 
 // Apply implements cellstore.Table.
 func (h *tableHandle) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
-	now, end, err := h.m.begin(ctx, h.t, true)
-	if err != nil {
-		return h.fail("Apply", nil, err)
-	}
-	defer end()
 	failed := map[int]error{}
-	for i := range mutations {
-		m := &mutations[i]
-		if err := cmp.Or(ctx.Err(), h.t.Mutation(m)); err != nil {
-			failed[i] = h.fail("Apply", m.Row, err)
-			continue
+	err := h.call(ctx, "Apply", nil, func(now int64) error {
+		for i := range mutations {
+			m := &mutations[i]
+			if err := cmp.Or(ctx.Err(), h.t.Mutation(m)); err != nil {
+				failed[i] = fail("Apply", h.table, m.Row, err)
+				continue
+			}
+			h.t.apply(m, now)
 		}
-		h.t.apply(m, now)
-	}
+		return nil
+	})
 	if len(failed) > 0 {
 		return &cellstore.BatchError{Errs: failed}
 	}
-	return nil
+	return err
 }
 
 // newest returns the current version of a column.
@@ -143,26 +147,18 @@ func (t *modelTable) newest(row []byte, col column) (ts int64, value []byte, ok 
 }
 
 // CheckAndMutate implements cellstore.Table.
-func (h *tableHandle) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (bool, error) {
-	applied, err := h.checkAndMutate(ctx, &check, &m)
-	return applied, h.fail("CheckAndMutate", m.Row, err)
-}
-
-func (h *tableHandle) checkAndMutate(ctx context.Context, check *cellstore.Check, m *cellstore.Mutation) (bool, error) {
-	now, end, err := h.m.begin(ctx, h.t, true)
-	if err != nil {
-		return false, err
-	}
-	defer end()
-	if err := cmp.Or(h.t.Mutation(m), h.t.Check(m.Row, check)); err != nil {
-		return false, err
-	}
-	_, stored, present := h.t.newest(m.Row, column{check.Family, string(check.Qualifier)})
-	if !holds(check.Op, stored, present, check.Value) {
-		return false, nil
-	}
-	h.t.apply(m, now)
-	return true, nil
+func (h *tableHandle) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (applied bool, err error) {
+	err = h.call(ctx, "CheckAndMutate", m.Row, func(now int64) error {
+		if err := cmp.Or(h.t.Mutation(&m), h.t.Check(m.Row, &check)); err != nil {
+			return err
+		}
+		_, stored, present := h.t.newest(m.Row, column{check.Family, string(check.Qualifier)})
+		if applied = holds(check.Op, stored, present, check.Value); applied {
+			h.t.apply(&m, now)
+		}
+		return nil
+	})
+	return applied, err
 }
 
 func holds(op cellstore.CompareOp, stored []byte, present bool, operand []byte) bool {
@@ -189,27 +185,20 @@ func holds(op cellstore.CompareOp, stored []byte, present bool, operand []byte) 
 
 // Increment implements cellstore.Table.
 func (h *tableHandle) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
-	got, err := h.increment(ctx, &inc)
-	if err != nil {
-		return values, h.fail("Increment", inc.Row, err)
-	}
-	return append(values, got...), nil
+	var got []int64
+	err := h.call(ctx, "Increment", inc.Row, func(now int64) (err error) {
+		got, err = h.t.increment(&inc, now)
+		return err
+	})
+	return append(values, got...), err
 }
 
-func (h *tableHandle) increment(ctx context.Context, inc *cellstore.Increment) ([]int64, error) {
-	now, end, err := h.m.begin(ctx, h.t, true)
-	if err != nil {
+func (t *modelTable) increment(inc *cellstore.Increment, now int64) ([]int64, error) {
+	if err := t.Increment(inc); err != nil || len(inc.Deltas) == 0 {
 		return nil, err
-	}
-	defer end()
-	if err := h.t.Increment(inc); err != nil {
-		return nil, err
-	}
-	if len(inc.Deltas) == 0 {
-		return nil, nil
 	}
 	var got []int64
-	row := h.t.rows[string(inc.Row)].clone()
+	row := t.rows[string(inc.Row)].clone()
 	for _, d := range inc.Deltas {
 		col := column{d.Family, string(d.Qualifier)}
 		at, n := now, int64(0)
@@ -226,48 +215,42 @@ func (h *tableHandle) increment(ctx context.Context, inc *cellstore.Increment) (
 		row.put(col, at, binary.BigEndian.AppendUint64(nil, uint64(n)))
 		got = append(got, n)
 	}
-	h.t.commit(string(inc.Row), row, inc.Durability, now)
+	t.commit(string(inc.Row), row, inc.Durability, now)
 	return got, nil
 }
 
 // Append implements cellstore.Table.
-func (h *tableHandle) Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d cellstore.Durability) ([]byte, error) {
-	whole, err := h.append(ctx, row, column{family, string(qualifier)}, value, d)
-	return whole, h.fail("Append", row, err)
-}
-
-func (h *tableHandle) append(ctx context.Context, key []byte, col column, value []byte, d cellstore.Durability) ([]byte, error) {
-	now, end, err := h.m.begin(ctx, h.t, true)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	if err := h.t.Append(key, col.family, []byte(col.qualifier), value, d); err != nil {
-		return nil, err
-	}
-	newest, stored, present := h.t.newest(key, col)
-	at := now
-	if present {
-		at = max(now, newest)
-	}
-	whole := slices.Concat(stored, value)
-	if err := h.t.Appended(len(whole)); err != nil {
-		return nil, err
-	}
-	row := h.t.rows[string(key)].clone()
-	row.put(col, at, whole)
-	h.t.commit(string(key), row, d, now)
-	return whole, nil
+func (h *tableHandle) Append(ctx context.Context, key []byte, family string, qualifier, value []byte, d cellstore.Durability) (whole []byte, err error) {
+	err = h.call(ctx, "Append", key, func(now int64) error {
+		if err := h.t.Append(key, family, qualifier, value, d); err != nil {
+			return err
+		}
+		col := column{family, string(qualifier)}
+		newest, stored, present := h.t.newest(key, col)
+		at := now
+		if present {
+			at = max(now, newest)
+		}
+		all := slices.Concat(stored, value)
+		if err := h.t.Appended(len(all)); err != nil {
+			return err
+		}
+		row := h.t.rows[string(key)].clone()
+		row.put(col, at, all)
+		h.t.commit(string(key), row, d, now)
+		whole = all
+		return nil
+	})
+	return whole, err
 }
 
 // Bulk implements cellstore.Table.
-func (h *tableHandle) Bulk(ctx context.Context) (cellstore.BulkLoader, error) {
-	_, end, err := h.m.begin(ctx, h.t, true)
-	if err != nil {
-		return nil, h.fail("Bulk", nil, err)
-	}
-	defer end()
-	return &modelLoad{h: h}, nil
+func (h *tableHandle) Bulk(ctx context.Context) (load cellstore.BulkLoader, err error) {
+	err = h.call(ctx, "Bulk", nil, func(int64) error {
+		load = &modelLoad{h: h}
+		return nil
+	})
+	return load, err
 }
 
 // modelLoad collects the cells of a load and puts them at Commit.
@@ -288,24 +271,18 @@ var errLoadOver = errors.New("load is over: begin another")
 
 // Add implements cellstore.BulkLoader.
 func (l *modelLoad) Add(key []byte, c cellstore.Cell) error {
-	_, end, err := l.h.m.begin(context.Background(), l.h.t, true)
-	if err != nil {
-		return l.h.fail("Add", key, err)
-	}
-	defer end()
-	if l.over != nil {
-		return l.h.fail("Add", key, l.over)
-	}
-	if err := l.h.t.Cell(key, &c); err != nil {
-		return l.h.fail("Add", key, err)
-	}
-	cell := loaded{string(key), column{c.Family, string(c.Qualifier)}, c.Timestamp, slices.Clone(c.Value)}
-	if n := len(l.cells); n > 0 && compareLoaded(l.cells[n-1], cell) >= 0 {
-		l.over = fmt.Errorf("%w: sort the cells, and load each once", cellstore.ErrUnsorted)
-		return l.h.fail("Add", key, l.over)
-	}
-	l.cells = append(l.cells, cell)
-	return nil
+	return l.h.call(context.Background(), "Add", key, func(int64) error {
+		if err := cmp.Or(l.over, l.h.t.Cell(key, &c)); err != nil {
+			return err
+		}
+		cell := loaded{string(key), column{c.Family, string(c.Qualifier)}, c.Timestamp, slices.Clone(c.Value)}
+		if n := len(l.cells); n > 0 && compareLoaded(l.cells[n-1], cell) >= 0 {
+			l.over = fmt.Errorf("%w: sort the cells, and load each once", cellstore.ErrUnsorted)
+			return l.over
+		}
+		l.cells = append(l.cells, cell)
+		return nil
+	})
 }
 
 // compareLoaded compares in the order of rule O1.
@@ -316,27 +293,24 @@ func compareLoaded(a, b loaded) int {
 
 // Commit implements cellstore.BulkLoader.
 func (l *modelLoad) Commit(ctx context.Context) error {
-	now, end, err := l.h.m.begin(ctx, l.h.t, true)
-	if err != nil {
-		return l.h.fail("Commit", nil, err)
-	}
-	defer end()
-	if l.over != nil {
-		return l.h.fail("Commit", nil, l.over)
-	}
-	l.over = errLoadOver
-	t := l.h.t
-	for _, c := range l.cells {
-		if err := t.Family(c.col.family); err != nil { // dropped since
-			return l.h.fail("Commit", nil, err)
+	return l.h.call(ctx, "Commit", nil, func(now int64) error {
+		if l.over != nil {
+			return l.over
 		}
-	}
-	for _, c := range l.cells {
-		row := t.rows[c.row].clone()
-		row.put(c.col, c.ts, c.val)
-		t.commit(c.row, row, cellstore.Sync, now)
-	}
-	return nil
+		l.over = errLoadOver
+		t := l.h.t
+		for _, c := range l.cells {
+			if err := t.Family(c.col.family); err != nil { // dropped since
+				return err
+			}
+		}
+		for _, c := range l.cells {
+			row := t.rows[c.row].clone()
+			row.put(c.col, c.ts, c.val)
+			t.commit(c.row, row, cellstore.Sync, now)
+		}
+		return nil
+	})
 }
 
 // Abort implements cellstore.BulkLoader.

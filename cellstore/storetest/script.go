@@ -2,37 +2,63 @@ package storetest
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// examples are the worked examples of the contract.
+// scripts are the worked examples of the contract, and in rules those of its other rules.
 //
-//go:embed testdata/*.txt
-var examples embed.FS
+//go:embed testdata/*.txt testdata/rules/*.txt
+var scripts embed.FS
+
+// scriptRules are the scripts of rules. Each begins with a line "rule ID NAME".
+func scriptRules() (rules []rule) {
+	files, err := fs.Glob(scripts, "testdata/rules/*.txt")
+	if err != nil || len(files) == 0 {
+		panic(fmt.Sprintf("no scripts of rules: %v", err))
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(scripts, file)
+		if err != nil {
+			panic(err)
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			if head, is := strings.CutPrefix(strings.TrimSpace(line), "rule "); is {
+				id, name, _ := strings.Cut(head, " ")
+				rules = append(rules, rule{id: id, name: name, script: strings.Repeat("\n", number)}) // so that failures tell the line of the file
+			} else if len(rules) > 0 {
+				rules[len(rules)-1].script += line
+			}
+		}
+	}
+	return rules
+}
 
 func (s *suite) runExamples(t *testing.T) {
-	names, err := fs.Glob(examples, "testdata/*.txt")
+	names, err := fs.Glob(scripts, "testdata/*.txt")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
 	for _, name := range names {
-		text, err := fs.ReadFile(examples, name)
+		text, err := fs.ReadFile(scripts, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(strings.TrimSuffix(strings.TrimPrefix(name, "testdata/"), ".txt"), func(t *testing.T) {
-			s.runScript(t, string(text), nil)
+			s.runScript(t, string(text))
 		})
 	}
 }
 
 // needNames are what a script may ask for by a line "needs NAME …".
 var needNames = map[string]need{
-	"clock": clock, "bulk": bulk, "snapshot": snapshot, "eager": eager,
-	"mixed": mixedMutation, "timestamps": cellTimestamps, "crash": crash, "readonly": readOnly,
+	"clock": clock, "bulk": bulk, "snapshot": snapshot, "eager": eager, "mixed": mixedMutation,
+	"timestamps": cellTimestamps, "countertimes": counterTimes, "crash": crash, "readonly": readOnly,
 }
 
 // step is a line of a script with what it must print; "" stands for ok.
@@ -74,9 +100,9 @@ func parseScript(t testing.TB, text string) (needs []need, steps []step) {
 }
 
 // runScript runs a script in every mode.
-func (s *suite) runScript(t *testing.T, text string, needs []need) {
-	more, steps := parseScript(t, text)
-	s.check(t, append(slices.Clone(needs), more...))
+func (s *suite) runScript(t *testing.T, text string) {
+	needs, steps := parseScript(t, text)
+	s.check(t, needs)
 	for _, m := range s.modes {
 		if m.before != nil && !s.repeatable(steps, m) {
 			continue
@@ -108,25 +134,19 @@ func verb(line string) string {
 	return v
 }
 
-var (
-	readVerbs = []string{"get", "next", "prev", "nexteach", "multiget", "scan", "tables", "schema"}
-	// bothVerbs read what they write.
-	bothVerbs = []string{"check", "incr", "append"}
-)
-
 // play runs a script's steps and compares.
 func (e *env) play(steps []step, m mode) {
 	e.Helper()
 	written := false // since the mode last did its work
 	for _, s := range steps {
-		reads := slices.Contains(readVerbs, verb(s.text))
-		if m.before != nil && (m.always || written && (reads || slices.Contains(bothVerbs, verb(s.text)))) {
+		reads := commands[verb(s.text)].reads
+		if m.before != nil && (m.always || written && reads != readsNothing) {
 			if err := m.before(e.machine); err != nil {
 				e.Fatalf("line %d: before it: %v", s.line, err)
 			}
 			written = false
 		}
-		written = written || !reads
+		written = written || reads != readsOnly
 		want := s.want
 		if want == "" {
 			want = "ok"

@@ -83,7 +83,7 @@ func TestGenerated(t *testing.T) {
 			case out == "none":
 				kind = "none"
 			}
-			if slices.Contains(readVerbs, verb(line)) {
+			if commands[verb(line)].reads == readsOnly {
 				printed[kind]++
 			}
 		}

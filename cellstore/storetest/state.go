@@ -20,55 +20,8 @@ var stateRules = []rule{
 		e.wantErr("Open", err, cellstore.ErrLocked)
 		e.must("put t r f:q@1=x") // the first still works
 		e.ok(e.reopen())
-		if got := e.ask("get t r"); got != "r f:q@1=x" {
-			e.Error(got)
-		}
+		e.prints("get t r", "r f:q@1=x")
 	}},
-	{id: "B4", name: "read-only stores refuse writes", needs: []need{readOnly}, script: `
-create t f{versions=2}
-put t r f:q@1=1 f:q@2=2
-put t s f:q@1=1
-reopen readonly
-tables
-  t
-scan t versions=all
-  r f:q@2=2 f:q@1=1
-  s f:q@1=1
-prev t
-  s f:q@1=1
-put t r f:q@3=3
-  error: ErrReadOnly
-put t r -*<=all
-  error: ErrReadOnly
-check t r f:q present ; f:q@3=3
-  error: ErrReadOnly
-incr t r f:n=1
-  error: ErrReadOnly
-append t r f:n=1
-  error: ErrReadOnly
-create u f
-  error: ErrReadOnly
-alter t f g
-  error: ErrReadOnly
-drop t
-  error: ErrReadOnly
-compact t
-  error: ErrReadOnly
-get t r
-  r f:q@2=2
-reopen
-put t r f:q@3=3
-get t r
-  r f:q@3=3
-`},
-	{id: "B4", name: "read-only stores refuse loads", needs: []need{readOnly, bulk}, script: `
-create t f
-reopen readonly
-bulk t r f:q@1=x
-  error: ErrReadOnly
-scan t
-  none
-`},
 	{id: "L3", name: "a context that is over", run: testContextOver},
 	{id: "L3", name: "damage is reported as damage", needs: []need{damage}, run: testDamage},
 	{id: "B5", name: "a missing part", needs: []need{removal}, run: testLost(func(e *env) error { return e.b.RemovePart() })},
@@ -132,12 +85,8 @@ func testContextOver(e *env) {
 	expired, cancelExpired := context.WithDeadline(e.ctx, time.Unix(0, 0))
 	defer cancelExpired()
 	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) }, cancelled, expired)
-	if got := e.ask("scan t"); got != "s f:q@1=x" {
-		e.Errorf("calls whose context was over left %s", got)
-	}
-	if got := e.ask("tables"); got != "t" {
-		e.Errorf("calls whose context was over left the tables %s", got)
-	}
+	e.prints("scan t", "s f:q@1=x", "after calls whose context was over")
+	e.prints("tables", "t", "after calls whose context was over")
 	if e.caps.Bulk { // a commit that was refused may be tried again
 		load, err := e.table("t").Bulk(e.ctx)
 		e.ok(err)
@@ -250,9 +199,7 @@ func testCloseWaits(e *env) {
 	e.ok(e.reopen())
 	for w, n := range written {
 		want := fmt.Sprintf("w%d f:q@%d=\"\" g:q@%d=\"\"", w, n, n)
-		if got := e.ask(fmt.Sprint("get t w", w)); got != want {
-			e.Errorf("%s, want %s", got, want)
-		}
+		e.prints(fmt.Sprint("get t w", w), want)
 	}
 }
 

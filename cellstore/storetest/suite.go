@@ -70,7 +70,7 @@ func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 // scripts, which one goroutine plays line by line.
 func RunForRaces(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s := &suite{open: open, caps: caps}
-	s.run(t, slices.DeleteFunc(allRules(), func(r rule) bool { return r.script != "" }))
+	s.run(t, goRules())
 }
 
 // run looks at the backend and runs some of the rules.
@@ -87,19 +87,21 @@ func (s *suite) run(t *testing.T, rules []rule) {
 	}
 }
 
-// rule is a test of one rule. It has either a script or a function.
+// rule is a test of one rule. It has either a script, which says itself what it needs, or a
+// function.
 type rule struct {
 	id, name string
-	needs    []need
 	script   string
+	needs    []need
 	run      func(*env)
 }
 
-// allRules are the rules in the order of the contract.
-func allRules() []rule {
-	return slices.Concat(schemaRules, orderRules, versionRules, readRules, scanRules, columnRules,
-		deleteRules, ttlRules, atomicRules, checkRules, batchRules, durabilityRules, viewRules,
-		limitRules, stateRules, exampleRules)
+// allRules are scripts where lines of them can say it, and Go where they cannot.
+func allRules() []rule { return append(scriptRules(), goRules()...) }
+
+func goRules() []rule {
+	return slices.Concat(schemaRules, versionRules, readRules, scanRules, atomicRules, checkRules,
+		batchRules, durabilityRules, viewRules, limitRules, stateRules, exampleRules)
 }
 
 // ids are the numbers of rules, each once.
@@ -251,16 +253,11 @@ func (m *machine) compactAll() error {
 	return err
 }
 
-func (m *machine) reopen() error {
-	if err := m.close(); err != nil {
-		return err
-	}
-	return m.open(OpenOptions{})
-}
+func (m *machine) reopen() error { return m.reopenAs(OpenOptions{}) }
 
 func (s *suite) runRule(t *testing.T, r rule) {
 	if r.script != "" {
-		s.runScript(t, r.script, r.needs)
+		s.runScript(t, r.script)
 		return
 	}
 	s.check(t, r.needs)

@@ -181,17 +181,22 @@ func (p *parser) familyOption(f *cellstore.Family) {
 	}
 }
 
-// mutation reads ROW OP … [async], up to the end of the clause.
-func (p *parser) mutation() cellstore.Mutation {
-	m := cellstore.Mutation{Row: p.row()}
-	for p.more() {
-		if p.accept("async") {
-			m.Durability = cellstore.Async
-			continue
-		}
+// mutation reads OP … [async] of a row, up to the end of the clause.
+func (p *parser) mutation(row []byte) cellstore.Mutation {
+	m := cellstore.Mutation{Row: row}
+	for p.more() && !p.async(&m.Durability) {
 		m.Ops = append(m.Ops, p.op())
 	}
 	return m
+}
+
+// async reads the word that may end a clause that writes.
+func (p *parser) async(d *cellstore.Durability) bool {
+	is := p.more() && p.accept("async")
+	if is {
+		*d = cellstore.Async
+	}
+	return is
 }
 
 func (p *parser) row() []byte {
@@ -388,6 +393,15 @@ func formatRow(row *cellstore.Row, noTime bool) string {
 		b.WriteString("=" + quoteValue(c.Value))
 	}
 	return b.String()
+}
+
+// formatFamily writes a family without the brace that ends its options.
+func formatFamily(f *cellstore.Family) string {
+	versions := fmt.Sprint(f.MaxVersions)
+	if f.MaxVersions == cellstore.Unlimited {
+		versions = "all"
+	}
+	return fmt.Sprintf("%s{versions=%s,min=%d,ttl=%v", f.Name, versions, f.MinVersions, f.TTL)
 }
 
 func formatTime(ts int64) string {

@@ -13,84 +13,6 @@ import (
 
 // viewRules are B3, and N16: Splits and ParallelScan.
 var viewRules = []rule{
-	{id: "B3", name: "a snapshot is fixed", needs: []need{snapshot}, script: `
-create t f{versions=2} g
-put t a f:q@1=1 f:q@2=2 g:q@1=g
-put t b f:q@1=1
-snapshot s t
-put t a f:q@3=3
-put t a -f:q@2
-put t b -*<=all
-put t c f:q@1=1
-incr t a g:n=1
-  1
-get @s a versions=all
-  a f:q@2=2 f:q@1=1 g:q@1=g
-scan @s
-  a f:q@2=2 g:q@1=g
-  b f:q@1=1
-scan @s reverse limit=1
-  b f:q@1=1
-next @s from=b
-  b f:q@1=1
-prev @s
-  b f:q@1=1
-nexteach @s from=aa f: g:
-  f: b f:q@1=1
-  g: none
-multiget @s c b ; f:
-  c (none)
-  b f:q@1=1
-get @s a f: asof=1
-  a f:q@1=1
-get t a f:q versions=all
-  a f:q@3=3
-snapshot s2 t
-scan @s2 f:
-  a f:q@3=3
-  c f:q@1=1
-release s
-get @s a
-  error: ErrClosed
-scan @s
-  error: ErrClosed
-multiget @s a
-  error: ErrClosed
-release s
-get @s2 c
-  c f:q@1=1
-get @s2 c x:
-  error: ErrFamilyNotFound
-`},
-	// The moment is also the one that ages are reckoned from.
-	{id: "B3", name: "a snapshot does not age", needs: []need{snapshot, clock}, script: `
-create t f{ttl=1s}
-put t r f:q=x
-snapshot s t
-clock 5s
-get t r
-  none
-get @s r notime
-  r f:q=x
-snapshot late t
-get @late r
-  none
-`},
-	{id: "B3", name: "a snapshot keeps to the rules of reads", needs: []need{snapshot}, script: `
-create t f
-put t r f:q@1=x
-snapshot s t
-get @s "" 
-  error: ErrEmptyRow
-get @s r g:
-  error: ErrFamilyNotFound
-scan @s time=[3,1)
-  error: ErrBadRange
-scan @s limit=-1
-  error: ErrBadRange
-nexteach @s g:
-  error: ErrFamilyNotFound
-`},
 	{id: "B3", name: "a snapshot beside writers", needs: []need{snapshot}, run: testSnapshotBesideWriters},
 	{id: "B3", name: "a checkpoint opens on its own", needs: []need{checkpoint}, run: testCheckpoint},
 	{id: "B3", name: "absent", run: func(e *env) {
@@ -189,9 +111,7 @@ func testCheckpoint(e *env) {
 		e.Errorf("the checkpoint has\n%s\nwant\n%s", got, want)
 	}
 	duplicate.must("put t new f:q@1=x")
-	if got := e.ask("scan t"); got != "none" {
-		e.Errorf("the store has %s", got)
-	}
+	e.prints("scan t", "none", "after a write to the checkpoint")
 	e.ok(s.Close())
 	s, err = e.b.OpenCheckpoint(e.b.CheckpointDir, OpenOptions{Clock: e.clock})
 	e.ok(err)

@@ -1,156 +1,85 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"quadrille/cmd/internal/testfile"
 )
 
-// said writes events as go test does, shortly: "p" begins the name of a package,
-// anything else that of a test, ">" what it prints.
-func said(lines ...string) string {
+// said is what the events say of packages, as go test writes them, shortly: "p" begins the
+// name of a package, anything else that of a test, ">" what it prints.
+func said(t *testing.T, lines ...string) []*pkg {
+	t.Helper()
 	var b strings.Builder
 	for _, line := range lines {
 		action, rest, _ := strings.Cut(line, " ")
 		where, output, _ := strings.Cut(rest, ">")
 		name, part, _ := strings.Cut(strings.TrimSpace(where), " ")
-		_ = json.NewEncoder(&b).Encode(event{Action: action, Package: name, Test: part, Output: output, Elapsed: 1})
+		e := event{Action: action, Package: name, Test: part, Output: output, Elapsed: 1}
+		if action == "unbuilt" {
+			e.Action, e.FailedBuild = "fail", name
+		}
+		_ = json.NewEncoder(&b).Encode(e)
 	}
-	return b.String()
+	pkgs, err := read(strings.NewReader(b.String() + `{"Action":"out`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs
 }
 
-func TestRun(t *testing.T) {
-	one := []string{"start p", "run p TestOne", "output p TestOne>the reason", "fail p TestOne", "output p>FAIL\n", "output p>FAIL\tp\t1s\n", "fail p"}
-	passes := []string{"run p TestOne", "pass p TestOne", "output p>PASS\n", "output p>ok\tp\t1s\n", "pass p"}
-	many := []string{}
-	for i := range most + 1 {
-		many = append(many, fmt.Sprintf("run p Test%d", i), fmt.Sprintf("fail p Test%d", i))
-	}
+// TestVerdict judges what gotestsum ran. Its status is no part of the verdict here.
+func TestVerdict(t *testing.T) {
+	fails := []string{"start p", "run p TestOne", "fail p TestOne", "output p>FAIL\n", "fail p"}
+	passes := []string{"run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p"}
+	part := []string{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"}
+	late := []string{"run p TestLong", "run p TestLong/part", "output p TestLong/part>panic: test timed out after 4m0s", "fail p"}
 	for _, c := range []struct {
-		name  string
-		runs  [][]string // those that fail are those with a line "fail p"
-		ok    bool
-		says  []string
-		asked []string // of go test, after the first time
+		name    string
+		budget  string
+		events  [][]string
+		notes   string
+		refused string
 	}{
-		{"all pass", [][]string{passes}, true, []string{"ok\tp", "all 1 took 1.0:\n     1.0  p\n"}, nil},
-		{"fails twice", [][]string{one, one}, false, []string{"the reason", "FAIL\tp", "FAIL p: TestOne failed again, alone"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{"fails once", [][]string{one, passes}, true, []string{"the reason", "FAIL\tp", "flaky: p TestOne"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{
-			"fails in a part", [][]string{{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"}, passes},
-			true, []string{"flaky: p TestOne\n"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
-		},
-		{"is gone", [][]string{one, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, false, []string{"not there"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{
-			"cut off by the second of three, with one waiting", [][]string{
-				{"run p TestZero", "pause p TestZero", "run p TestOne", "pass p TestOne", "run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"},
-				{"run p TestTwo", "pass p TestTwo", "output p>PASS\n", "pass p"},
-				{"run p TestThree", "fail p TestThree", "output p>FAIL\n", "fail p"},
-			},
-			false,
-			[]string{"panic: no", "flaky: p TestTwo", "FAIL p: what comes after TestTwo failed again"},
-			[]string{"-short -count=1 -timeout=5m0s -run ^(TestTwo)$ p", "-short -count=1 -timeout=5m0s -skip ^(TestOne|TestTwo)$ p"},
-		},
-		{
-			"over its time", [][]string{
-				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
-				{"run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p"},
-				{"output p>PASS\n", "pass p"},
-			},
-			true, []string{"test timed out", "flaky: p TestOne"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p", "-short -count=1 -timeout=5m0s -skip ^(TestOne)$ p"},
-		},
-		{"a data race", [][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}}, false, []string{"WARNING: DATA RACE", "FAIL p: a data race"}, nil},
-		{"a data race when tried again", [][]string{one, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"then had a data race"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{"a map used at once", [][]string{{"run p TestOne", "output p TestOne>fatal error: concurrent map writes\n", "fail p"}}, false, []string{"FAIL p: a map used by several"}, nil},
-		{"a bad pointer", [][]string{{"run p TestOne", "output p TestOne>fatal error: found bad pointer in Go heap\n", "fail p"}}, false, []string{"FAIL p: a bad pointer"}, nil},
-		{"is skipped then", [][]string{one, {"run p TestOne", "skip p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"FAIL p: TestOne failed, and then was skipped"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{
-			"its part is skipped then", [][]string{
-				{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"},
-				{"run p TestOne", "run p TestOne/a", "skip p TestOne/a", "pass p TestOne", "output p>PASS\n", "pass p"},
-			}, false, []string{"its part TestOne/a was skipped"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
-		},
-		{"go test is killed", [][]string{append([]string{"start q", "run q TestTwo"}, append(one, "fail")...), passes}, false, []string{"flaky: p TestOne", "FAIL q: go test ended before"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
-		{
-			"hangs twice", [][]string{
-				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
-				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
-			}, false, []string{"FAIL p: TestOne failed again"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
-		},
-		{"outside of tests", [][]string{{"run p TestOne", "pass p TestOne", "output p>PASS\n", "output p>FAIL\tp\t1s\n", "fail p"}}, false, []string{"outside of its tests"}, nil},
-		{"too many", [][]string{append(many, "output p>FAIL\n", "fail p")}, false, []string{"11 tests failed in all"}, nil},
-		{"no package at all", [][]string{{"fail"}}, false, []string{"exit status 1"}, nil},
+		{"all pass", "", [][]string{passes}, "", ""},
+		{"fails twice", "", [][]string{fails, fails}, "", "p: TestOne failed"},
+		{"fails once", "", [][]string{fails, passes}, "flaky: p TestOne", ""},
+		{"fails and is not tried again", "", [][]string{fails}, "", "p: TestOne failed"},
+		{"fails in a part", "", [][]string{part, passes}, "flaky: p TestOne", ""},
+		{"another part fails then", "", [][]string{part, {"run p TestOne", "fail p TestOne/b", "fail p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: TestOne failed, p: TestOne/a failed"},
+		{"is gone", "", [][]string{fails, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, "", "p: TestOne failed"},
+		{"a panic", "", [][]string{{"run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"}}, "", "p: its tests were cut off"},
+		{"an exit that does not happen again", "", [][]string{{"run p TestOne", "output p>FAIL\tp\t1s\n", "fail p"}, passes}, "", "p: its tests were cut off"},
+		{"a panic when tried again", "", [][]string{fails, {"run p TestOne", "output p TestOne>panic: no", "fail p TestOne", "fail p"}}, "", "p: its tests were cut off"},
+		{"over its time", "", [][]string{late}, "", "p: its tests were cut off"},
+		{"a data race", "", [][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: a data race, which is no chance"},
+		{"a data race when tried again", "", [][]string{fails, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, "", "p: a data race, which is no chance"},
+		{"a map used at once, not again", "", [][]string{{"run p TestOne", "output p TestOne>fatal error: concurrent map writes\n", "fail p"}, passes}, "", "p: a map used by several goroutines at once, which is no chance"},
+		{"a bad pointer", "", [][]string{{"run p TestOne", "output p TestOne>fatal error: found bad pointer in Go heap\n", "fail p"}}, "", "p: a bad pointer, which is no chance"},
+		{"is skipped then", "", [][]string{fails, {"run p TestOne", "skip p TestOne", "output p>PASS\n", "pass p"}}, "", "p: TestOne failed, and then was skipped"},
+		{"its part is skipped then", "", [][]string{part, {"skip p TestOne/a", "pass p TestOne", "output p>PASS\n", "pass p"}}, "flaky: p TestOne", "p: TestOne/a failed, and then was skipped"},
+		{"go test is killed", "", [][]string{{"start q", "run q TestTwo"}, fails, passes}, "flaky: p TestOne", "q: go test ended before its tests did"},
+		{"does not build", "", [][]string{{"unbuilt p"}}, "", "p: it does not build"},
+		{"outside of tests", "", [][]string{{"run p TestOne", "pass p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: it failed outside of its tests"},
+		{"no time for it", "4m", [][]string{late}, "not finished: p in 4m, which says nothing about it; at the end ran map[]", ""},
+		{"one had failed", "4m", [][]string{append([]string{"run p TestBad", "run p TestBad/a", "fail p TestBad/a", "pause p TestBad/b"}, late...)}, "not finished: p in 4m, which says nothing about it; at the end ran map[]", "p: TestBad/a failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var asked []string
-			var out strings.Builder
-			run := &ci{args: []string{"-short", "./..."}, out: &out}
-			run.goTest = func(args []string, read func(io.Reader) error) error {
-				asked = append(asked, strings.Join(args, " "))
-				if len(asked) > len(c.runs) {
-					return errors.New("it is asked too often")
-				}
-				lines := c.runs[len(asked)-1]
-				if err := read(strings.NewReader(said(lines...))); err != nil {
-					return err
-				}
-				if slices.Contains(lines, "fail p") || slices.Contains(lines, "fail") {
-					return errors.New("exit status 1")
-				}
-				return nil
+			v := verdict{budget: c.budget, limit: 4 * time.Minute}
+			for _, p := range said(t, slices.Concat(c.events...)...) {
+				v.judge(p)
 			}
-			if ok := run.run(); ok != c.ok {
-				t.Errorf("it passed: %v, want %v", ok, c.ok)
-			}
-			if !slices.Equal(asked[1:], c.asked) {
-				t.Errorf("tried again by %q, want %q", asked[1:], c.asked)
-			}
-			for _, s := range c.says {
-				if !strings.Contains(out.String(), s) {
-					t.Errorf("it does not say %q:\n%s", s, out.String())
-				}
-			}
-		})
-	}
-}
-
-// TestBudget: what there is no time for is no failure, but a test that failed before
-// is.
-func TestBudget(t *testing.T) {
-	late := []string{"run p TestGood", "pass p TestGood", "run p TestLong", "run p TestLong/part", "output p TestLong/part>panic: test timed out after 4m0s", "fail p"}
-	bad := append([]string{"run p TestBad", "run p TestBad/a", "fail p TestBad/a", "pause p TestBad/b"}, late...)
-	for name, c := range map[string]struct {
-		runs [][]string
-		ok   bool
-		note string
-	}{
-		"nothing failed": {[][]string{late}, true, "not finished: p in 4m"},
-		"one had failed": {[][]string{bad, {"run p TestBad", "fail p TestBad", "output p>FAIL", "fail p"}}, false, "not finished: p in 4m"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			asked := 0
-			run := &ci{args: []string{"-timeout=1h", "./p"}, budget: "4m", out: io.Discard}
-			run.goTest = func(args []string, read func(io.Reader) error) error {
-				if want := "-timeout=1h -timeout=4m"; !strings.HasPrefix(strings.Join(args, " "), want) || asked == len(c.runs) {
-					t.Fatalf("go test %q", args)
-				}
-				asked++
-				if err := read(strings.NewReader(said(c.runs[asked-1]...))); err != nil {
-					return err
-				}
-				return errors.New("exit status 1")
-			}
-			if ok := run.run(); ok != c.ok || asked != len(c.runs) || len(run.notes) != 1 || !strings.HasPrefix(run.notes[0], c.note) {
-				t.Errorf("passed %v after %d runs, notes %q, failures %q", ok, asked, run.notes, run.broken)
+			if notes, refused := strings.Join(v.notes, ", "), strings.Join(v.refused, ", "); notes != c.notes || refused != c.refused {
+				t.Errorf("notes %q, refused %q, want %q and %q", notes, refused, c.notes, c.refused)
 			}
 		})
 	}
@@ -175,147 +104,150 @@ func TestHung(t *testing.T) {
 			for _, s := range []string{"panic: test timed out after 4m0s", "\trunning tests:", "\t\t" + c.held, "goroutine 40 [running]:", "goroutine 1 gp=0x1 m=nil [chan receive, 3 minutes]:", c.stack} {
 				lines = append(lines, "output p TestLong>"+s+"\n")
 			}
-			run := &ci{args: []string{"-timeout=1h", "./p"}, budget: "4m", out: io.Discard}
-			run.goTest = func(_ []string, read func(io.Reader) error) error {
-				return errors.Join(read(strings.NewReader(said(append(lines, "fail p")...))), errors.New("exit status 1"))
+			v := verdict{budget: "4m", limit: 4 * time.Minute}
+			v.judge(said(t, append(lines, "fail p")...)[0])
+			if (len(v.refused) == 1) != c.refused || v.excused == c.refused {
+				t.Errorf("notes %q, failures %q", v.notes, v.refused)
 			}
-			if ok := run.run(); ok == c.refused {
-				t.Errorf("passed %v, notes %q, failures %q", ok, run.notes, run.broken)
-			}
-			if said := strings.Join(append(run.notes, run.broken...), " "); !strings.Contains(said, "TestLong") {
+			if said := strings.Join(append(v.notes, v.refused...), " "); !strings.Contains(said, "TestLong") {
 				t.Errorf("it does not name the test: %s", said)
 			}
 		})
 	}
 }
 
-// TestNotesAtOnce: programs that write to one file of notes lose no line of each other.
-func TestNotesAtOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "notes")
-	var writers sync.WaitGroup
-	for w := range 4 {
-		writers.Go(func() {
-			n := notes(file)
-			for i := range 50 {
-				err := errors.Join(n.add(fmt.Sprintf("stays %d %d", w, i), "goes"), n.takeBack("goes"))
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	writers.Wait()
-	b := testfile.Read(t, file)
-	lines := slices.Sorted(strings.Lines(string(b)))
-	if len(slices.Compact(slices.Clone(lines))) != 200 || len(lines) != 200 || strings.Contains(string(b), "goes") {
-		t.Errorf("%d lines are left, want 200 different ones, none of those taken back:\n%s", len(lines), b)
-	}
-}
-
 // TestUnjudged: whoever ends the program between the two tries of a test finds in the
 // notes that it has failed.
 func TestUnjudged(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "notes")
-	if err := notes(file).add("slow: q"); err != nil {
-		t.Fatal(err)
-	}
-	had := func() string {
-		b := testfile.Read(t, file)
-		return string(b)
-	}
-	run := &ci{args: []string{"./p"}, out: io.Discard, file: notes(file)}
-	asked := 0
-	run.goTest = func(_ []string, read func(io.Reader) error) error {
-		asked++
-		if asked == 2 {
-			if got := had(); got != "slow: q\nfailed, not judged: p TestOne\n" {
-				t.Errorf("before the second try the notes are %q", got)
-			}
-			return read(strings.NewReader(said("run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p")))
-		}
-		if err := read(strings.NewReader(said("run p TestOne", "run p TestOne/a", "fail p TestOne/a"))); err != nil {
-			t.Error(err)
-		}
-		if got := had(); !strings.HasSuffix(got, "failed, not judged: p TestOne\n") {
-			t.Errorf("while others run the notes are %q", got)
-		}
-		return errors.Join(read(strings.NewReader(said("run p TestOne", "fail p TestOne", "output p>FAIL\n", "fail p"))), errors.New("exit status 1"))
-	}
-	if !run.run() || had() != "slow: q\n" {
-		t.Errorf("failures %q; at the end the notes are %q", run.broken, had())
+	var v verdict
+	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo", "pass p", "fail q TestThree"))
+	if want := []string{"failed, not judged: p TestOne", "failed, not judged: p TestOne/a", "failed, not judged: q TestThree"}; !slices.Equal(v.notes, want) {
+		t.Errorf("%q, want %q", v.notes, want)
 	}
 }
 
-func TestParts(t *testing.T) {
-	for run, want := range map[string]string{
-		"":                               "",
-		"^TestOne$":                      "",
-		"^TestSuite$/^(K1|W)$/.*/^plain": "/^(K1|W)$/.*/^plain",
-		"^Test[/]$/a":                    "/a",
-		"^(A/b|C)$":                      "",
-		"A/b|C/d":                        "",
+func TestOptions(t *testing.T) {
+	for flags, want := range map[string][2]bool{ // whole tests again, all that is printed
+		"-short":                           {true, false},
+		"-v -run ^TestOne$":                {true, true},
+		"-run ^TestSuite$/^(K1|W)$ -short": {false, false},
+		"-run=^TestSuite$/^K1$":            {false, false},
 	} {
-		if got := parts(run); got != want {
-			t.Errorf("%q: %q, want %q", run, got, want)
+		got := options(strings.Fields(flags), "e", "./p ./q")
+		if slices.Contains(got, "--rerun-fails-run-root-test") != want[0] || slices.Contains(got, "--format=standard-verbose") != want[1] || !slices.Contains(got, "--packages=./p ./q") {
+			t.Errorf("%s: %q", flags, got)
 		}
-	}
-	var asked []string
-	c := &ci{args: []string{"-run", "^TestSuite$/^plain$", "-timeout", "1m", "./p"}, out: io.Discard, goTest: func(args []string, _ func(io.Reader) error) error {
-		asked = args
-		return nil
-	}}
-	c.again(&pkg{name: "p"}, "-run", "TestSuite")
-	if want := "-run ^TestSuite$/^plain$ -timeout 1m -count=1 -run ^(TestSuite)$/^plain$ p"; strings.Join(asked, " ") != want {
-		t.Errorf("tried again by %q, want %q", asked, want)
 	}
 }
 
 func TestTimes(t *testing.T) {
 	for args, note := range map[string]bool{"-timeout 20m": false, "-timeout=2m": true, "-timeout=3m": false, "": false, "-timeout 0": false} {
-		c := &ci{args: strings.Fields(args), out: io.Discard}
-		c.times(map[string]*pkg{"p": {name: "p", seconds: 90}, "q": {name: "q", seconds: 3}})
-		if (len(c.notes) == 1) != note {
-			t.Errorf("%q: %q", args, c.notes)
+		v := verdict{limit: limit(strings.Fields(args))}
+		v.times([]*pkg{{"p", []*run{{seconds: 90}}}, {"q", []*run{{seconds: 3}}}})
+		if (len(v.notes) == 1) != note {
+			t.Errorf("%q: %q", args, v.notes)
 		}
 	}
 }
 
-// TestGo runs the program on a module, to see that go test says what is expected of
-// it.
-func TestGo(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command")
+// TestMain stands for gotestsum when it is called so: it writes the events that it is given.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "gotestsum" {
+		os.Exit(m.Run())
+	}
+	for _, arg := range os.Args {
+		if file, is := strings.CutPrefix(arg, "--jsonfile="); is {
+			_ = os.WriteFile(file, []byte(os.Getenv("EVENTS")), 0o600) // a test reads it
+		}
+	}
+	if os.Getenv("EVENTS") == "" {
+		time.Sleep(time.Minute)
+	}
+	os.Exit(1)
+}
+
+// TestTest: the status of gotestsum counts unless the budget excuses it.
+func TestTest(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	test := func(body string) string { return "import (\"os\"; \"testing\")\n\n" + body }
-	once := func(then string) string {
-		return "{ if _, err := os.Stat(t.Name()); err != nil { _ = os.WriteFile(t.Name(), nil, 0o600); " + then + " } }"
+	if err := os.Symlink(program, filepath.Join(dir, "gotestsum")); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PATH", dir)
+	late := `{"Action":"output","Package":"p","Output":"panic: test timed out after 4m0s"}` + "\n" + `{"Action":"fail","Package":"p","Elapsed":240}` + "\n"
+	for name, c := range map[string]struct{ events, budget, notes, err string }{
+		"status alone": {`{"Action":"pass","Package":"p"}` + "\n", "", "", "exit status 1"},
+		"excused":      {late, "4m", "not finished: p in 4m, which says nothing about it; at the end ran map[]\n", "<nil>"},
+		"refused":      {late, "", "slow: p took 240 of its 300 seconds: let its tests try fewer cases with -short, or part it\n", "p: its tests were cut off"},
+		"no events":    {"{\n", "", "", "unexpected end of JSON input"},
+		"ended before": {"", "", "", "context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if c.events == "" {
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+			}
+			defer cancel()
+			t.Setenv("EVENTS", c.events)
+			notes := testfile.Temp(t, "notes", "")
+			err := test(ctx, notes, []string{"-timeout=5m", "./p"}, c.budget)
+			if got := string(testfile.Read(t, notes)); got != c.notes || fmt.Sprint(err) != c.err {
+				t.Errorf("notes %q, error %v, want %q and %s", got, err, c.notes, c.err)
+			}
+		})
+	}
+}
+
+// TestGotestsum runs the program on a module, where gotestsum is at hand, as it is in CI.
+func TestGotestsum(t *testing.T) {
+	if _, err := exec.LookPath("gotestsum"); err != nil {
+		t.Skip("there is no gotestsum: .ci/run installs it")
+	}
+	dir := t.TempDir()
+	once := func(pkg, then string) string {
+		return "package " + pkg + "\n\nimport (\"os\"; \"testing\"; \"time\")\n\nfunc TestOnce(t *testing.T) {" +
+			"if _, err := os.Stat(t.Name()); err != nil { _ = os.WriteFile(t.Name(), nil, 0o600); time.Sleep(1); " + then + " } }\n"
 	}
 	for name, text := range map[string]string{
 		"go.mod":           "module m\n\ngo 1.21\n",
-		"flaky/a_test.go":  "package flaky\n\n" + test("func TestGood(t *testing.T) { _ = os.Args }\n\nfunc TestOnce(t *testing.T) "+once(`t.Run("part", func(t *testing.T) { t.Error("now and then") })`)+"\n"),
-		"cut/a_test.go":    "package cut\n\n" + test("func TestFirst(t *testing.T) {}\n\nfunc TestPanics(t *testing.T) "+once(`panic("now and then")`)+"\n\nfunc TestLast(t *testing.T) { t.Log(\"reached\") }\n"),
+		"flaky/a_test.go":  once("flaky", `t.Run("part", func(t *testing.T) { t.Error("now and then") })`),
+		"cut/a_test.go":    once("cut", `panic("now and then")`),
+		"exits/a_test.go":  once("exits", `os.Exit(1)`),
+		"maps/a_test.go":   once("maps", `m := map[int]int{}; for range 8 { go func() { for { m[0]++ } }() }; time.Sleep(time.Minute)`),
+		"hangs/a_test.go":  once("hangs", `select {}`),
+		"long/a_test.go":   once("long", `for { _ = t }`),
 		"broken/a_test.go": "package broken\n\nfunc TestNothing() { return 1 }\n",
 	} {
-		path := filepath.Join(dir, name)
-		testfile.Write(t, path, text)
+		testfile.Write(t, filepath.Join(dir, name), strings.ReplaceAll(text, "range 8", "i := 0; i < 8; i++"))
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "off")
-	var out strings.Builder
-	c := &ci{args: []string{"-vet=off", "./flaky", "./cut"}, goTest: goTest, out: &out}
-	if !c.run() || len(c.notes) != 2 || c.notes[0] != "flaky: m/cut TestPanics" || c.notes[1] != "flaky: m/flaky TestOnce" {
-		t.Errorf("it says %q:\n%s", c.notes, out.String())
-	}
-	for _, want := range []string{"now and then", "-skip ^(TestFirst|TestPanics)$ m/cut", "ok  \tm/cut"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, out.String())
+	for pkg, c := range map[string]struct{ budget, notes, refused string }{
+		"./flaky":  {"", "flaky: m/flaky TestOnce\n", ""},
+		"./cut":    {"", "", "m/cut: its tests were cut off"},
+		"./exits":  {"", "", "m/exits: its tests were cut off"},
+		"./maps":   {"", "", "m/maps: a map used by several goroutines at once, which is no chance"},
+		"./hangs":  {"2s", "", "m/hangs: TestOnce waited for nothing but itself when the 2s were over"},
+		"./long":   {"2s", "not finished: m/long in 2s, which says nothing about it; at the end ran map[TestOnce:2s]\n", ""},
+		"./broken": {"", "", "m/broken: it does not build"},
+	} {
+		notes := filepath.Join(dir, "notes"+filepath.Base(pkg))
+		testfile.Write(t, notes, "")
+		err := test(t.Context(), notes, []string{"-vet=off", "-count=1", pkg}, c.budget)
+		if got := string(testfile.Read(t, notes)); got != c.notes || c.refused == "" && err != nil || c.refused != "" && fmt.Sprint(err) != c.refused {
+			t.Errorf("%s: notes %q, error %v, want %q and %s", pkg, got, err, c.notes, c.refused)
 		}
 	}
-	out.Reset()
-	c = &ci{args: []string{"-vet=off", "./..."}, goTest: goTest, out: &out}
-	if c.run() || !slices.Equal(c.broken, []string{"m/broken: it does not build"}) || len(c.notes) != 0 {
-		t.Errorf("it says %q, %q:\n%s", c.broken, c.notes, out.String())
+	if err := os.Remove(filepath.Join("long", "TestOnce")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := test(ctx, filepath.Join(dir, "notes"), []string{"-vet=off", "-count=1", "./long"}, ""); err == nil || ctx.Err() == nil {
+		t.Errorf("ended before its time: %v", err)
 	}
 }

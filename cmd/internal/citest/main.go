@@ -2,36 +2,37 @@
 //
 //	citest NOTES -short -race -timeout 20m ./...
 //
-// It takes the arguments of go test, flags first, and prints what go test does. A
-// test that fails is run once more, alone. When it passes then, the run goes on and
-// the test is called flaky. As the seeds of random tests are fixed by the
-// environment (see internal/testseed), chance is not in them: what fails for its
-// seed fails again. What is broken for certain is not tried again: what does not
-// build, a data race or what the runtime calls fatal like it, a package that fails
-// outside of its tests or never ends, or more tests than fail by chance.
+// It takes the arguments of go test, flags first, and gives them to gotestsum, which runs
+// a test that fails once more, alone. When it passes then, the test is called flaky. As
+// the seeds of random tests are fixed by the environment (see internal/testseed), chance
+// is not in them: what fails for its seed fails again. What is broken for certain is not
+// tried again: what does not build, a data race, a panic, or more tests than fail by
+// chance. Gotestsum believes a second try that was skipped, and a package that ended in
+// the midst of its tests without a panic, though it has not run those behind; this program
+// reads the events of all runs and refuses both.
 //
-// When a test takes down its package by a panic, an exit or the time limit, the
-// tests that had not begun are run too, unless it did so twice. They get no second
-// chance. What is tried again has at most five minutes.
+// CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may be no
+// time for: a package that takes longer is called not finished, which says nothing about
+// it, unless a test had failed by then, or hung (see run.hung).
 //
-// CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may
-// be no time for: a package that takes longer is called not finished, which says
-// nothing about it, unless a test had failed by then, or hung: one that took most of
-// that time by itself while none of its goroutines computed, or waited for a process
-// or the network.
-//
-// At the end stand the slowest packages, with the seconds of all together, and those that
-// took more than half of their time limit. Lines about flaky tests and such packages are
-// added to the file NOTES too. Until a test that failed is judged, NOTES has a line
-// "failed, not judged: NAME", for whoever ends this program before. The status is 0 when
-// everything passed in the end.
+// At the end stand the slowest packages, and those that took more than half of their time
+// limit. Lines about flaky tests and such packages are added to the file NOTES too. When
+// the program is told to end, it adds "failed, not judged: NAME" for each test that has
+// failed by then. The status is 0 when everything passed in the end.
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 )
 
 func main() {
@@ -39,31 +40,126 @@ func main() {
 		fmt.Fprintln(os.Stderr, "citest: name a file for notes, and what go test is to be given")
 		os.Exit(2)
 	}
-	c := &ci{args: os.Args[2:], budget: os.Getenv("CITEST_BUDGET"), goTest: goTest, out: os.Stdout, file: notes(os.Args[1])}
-	ok := c.run()
-	if err := c.file.add(c.notes...); err != nil {
-		fmt.Fprintln(os.Stderr, "citest:", err)
-		ok = false
-	}
-	if !ok {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := test(ctx, os.Args[1], os.Args[2:], os.Getenv("CITEST_BUDGET")); err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL", err)
 		os.Exit(1)
 	}
 }
 
-// goTest runs go test and hands over its events.
-func goTest(args []string, read func(io.Reader) error) error {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
+// slowest is the number of packages that are listed with their times.
+const slowest = 15
+
+// test runs the tests, with a time limit in place of the one in args if there is a budget.
+func test(ctx context.Context, notes string, args []string, budget string) error {
+	events, err := os.CreateTemp("", "events")
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	defer os.Remove(events.Name())
+	defer events.Close()
+	at := len(args)
+	for at > 0 && strings.HasPrefix(args[at-1], ".") {
+		at--
+	}
+	flags, packages := slices.Clip(args[:at]), strings.Join(args[at:], " ")
+	if budget != "" {
+		flags = append(flags, "-timeout="+budget)
+	}
+	cmd := exec.CommandContext(ctx, "gotestsum", append(options(flags, events.Name(), packages), flags...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	ended := cmd.Run()
+	pkgs, err := read(events)
+	if err != nil {
 		return err
 	}
-	err = read(events)
-	if ended := cmd.Wait(); err == nil {
-		err = ended
+	v := verdict{budget: budget, limit: limit(flags)}
+	if ctx.Err() != nil {
+		v.unjudged(pkgs)
+		return errors.Join(ctx.Err(), note(notes, v.notes))
+	}
+	for _, p := range pkgs {
+		v.judge(p)
+	}
+	if ended != nil && len(v.refused) == 0 && !v.excused {
+		v.refused = append(v.refused, ended.Error())
+	}
+	v.times(pkgs)
+	fmt.Println(strings.Join(v.notes, "\n"))
+	err = note(notes, v.notes)
+	for _, line := range v.refused {
+		err = errors.Join(err, errors.New(line))
 	}
 	return err
+}
+
+// options are those of gotestsum. It tries a whole test again, because parts may need those
+// before them, but not more of it than the tests that were asked for.
+func options(flags []string, events, packages string) []string {
+	format := "pkgname-and-test-fails"
+	if slices.Contains(flags, "-v") {
+		format = "standard-verbose"
+	}
+	list := []string{
+		"--format=" + format, "--hide-summary=skipped", "--jsonfile=" + events, "--packages=" + packages,
+		"--rerun-fails=1", "--rerun-fails-max-failures=10", "--rerun-fails-abort-on-data-race",
+	}
+	if !strings.Contains(flag(flags, "run"), "/") {
+		list = append(list, "--rerun-fails-run-root-test")
+	}
+	return append(list, "--")
+}
+
+// limit is the time that a package has.
+func limit(flags []string) time.Duration {
+	if d, err := time.ParseDuration(flag(flags, "timeout")); err == nil {
+		return d
+	}
+	return 10 * time.Minute // go test's own
+}
+
+// flag is the value of a flag of go test, "" without it.
+func flag(flags []string, name string) (last string) {
+	for i, arg := range flags {
+		if value, joined := strings.CutPrefix(arg, "-"+name+"="); joined {
+			last = value
+		} else if arg == "-"+name && i+1 < len(flags) {
+			last = flags[i+1]
+		}
+	}
+	return last
+}
+
+// times lists the slowest packages and the sum of all, and notes those that may fail one
+// day on a busy machine.
+func (v *verdict) times(pkgs []*pkg) {
+	var sum float64
+	for _, p := range pkgs {
+		sum += p.runs[0].seconds
+	}
+	fmt.Printf("\nslowest packages, in seconds; all %d took %.1f:\n", len(pkgs), sum)
+	slices.SortStableFunc(pkgs, func(a, b *pkg) int { return cmp.Compare(b.runs[0].seconds, a.runs[0].seconds) })
+	for i, p := range pkgs {
+		seconds, most := p.runs[0].seconds, v.limit.Seconds()
+		if i < slowest && seconds >= 1 {
+			fmt.Printf("%8.1f  %s\n", seconds, p.name)
+		}
+		if most > 0 && v.budget == "" && seconds > most/2 {
+			v.notes = append(v.notes, fmt.Sprintf("slow: %s took %.0f of its %.0f seconds: let its tests try fewer cases with -short, or part it", p.name, seconds, most))
+		}
+	}
+}
+
+// note adds lines to the file that CI prints at its end. Several programs may do so at once.
+func note(file string, lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	return errors.Join(err, f.Close())
 }

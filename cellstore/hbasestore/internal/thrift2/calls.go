@@ -8,18 +8,19 @@ import (
 
 // Tables are named "namespace:table" in calls on data.
 
+// noResult is the answer of calls that return nothing.
+var noResult fieldReader
+
+func readResult(r *Result) fieldReader {
+	return fieldReader{0, thrift.STRUCT, func(d *decoder) { d.result(r) }}
+}
+
 // Get reads one row into r.
 func (c *Conn) Get(ctx context.Context, table string, g *Get, r *Result) error {
 	return c.call(ctx, "get", func(e *encoder) {
 		e.text(1, table)
 		e.object(2, func() { writeGet(e, g) })
-	}, func(d *decoder, t thrift.TType) bool {
-		if t != thrift.STRUCT {
-			return false
-		}
-		d.result(r)
-		return true
-	})
+	}, readResult(r))
 }
 
 // GetMultiple reads many rows; absent ones have no cells.
@@ -27,7 +28,7 @@ func (c *Conn) GetMultiple(ctx context.Context, table string, gets []Get) (rs []
 	err = c.call(ctx, "getMultiple", func(e *encoder) {
 		e.text(1, table)
 		list(e, 2, gets, writeGet)
-	}, readResults(&rs))
+	}, into(0, thrift.LIST, &rs, (*decoder).results))
 	return rs, err
 }
 
@@ -38,28 +39,8 @@ func (c *Conn) ScanResults(ctx context.Context, table string, s *Scan, n int32) 
 		e.text(1, table)
 		e.object(2, func() { writeScan(e, s) })
 		e.i32(3, n)
-	}, readResults(&rs))
+	}, into(0, thrift.LIST, &rs, (*decoder).results))
 	return rs, err
-}
-
-func readResults(rs *[]Result) func(*decoder, thrift.TType) bool {
-	return func(d *decoder, t thrift.TType) bool {
-		if t != thrift.LIST {
-			return false
-		}
-		*rs = d.results()
-		return true
-	}
-}
-
-func readBool(b *bool) func(*decoder, thrift.TType) bool {
-	return func(d *decoder, t thrift.TType) bool {
-		if t != thrift.BOOL {
-			return false
-		}
-		*b = d.boolean()
-		return true
-	}
 }
 
 // Put writes one row.
@@ -67,7 +48,7 @@ func (c *Conn) Put(ctx context.Context, table string, p *Put) error {
 	return c.call(ctx, "put", func(e *encoder) {
 		e.text(1, table)
 		e.object(2, func() { writePut(e, p) })
-	}, nil)
+	}, noResult)
 }
 
 // PutMultiple writes rows, each of which is atomic. After an IOError some may
@@ -76,7 +57,7 @@ func (c *Conn) PutMultiple(ctx context.Context, table string, puts []Put) error 
 	return c.call(ctx, "putMultiple", func(e *encoder) {
 		e.text(1, table)
 		list(e, 2, puts, writePut)
-	}, nil)
+	}, noResult)
 }
 
 // DeleteSingle removes cells of one row.
@@ -84,7 +65,7 @@ func (c *Conn) DeleteSingle(ctx context.Context, table string, del *Delete) erro
 	return c.call(ctx, "deleteSingle", func(e *encoder) {
 		e.text(1, table)
 		e.object(2, func() { writeDelete(e, del) })
-	}, nil)
+	}, noResult)
 }
 
 // MutateRow applies mutations of one row in one step.
@@ -92,7 +73,7 @@ func (c *Conn) MutateRow(ctx context.Context, table string, row []byte, ms []Mut
 	return c.call(ctx, "mutateRow", func(e *encoder) {
 		e.text(1, table)
 		writeMutations(e, 2, row, ms)
-	}, nil)
+	}, noResult)
 }
 
 // CheckAndMutate applies mutations of the row if the check holds, as one step,
@@ -106,7 +87,7 @@ func (c *Conn) CheckAndMutate(ctx context.Context, table string, check *Check, m
 		e.i32(5, int32(check.Op))
 		e.bytes(6, check.Operand)
 		writeMutations(e, 7, check.Row, ms)
-	}, readBool(&done))
+	}, into(0, thrift.BOOL, &done, (*decoder).boolean))
 	return done, err
 }
 
@@ -137,52 +118,24 @@ func (c *Conn) Append(ctx context.Context, table string, row []byte, values []Va
 	}, readResult(r))
 }
 
-func readResult(r *Result) func(*decoder, thrift.TType) bool {
-	return func(d *decoder, t thrift.TType) bool {
-		if t != thrift.STRUCT {
-			return false
-		}
-		d.result(r)
-		return true
-	}
-}
-
 // Regions lists the regions of a table in the order of their keys.
 func (c *Conn) Regions(ctx context.Context, table string) (rs []Region, err error) {
 	err = c.call(ctx, "getAllRegionLocations", func(e *encoder) { e.text(1, table) },
-		func(d *decoder, t thrift.TType) bool {
-			if t != thrift.LIST {
-				return false
-			}
-			d.items(thrift.STRUCT, func(int) { rs = append(rs, d.region()) })
-			return true
-		})
+		each(0, thrift.STRUCT, &rs, (*decoder).region))
 	return rs, err
 }
 
 // Describe reads the description of a table.
 func (c *Conn) Describe(ctx context.Context, name TableName) (table *Table, err error) {
 	err = c.call(ctx, "getTableDescriptor", func(e *encoder) { writeName(e, 1, name) },
-		func(d *decoder, t thrift.TType) bool {
-			if t != thrift.STRUCT {
-				return false
-			}
-			table = d.table()
-			return true
-		})
+		into(0, thrift.STRUCT, &table, (*decoder).table))
 	return table, err
 }
 
 // TableNames lists the tables of a namespace.
 func (c *Conn) TableNames(ctx context.Context, namespace string) (names []TableName, err error) {
 	err = c.call(ctx, "getTableNamesByNamespace", func(e *encoder) { e.text(1, namespace) },
-		func(d *decoder, t thrift.TType) bool {
-			if t != thrift.LIST {
-				return false
-			}
-			d.items(thrift.STRUCT, func(int) { names = append(names, d.name()) })
-			return true
-		})
+		each(0, thrift.STRUCT, &names, (*decoder).name))
 	return names, err
 }
 
@@ -191,12 +144,12 @@ func (c *Conn) CreateTable(ctx context.Context, table *Table, splits [][]byte) e
 	return c.call(ctx, "createTable", func(e *encoder) {
 		writeTable(e, 1, table)
 		e.keys(2, splits)
-	}, nil)
+	}, noResult)
 }
 
 // ModifyTable replaces the description of a table.
 func (c *Conn) ModifyTable(ctx context.Context, table *Table) error {
-	return c.call(ctx, "modifyTable", func(e *encoder) { writeTable(e, 1, table) }, nil)
+	return c.call(ctx, "modifyTable", func(e *encoder) { writeTable(e, 1, table) }, noResult)
 }
 
 // DisableTable takes a table out of service, which must precede DeleteTable.
@@ -215,24 +168,18 @@ func (c *Conn) DeleteTable(ctx context.Context, name TableName) error {
 }
 
 func (c *Conn) named(ctx context.Context, method string, name TableName) error {
-	return c.call(ctx, method, func(e *encoder) { writeName(e, 1, name) }, nil)
+	return c.call(ctx, method, func(e *encoder) { writeName(e, 1, name) }, noResult)
 }
 
 // TableExists reports whether there is such a table.
 func (c *Conn) TableExists(ctx context.Context, name TableName) (exists bool, err error) {
-	err = c.call(ctx, "tableExists", func(e *encoder) { writeName(e, 1, name) }, readBool(&exists))
+	err = c.call(ctx, "tableExists", func(e *encoder) { writeName(e, 1, name) }, into(0, thrift.BOOL, &exists, (*decoder).boolean))
 	return exists, err
 }
 
 // Namespaces lists the namespaces.
 func (c *Conn) Namespaces(ctx context.Context) (names []string, err error) {
-	err = c.call(ctx, "listNamespaces", func(*encoder) {}, func(d *decoder, t thrift.TType) bool {
-		if t != thrift.LIST {
-			return false
-		}
-		d.items(thrift.STRING, func(int) { names = append(names, d.text()) })
-		return true
-	})
+	err = c.call(ctx, "listNamespaces", func(*encoder) {}, each(0, thrift.STRING, &names, (*decoder).text))
 	return names, err
 }
 
@@ -240,18 +187,12 @@ func (c *Conn) Namespaces(ctx context.Context) (names []string, err error) {
 func (c *Conn) CreateNamespace(ctx context.Context, name string) error {
 	return c.call(ctx, "createNamespace", func(e *encoder) {
 		e.object(1, func() { e.text(1, name) })
-	}, nil)
+	}, noResult)
 }
 
 // ServerType asks which service the gateway speaks; 2 is this one. It reads
 // nothing of the cluster and serves to see whether the gateway is there.
 func (c *Conn) ServerType(ctx context.Context) (kind int32, err error) {
-	err = c.call(ctx, "getThriftServerType", func(*encoder) {}, func(d *decoder, t thrift.TType) bool {
-		if t != thrift.I32 {
-			return false
-		}
-		kind = d.i32()
-		return true
-	})
+	err = c.call(ctx, "getThriftServerType", func(*encoder) {}, into(0, thrift.I32, &kind, (*decoder).i32))
 	return kind, err
 }

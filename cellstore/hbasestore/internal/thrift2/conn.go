@@ -152,10 +152,10 @@ func (c *Conn) Usable() bool {
 // again. It costs nothing; Usable asks the system.
 func (c *Conn) Ended() bool { return c.dead }
 
-// call sends a call and reads its answer. success reads field 0 of the result,
-// if the result has one, and reports whether the field is of the expected type.
+// call sends a call and reads its answer. success reads field 0 of the result, and
+// is noResult where there is none.
 // After a TransportError the connection cannot be used again.
-func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success func(*decoder, thrift.TType) bool) (err error) {
+func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success fieldReader) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (c *Conn) call(ctx context.Context, method string, args func(*encoder), suc
 	return c.answer(ctx, method, success, fail)
 }
 
-func (c *Conn) answer(ctx context.Context, method string, success func(*decoder, thrift.TType) bool, fail func(error) error) error {
+func (c *Conn) answer(ctx context.Context, method string, success fieldReader, fail func(error) error) error {
 	name, kind, seq, err := c.p.ReadMessageBegin(ctx)
 	if err != nil {
 		return fail(err)
@@ -222,13 +222,14 @@ func (c *Conn) answer(ctx context.Context, method string, success func(*decoder,
 		return fail(fmt.Errorf("the answer is message %q of type %d and number %d, want %d", name, kind, seq, c.seq))
 	}
 	d := &decoder{ctx: ctx, p: c.p, raw: c.raw, max: c.max, most: 4 * c.max}
-	found := success == nil
+	found := success.read == nil
 	var failure error
 	d.object(func(id int16, t thrift.TType) bool {
 		switch {
-		case id == 0 && success != nil:
-			found = success(d, t)
-			return found
+		case id == 0 && success.read != nil && t == success.kind:
+			success.read(d)
+			found = true
+			return true
 		case id > 0 && t == thrift.STRUCT:
 			failure = readFailure(d, id > 1)
 			return true
@@ -253,16 +254,6 @@ func (c *Conn) answer(ctx context.Context, method string, success func(*decoder,
 // calls that have it.
 func readFailure(d *decoder, argument bool) error {
 	e := &IOError{Argument: argument}
-	d.object(func(id int16, t thrift.TType) bool {
-		switch {
-		case id == 1 && t == thrift.STRING:
-			e.Message = d.text()
-		case id == 2 && t == thrift.BOOL:
-			e.CanRetry = d.boolean()
-		default:
-			return false
-		}
-		return true
-	})
+	d.fields(into(1, thrift.STRING, &e.Message, (*decoder).text), into(2, thrift.BOOL, &e.CanRetry, (*decoder).boolean))
 	return e
 }

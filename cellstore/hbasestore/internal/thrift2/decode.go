@@ -177,13 +177,13 @@ func (d *decoder) boolean() bool {
 
 // items reads a list whose elements are of the type given. Nothing is
 // allocated for the number of elements it claims to have.
-func (d *decoder) items(of thrift.TType, item func(i int)) {
+func (d *decoder) items(of thrift.TType, item func()) {
 	t, n, err := d.p.ReadListBegin(d.ctx)
 	d.keep(err)
-	for i := 0; i < n && d.err == nil; i++ {
+	for ; n > 0 && d.err == nil; n-- {
 		if t == of {
 			d.spend(itemBytes)
-			item(i)
+			item()
 		} else {
 			d.keep(d.p.Skip(d.ctx, t))
 		}
@@ -222,7 +222,7 @@ func (d *decoder) result(r *Result) {
 		case id == 1 && t == thrift.STRING:
 			r.Row = d.bytes()
 		case id == 2 && t == thrift.LIST:
-			d.items(thrift.STRUCT, func(int) {
+			d.items(thrift.STRUCT, func() {
 				r.Cells = append(r.Cells, Value{})
 				d.cell(&r.Cells[len(r.Cells)-1])
 			})
@@ -257,109 +257,96 @@ func (d *decoder) cell(v *Value) {
 }
 
 func (d *decoder) results() (rs []Result) {
-	d.items(thrift.STRUCT, func(int) {
+	d.items(thrift.STRUCT, func() {
 		rs = append(rs, Result{})
 		d.result(&rs[len(rs)-1])
 	})
 	return rs
 }
 
-func (d *decoder) name() (n TableName) {
+// fieldReader reads a field of an answer, if it has this number and this type.
+type fieldReader struct {
+	id   int16
+	kind thrift.TType
+	read func(*decoder)
+}
+
+// into reads a field into *p.
+func into[T any](id int16, kind thrift.TType, p *T, read func(*decoder) T) fieldReader {
+	return fieldReader{id, kind, func(d *decoder) { *p = read(d) }}
+}
+
+// each reads a list and appends its elements, which are of a type, to *p.
+func each[T any](id int16, of thrift.TType, p *[]T, read func(*decoder) T) fieldReader {
+	return fieldReader{id, thrift.LIST, func(d *decoder) { d.items(of, func() { *p = append(*p, read(d)) }) }}
+}
+
+// within reads the fields of a struct that is a field itself.
+func within(id int16, fields ...fieldReader) fieldReader {
+	return fieldReader{id, thrift.STRUCT, func(d *decoder) { d.fields(fields...) }}
+}
+
+func textsInto(id int16, m map[string]string) fieldReader {
+	return fieldReader{id, thrift.MAP, func(d *decoder) { d.texts(m) }}
+}
+
+// fields reads a struct of which there are few in an answer. Those of rows have
+// no table of their fields, which would be allocated for each.
+func (d *decoder) fields(fields ...fieldReader) {
 	d.object(func(id int16, t thrift.TType) bool {
-		switch {
-		case id == 1 && t == thrift.STRING:
-			n.Namespace = d.text()
-		case id == 2 && t == thrift.STRING:
-			n.Name = d.text()
-		default:
-			return false
+		for _, f := range fields {
+			if f.id == id && f.kind == t {
+				f.read(d)
+				return true
+			}
 		}
-		return true
+		return false
 	})
+}
+
+func (d *decoder) name() (n TableName) {
+	d.fields(
+		into(1, thrift.STRING, &n.Namespace, (*decoder).text),
+		into(2, thrift.STRING, &n.Name, (*decoder).text),
+	)
 	return n
 }
 
 func (d *decoder) family() Family {
 	f := Family{Attributes: map[string]string{}, Configuration: map[string]string{}}
-	d.object(func(id int16, t thrift.TType) bool {
-		switch {
-		case id == 1 && t == thrift.STRING:
-			f.Name = d.text()
-		case id == 2 && t == thrift.MAP:
-			d.texts(f.Attributes)
-		case id == 3 && t == thrift.MAP:
-			d.texts(f.Configuration)
-		case id == 4 && t == thrift.I32:
-			f.BlockSize = d.i32()
-		case id == 5 && t == thrift.I32:
-			f.Bloom = d.i32()
-		case id == 6 && t == thrift.I32:
-			f.Compression = d.i32()
-		case id == 10 && t == thrift.I32:
-			f.MaxVersions = d.i32()
-		case id == 11 && t == thrift.I32:
-			f.MinVersions = d.i32()
-		case id == 13 && t == thrift.I32:
-			f.TTL = d.i32()
-		case id == 20 && t == thrift.BOOL:
-			f.InMemory = d.boolean()
-		default:
-			return false
-		}
-		return true
-	})
+	d.fields(
+		into(1, thrift.STRING, &f.Name, (*decoder).text),
+		textsInto(2, f.Attributes),
+		textsInto(3, f.Configuration),
+		into(4, thrift.I32, &f.BlockSize, (*decoder).i32),
+		into(5, thrift.I32, &f.Bloom, (*decoder).i32),
+		into(6, thrift.I32, &f.Compression, (*decoder).i32),
+		into(10, thrift.I32, &f.MaxVersions, (*decoder).i32),
+		into(11, thrift.I32, &f.MinVersions, (*decoder).i32),
+		into(13, thrift.I32, &f.TTL, (*decoder).i32),
+		into(20, thrift.BOOL, &f.InMemory, (*decoder).boolean),
+	)
 	return f
 }
 
 func (d *decoder) table() *Table {
 	table := &Table{Attributes: map[string]string{}}
-	d.object(func(id int16, t thrift.TType) bool {
-		switch {
-		case id == 1 && t == thrift.STRUCT:
-			table.Name = d.name()
-		case id == 2 && t == thrift.LIST:
-			d.items(thrift.STRUCT, func(int) { table.Families = append(table.Families, d.family()) })
-		case id == 3 && t == thrift.MAP:
-			d.texts(table.Attributes)
-		default:
-			return false
-		}
-		return true
-	})
+	d.fields(
+		into(1, thrift.STRUCT, &table.Name, (*decoder).name),
+		each(2, thrift.STRUCT, &table.Families, (*decoder).family),
+		textsInto(3, table.Attributes),
+	)
 	return table
 }
 
 func (d *decoder) region() (r Region) {
-	d.object(func(id int16, t thrift.TType) bool {
-		switch {
-		case id == 1 && t == thrift.STRUCT:
-			d.object(func(id int16, t thrift.TType) bool {
-				switch {
-				case id == 1 && t == thrift.STRING:
-					r.Server = d.text()
-				case id == 2 && t == thrift.I32:
-					r.Port = d.i32()
-				default:
-					return false
-				}
-				return true
-			})
-		case id == 2 && t == thrift.STRUCT:
-			d.object(func(id int16, t thrift.TType) bool {
-				switch {
-				case id == 3 && t == thrift.STRING:
-					r.Start = d.bytes()
-				case id == 4 && t == thrift.STRING:
-					r.End = d.bytes()
-				default:
-					return false
-				}
-				return true
-			})
-		default:
-			return false
-		}
-		return true
-	})
+	d.fields(
+		within(1,
+			into(1, thrift.STRING, &r.Server, (*decoder).text),
+			into(2, thrift.I32, &r.Port, (*decoder).i32)),
+		within(2,
+			into(3, thrift.STRING, &r.Start, (*decoder).bytes),
+			into(4, thrift.STRING, &r.End, (*decoder).bytes)),
+	)
 	return r
 }

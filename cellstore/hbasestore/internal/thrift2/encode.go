@@ -234,9 +234,7 @@ func writeName(e *encoder, id int16, n TableName) {
 func writeFamily(e *encoder, f *Family) {
 	e.text(1, f.Name)
 	e.texts(2, f.Attributes)
-	if len(f.Configuration) > 0 {
-		e.texts(3, f.Configuration)
-	}
+	e.texts(3, f.Configuration)
 	e.i32(4, f.BlockSize)
 	e.i32(5, f.Bloom)
 	e.i32(6, f.Compression)
