@@ -9,29 +9,14 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// admission says how requests to a route are admitted.
-type admission struct {
-	s     *Kit
-	guard *Guard
-	rule  endpoint.KeyRule
-	// lines are charged one by one where a request may ask many questions.
-	lines bool
-	// scoped is Endpoint.Scoped.
-	scoped bool
-	// light requests with a key that has no scopes are not remembered with their key,
-	// which would cost memory.
-	light bool
-}
-
 // admitted passes requests on to h if they have a key, where one is needed, and
 // are within their limits.
 func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
 		return h
 	}
-	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == endpoint.Streamed, scoped: r.Scoped, light: r.Cost == endpoint.Light || r.Cost == endpoint.Mixed}
 	return func(c echo.Context) error {
-		err := a.judge(c)
+		err := s.admit(r, c)
 		if err == nil {
 			return h(c)
 		}
@@ -42,30 +27,27 @@ func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFun
 	}
 }
 
-// judge counts a request and returns why it may not pass.
-func (a *admission) judge(c echo.Context) error {
-	r := c.Request()
-	sent, inQuery := sentKey(a.rule, r)
-	g := a.guard
+// admit counts a request and returns why it may not pass. The lines of a request that may
+// ask many questions are charged one by one.
+func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
+	r, g := c.Request(), s.Guarding
+	sent, inQuery := sentKey(e.Keys, r)
 	var keys *quota.Keys
-	if g.Keys != nil && a.rule != endpoint.KeysOfOthers {
-		keys = g.Keys()
+	if e.Keys != endpoint.KeysOfOthers {
+		keys = g.inUse()
 	}
 	if keys != nil && sent != "" {
 		if k := keys.Find(sent); k != nil {
-			a.s.nameClient(c, k.Name)
+			s.nameClient(c, k.Name)
 			if inQuery {
 				c.Set(queryKey, sent)
 			}
-			if len(k.Scopes) > 0 || a.scoped || !a.light || r.Method != http.MethodGet {
-				c.Set(clientKey, keyed{k.Name, func() *quota.Key {
-					if keys := g.Keys(); keys != nil {
-						return keys.Find(sent)
-					}
-					return nil
-				}})
+			// To remember the key of a light request would cost memory.
+			light := (e.Cost == endpoint.Light || e.Cost == endpoint.Mixed) && r.Method == http.MethodGet
+			if len(k.Scopes) > 0 || e.Scoped || !light {
+				c.Set(clientKey, keyed{k.Name, sent})
 			}
-			if a.lines {
+			if e.Cost == endpoint.Streamed {
 				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
 			}
 			return verdict(c, g.Meter.Key(k.Name, g.Limits(k)))
@@ -73,11 +55,11 @@ func (a *admission) judge(c echo.Context) error {
 	}
 	// Wrong keys use up the limit of the address too, which also shows the busiest
 	// senders of such keys.
-	client := quota.ClientOf(a.s.ClientAddr(r))
+	client := quota.ClientOf(s.ClientAddr(r))
 	if err := verdict(c, g.Meter.Address(client, &g.AddressLimits)); err != nil {
 		return err
 	}
-	if a.lines {
+	if e.Cost == endpoint.Streamed {
 		c.Set(chargeName, func(n int64) { g.Meter.ChargeAddress(client, n) })
 	}
 	switch {
@@ -85,7 +67,7 @@ func (a *admission) judge(c echo.Context) error {
 		return nil
 	case sent == "" && !g.Anonymous:
 		return refuseUnkeyed(c, ErrKeyMissing)
-	case sent != "" && !(g.Anonymous && a.rule == endpoint.KeysByUsername): // GeoNames' clients always send some name
+	case sent != "" && !(g.Anonymous && e.Keys == endpoint.KeysByUsername): // GeoNames' clients always send some name
 		return refuseUnkeyed(c, ErrKeyUnknown)
 	}
 	return nil
@@ -109,19 +91,20 @@ func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
 const clientKey = "key"
 
 // keyed is the key that a request was made with.
-type keyed struct {
-	name string
-	find func() *quota.Key // nil once it has been revoked
-}
+type keyed struct{ name, sent string }
 
 // hasScope reports whether a request was made with a key that has the scope now. Keys may
 // be revoked while a long request runs.
 func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
-	sent, ok := c.Get(clientKey).(keyed)
+	by, ok := c.Get(clientKey).(keyed)
 	if !ok {
 		return false
 	}
-	k := sent.find()
+	keys := s.Guarding.inUse()
+	if keys == nil {
+		return false
+	}
+	k := keys.Find(by.sent)
 	return k != nil && k.Has(scope)
 }
 

@@ -120,32 +120,13 @@ func parseHop(s string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return plain(addr), true
 	}
-	if ap, err := netip.ParseAddrPort(s); err == nil {
-		return plain(ap.Addr()), true
+	if host, port, _ := strings.Cut(s, ":_"); isName(port) {
+		s = host + ":0"
+	} else if strings.HasSuffix(s, "]") {
+		s += ":0"
 	}
-	if host, port, ok := strings.Cut(s, ":_"); ok && obfuscated(port) && (host != "" && host[len(host)-1] == ']' || !strings.Contains(host, ":")) {
-		s = host
-		if addr, err := netip.ParseAddr(s); err == nil {
-			return plain(addr), true
-		}
-	}
-	if n := len(s); n > 2 && s[0] == '[' && s[n-1] == ']' {
-		if addr, err := netip.ParseAddr(s[1 : n-1]); err == nil && addr.Is6() {
-			return plain(addr), true
-		}
-	}
-	return netip.Addr{}, false
-}
-
-// obfuscated reports whether a text may follow the underscore of an obfuscated port.
-func obfuscated(port string) bool {
-	for i := range len(port) {
-		c := port[i]
-		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return port != ""
+	ap, err := netip.ParseAddrPort(s) // IPv6 in brackets, and nothing else in them
+	return plain(ap.Addr()), err == nil
 }
 
 // plain drops what would keep equal addresses from comparing equal: the zone,
@@ -188,55 +169,30 @@ func (s *proxies) scheme(r *http.Request) string {
 // letters, digits, dots, hyphens, underscores, an optional port, and IPv6
 // addresses in brackets.
 func validHost(h string) bool {
-	if h == "" || len(h) > 255 {
+	name, port := h, "0"
+	if at := strings.LastIndexByte(h, ':'); at > strings.LastIndexByte(h, ']') {
+		name, port = h[:at], h[at+1:]
+	}
+	if len(h) > 255 || len(port) > 5 || port == "" || strings.Trim(port, "0123456789") != "" {
 		return false
 	}
-	name := h
-	if h[0] == '[' {
-		end := strings.IndexByte(h, ']')
-		if end < 0 {
-			return false
-		}
-		if a, err := netip.ParseAddr(h[1:end]); err != nil || !a.Is6() || a.Zone() != "" {
-			return false
-		}
-		rest := h[end+1:]
-		if rest == "" {
-			return true
-		}
-		if rest[0] != ':' {
-			return false
-		}
-		return validPort(rest[1:])
+	if inside, ok := strings.CutPrefix(name, "["); ok {
+		inside, ok = strings.CutSuffix(inside, "]")
+		a, err := netip.ParseAddr(inside)
+		return ok && err == nil && a.Is6() && a.Zone() == ""
 	}
-	if i := strings.IndexByte(h, ':'); i >= 0 {
-		name = h[:i]
-		if !validPort(h[i+1:]) {
-			return false
-		}
-	}
-	if name == "" {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+	return isName(name)
 }
 
-func validPort(p string) bool {
-	if p == "" || len(p) > 5 {
-		return false
-	}
-	for i := range len(p) {
-		if p[i] < '0' || p[i] > '9' {
+// isName reports whether s has letters, digits, dots, hyphens and underscores alone, and one at least.
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '.' && c != '-' && c != '_' {
 			return false
 		}
 	}
-	return true
+	return s != ""
 }
 
 // ValidBasePath reports whether p can be a base path: "", or segments of letters,

@@ -50,13 +50,7 @@ func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 			rest := lines[i]
 			for more := true; more; {
 				var element string
-				if f == Forwarded {
-					rest, element, more = lastElement(rest)
-				} else if at := strings.LastIndexByte(rest, ','); at >= 0 {
-					rest, element = rest[:at], rest[at+1:]
-				} else {
-					element, more = rest, false
-				}
+				rest, element, more = cutLast(rest, ',')
 				if read++; read > maxHops {
 					return
 				}
@@ -68,16 +62,16 @@ func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 	}
 }
 
-// lastElement cuts the right-most element off a Forwarded value. It reads from
+// cutLast cuts a value at the last separator outside of quotes. It reads from
 // the right, so that nothing to the left of an element, such as a quote that a
 // client has opened and not closed, changes how it is read.
-func lastElement(value string) (rest, element string, more bool) {
+func cutLast(value string, separator byte) (rest, last string, more bool) {
 	quoted := false
 	for i := len(value) - 1; i >= 0; i-- {
 		switch c := value[i]; {
 		case c == '"' && !(quoted && escaped(value, i)):
 			quoted = !quoted
-		case c == ',' && !quoted:
+		case c == separator && !quoted:
 			return value[:i], value[i+1:], true
 		}
 	}
@@ -96,35 +90,28 @@ func escaped(s string, i int) bool {
 // elementParameter returns the value of a parameter of an element, and whether
 // the element is well-formed and has it exactly once. Quoted values lose their
 // quotes.
-func elementParameter(element, name string) (string, bool) {
-	value, found := "", false
-	for rest := strings.TrimSpace(element); rest != ""; {
-		key, after, ok := strings.Cut(rest, "=")
-		if !ok {
-			return "", false
+func elementParameter(element, name string) (value string, found bool) {
+	for more := true; more; {
+		var pair string
+		if element, pair, more = cutLast(element, ';'); strings.TrimSpace(pair) == "" {
+			continue
 		}
-		var v string
-		if strings.HasPrefix(after, `"`) {
+		key, v, ok := strings.Cut(pair, "=")
+		if v = strings.TrimSpace(v); strings.HasPrefix(v, `"`) {
 			end := 1
-			for end < len(after) && (after[end] != '"' || escaped(after, end)) {
+			for end < len(v) && (v[end] != '"' || escaped(v, end)) {
 				end++
 			}
-			if end == len(after) {
+			if end != len(v)-1 {
 				return "", false
 			}
-			v, after = after[1:end], strings.TrimSpace(after[end+1:])
-			if after != "" && after[0] != ';' {
-				return "", false
-			}
-			rest = strings.TrimSpace(strings.TrimPrefix(after, ";"))
-		} else {
-			v, rest, _ = strings.Cut(after, ";")
-			v, rest = strings.TrimSpace(v), strings.TrimSpace(rest)
+			v = v[1:end]
 		}
-		if strings.EqualFold(strings.TrimSpace(key), name) {
-			if found {
-				return "", false
-			}
+		named := strings.EqualFold(strings.TrimSpace(key), name)
+		if !ok || named && found {
+			return "", false
+		}
+		if named {
 			value, found = v, true
 		}
 	}

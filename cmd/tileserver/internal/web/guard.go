@@ -38,6 +38,14 @@ func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	return &k.Limits
 }
 
+// inUse returns the keys that are accepted now, nil if nobody needs one.
+func (g *Guard) inUse() *quota.Keys {
+	if g.Keys == nil {
+		return nil
+	}
+	return g.Keys()
+}
+
 // refuseUnkeyed refuses a request without a key, and says how to send one.
 func refuseUnkeyed(c echo.Context, err error) error {
 	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}

@@ -14,8 +14,8 @@
 // and accesslog.go know who asks and write it down; guard.go, places.go and metrics.go
 // limit and count. kit.go puts these together. On it stand the ways to answer: reply.go
 // with dates.go for what is made now, kept.go for what is kept, stream.go and batch.go for
-// lines, asset.go for the page, problem.go for failures. admit.go and heavy.go let
-// requests in. route.go and serve.go make a handler of it all.
+// lines, asset.go for the page, problem.go for failures. admit.go and places.go let
+// requests in, and processors.go has dear answers take turns. route.go and serve.go make a handler of it all.
 //
 // An entity tag is made of the identities of the generations an answer is from and
 // of the request itself, which is why 304 costs no read.

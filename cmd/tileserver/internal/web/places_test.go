@@ -67,7 +67,7 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 	ask = func(depth int) error {
 		c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/heavy", nil), httptest.NewRecorder())
 		c.SetPath(route.Path)
-		return s.guardHeavy(route, func(c echo.Context) error {
+		return s.guard(route, &s.Heavy, func(c echo.Context) error {
 			deepest = depth
 			if n := s.Heavy.Taken(); n != int64(depth) {
 				t.Errorf("%d places are taken by %d requests", n, depth)
@@ -98,7 +98,7 @@ func TestPlacesAllocateNothing(t *testing.T) {
 	c := echo.New().NewContext(r, httptest.NewRecorder())
 	nothing := func(echo.Context) error { return nil }
 	for class, h := range map[string]echo.HandlerFunc{
-		"light": s.guard(&endpoint.Endpoint{}, &s.running, nothing), "heavy": s.guardHeavy(&endpoint.Endpoint{}, nothing), "streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
+		"light": s.guard(&endpoint.Endpoint{}, &s.running, nothing), "heavy": s.guard(&endpoint.Endpoint{}, &s.Heavy, nothing), "streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
 	} {
 		if n := testing.AllocsPerRun(100, func() { _ = h(c) }); n > 0 {
 			t.Errorf("%s: %v allocations", class, n)
@@ -136,11 +136,10 @@ func TestProcessorsRest(t *testing.T) {
 			who := Client{Key: "a"}
 			waited := func() time.Duration {
 				start := time.Now()
-				free, err := p.take(t.Context(), who)
-				if err != nil {
+				if err := p.take(t.Context(), who); err != nil {
 					t.Fatal(err)
 				}
-				free(turnTime)
+				p.give(who, turnTime)
 				return time.Since(start)
 			}
 			for _, traffic := range []bool{true, false} {
@@ -261,16 +260,15 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 // Who gives up waits no longer, and keeps nothing.
 func TestProcessorIsGivenUp(t *testing.T) {
 	p := NewProcessors(1)
-	free, err := p.take(t.Context(), Client{Key: "a"})
-	if err != nil {
+	if err := p.take(t.Context(), Client{Key: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.take(ctx, Client{Key: "b"}); !errors.Is(err, context.Canceled) {
+	if err := p.take(ctx, Client{Key: "b"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	free(0)
+	p.give(Client{Key: "a"}, 0)
 	if len(p.queue) != 0 || p.free != 1 || len(p.of) != 0 {
 		t.Errorf("%+v", p)
 	}
@@ -287,12 +285,11 @@ func TestTurn(t *testing.T) {
 		asked := time.Now()
 		had := make(chan time.Duration)
 		go func() {
-			free, err := p.take(t.Context(), Client{Key: "b"})
-			if err != nil {
+			if err := p.take(t.Context(), Client{Key: "b"}); err != nil {
 				t.Error(err)
 			}
 			had <- time.Since(asked)
-			free(0)
+			p.give(Client{Key: "b"}, 0)
 		}()
 		synctest.Wait()
 		work.Step() // is within the turn

@@ -140,7 +140,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	case endpoint.Light, endpoint.Mixed:
 		h = s.guard(r, &s.running, h)
 	case endpoint.Heavy:
-		h = s.guard(r, &s.running, s.guardHeavy(r, h))
+		h = s.guard(r, &s.running, s.guard(r, &s.Heavy, h))
 	case endpoint.Streamed:
 		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
 	case endpoint.Followed:

@@ -49,7 +49,7 @@ func (o *Stream) release() {
 		_ = o.reset.Close() // before TLS says that all is sent
 	}
 	if o.turn != nil {
-		o.turn.end()
+		o.turn.Pause()
 	}
 	if o.zip != nil {
 		gzipWriters[once].Put(o.zip)
@@ -160,7 +160,7 @@ func (o *Stream) Line() error {
 // Send sends Body. Meanwhile it gives back the processor by which it was made.
 func (o *Stream) Send() error {
 	if o.turn != nil {
-		o.turn.end()
+		o.turn.Pause()
 	}
 	err := o.Flush()
 	if err == nil && o.turn != nil {
@@ -202,7 +202,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	if err = out.turn.begin(ctx); err == nil {
 		err = fill(out.turn.in(ctx), out)
 	}
-	out.turn.end()
+	out.turn.Pause()
 	if err == nil {
 		err = out.finish()
 	}
