@@ -161,7 +161,7 @@ func (d *Depot) claim(ctx context.Context, dataset string) (context.Context, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	leased, l, err := d.lease(ctx, t, dataset, PushOptions{}.withDefaults().Owner)
+	leased, l, err := d.lease(ctx, t, dataset, owner())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +184,7 @@ func (d *Depot) verify(ctx context.Context, dataset string, e entry, progress fu
 	counter.stage("checking", progress)
 	var errs []error
 	for _, want := range m.Tables {
-		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, func(rows, bytes int64) { counter.add(want.Name, rows, bytes) })
+		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, counter.add)
 		switch {
 		case errors.Is(err, cellstore.ErrTableNotFound):
 			errs = append(errs, fmt.Errorf("%w: table %s is gone: push it again", cellstore.ErrCorrupt, want.Name))
