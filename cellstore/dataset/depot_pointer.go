@@ -52,7 +52,7 @@ func (d *Depot) manifestBytes(ctx context.Context, dataset string, e entry) (*Ma
 		return nil, nil, err
 	}
 	if b == nil {
-		return nil, nil, fmt.Errorf("generation %d of %s: %w: it is listed but gone from %s: roll back, or push again", e.Generation, dataset, cellstore.ErrCorrupt, d.opts.Name)
+		return nil, nil, corrupt(dataset, e.Generation, "it is listed but gone from %s: roll back, or push again", d.opts.Name)
 	}
 	m, err := decodePinned(dataset, e, b)
 	return m, b, err
