@@ -176,7 +176,8 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 		return err
 	}
 	for _, path := range posing {
-		errs = append(errs, corrupt(g.Manifest.Dataset, g.Manifest.Generation, "%s is not of it and may be read as one of its files: remove it", path))
+		errs = append(errs, corrupt(g.Manifest.Dataset, g.Manifest.Generation,
+			"%s is not of it and may be read as one of its files: remove it", path))
 	}
 	return errors.Join(errs...)
 }
