@@ -79,6 +79,13 @@
 // after it answers [ErrClosed]. [ParallelScan] reads a table with many
 // goroutines.
 //
+// # What Quadrille does not use
+//
+// The contract is that of HBase's model, so that what is built on it later finds it whole and
+// any driver can be judged. Quadrille itself calls no [Table.Append], no [Store.Compact] and no
+// reverse scan, and has no [ColumnFilter]. It deletes columns and rows only, checks with
+// [Absent] and [Equal] alone, and declares neither MinVersions, InMemory nor [BloomRowCol].
+//
 // # Drivers
 //
 // pebblestore is the embedded driver. Rules that a backend may lack are

@@ -151,9 +151,6 @@ func (b *Build) Store() cellstore.Store { return b.store }
 // keeps beside the store. Readers find them in Generation.Dir. Publish renames it.
 func (b *Build) Dir() string { return b.dir }
 
-// Generation is the number the build will be published under.
-func (b *Build) Generation() uint64 { return b.generation }
-
 // Publish closes the store, checks that it opens again, makes all files
 // durable and records their checksums, writes the manifest, and makes this the
 // published generation. It returns the manifest as written.

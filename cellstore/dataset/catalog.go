@@ -230,8 +230,7 @@ func (c *Catalog) manifest(_ context.Context, dataset string, e entry) (Manifest
 // missing explains the absence of a generation that CURRENT lists.
 func missing(dataset string, generation uint64, err error) error {
 	if os.IsNotExist(err) {
-		return fmt.Errorf("generation %d of %s: %w: it is listed but its files are gone: restore them, roll back or ingest again (%w)",
-			generation, dataset, cellstore.ErrCorrupt, err)
+		return corrupt(dataset, generation, "it is listed but its files are gone: restore them, roll back or ingest again (%w)", err)
 	}
 	return err
 }

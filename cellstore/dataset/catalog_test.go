@@ -26,8 +26,8 @@ func TestPublish(t *testing.T) {
 
 	b, err := c.Begin(t.Context(), "places")
 	must.Do(t, err)
-	if b.Generation() != 1 {
-		t.Errorf("the first generation is %d", b.Generation())
+	if b.generation != 1 {
+		t.Errorf("the first generation is %d", b.generation)
 	}
 	must.Do(t, b.Store().(*fileStore).put("one"))
 	_, err = c.Current(t.Context(), "places")
@@ -487,8 +487,8 @@ func TestLostPointer(t *testing.T) {
 			}
 			// A build must not take the generations for leftovers.
 			if b, err := c.Begin(t.Context(), "ip"); err == nil {
-				if b.Generation() != 3 {
-					t.Errorf("generation %d", b.Generation())
+				if b.generation != 3 {
+					t.Errorf("generation %d", b.generation)
 				}
 				must.Do(t, b.Abort())
 			}

@@ -163,7 +163,7 @@ func depotAt(t tester, r *remote) *Depot {
 // pushed pushes what is published.
 func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) Pushed {
 	t.Helper()
-	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{PartBytes: 1 << 10})
+	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{partBytes: 1 << 10})
 	must.Do(t, err)
 	return p
 }

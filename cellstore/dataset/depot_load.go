@@ -236,7 +236,7 @@ func (c *copier) send(ctx context.Context) error {
 	if err := c.p.d.patiently(ctx, func() error { return c.to.Apply(ctx, c.batch...) }); err != nil {
 		return err
 	}
-	c.p.meter.add(c.part.table, c.rows, int64(c.size))
+	c.p.meter.add(c.rows, int64(c.size))
 	c.batch, c.rows, c.size = nil, 0, 0
 	if err := c.p.d.step("batch sent"); err != nil {
 		return err
@@ -265,7 +265,7 @@ type meter struct {
 	mu          sync.Mutex
 	tell        func(PushProgress)
 	now         PushProgress
-	begun, told time.Time
+	told        time.Time
 	rows, bytes int64 // loaded
 }
 
@@ -275,7 +275,7 @@ const tellEvery = 500 * time.Millisecond
 func (m *meter) stage(name string, tell func(PushProgress)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tell, m.begun, m.told = tell, time.Now(), time.Time{}
+	m.tell, m.told = tell, time.Time{}
 	m.now = PushProgress{Stage: name, Parts: m.now.Parts, Done: m.now.Done}
 	m.report()
 }
@@ -293,11 +293,9 @@ func (m *meter) partDone() {
 	m.report()
 }
 
-func (m *meter) add(table string, rows, bytes int64) {
+func (m *meter) add(rows, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.Table = table
-	m.now.Rows += rows
 	m.now.Bytes += bytes
 	if m.now.Stage == "loading" {
 		m.rows += rows
@@ -312,7 +310,6 @@ func (m *meter) report() {
 		return
 	}
 	m.told = time.Now()
-	m.now.Elapsed = time.Since(m.begun)
 	m.tell(m.now)
 }
 

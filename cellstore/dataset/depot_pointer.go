@@ -52,7 +52,7 @@ func (d *Depot) manifestBytes(ctx context.Context, dataset string, e entry) (*Ma
 		return nil, nil, err
 	}
 	if b == nil {
-		return nil, nil, fmt.Errorf("generation %d of %s: %w: it is listed but gone from %s: roll back, or push again", e.Generation, dataset, cellstore.ErrCorrupt, d.opts.Name)
+		return nil, nil, corrupt(dataset, e.Generation, "it is listed but gone from %s: roll back, or push again", d.opts.Name)
 	}
 	m, err := decodePinned(dataset, e, b)
 	return m, b, err
@@ -161,7 +161,7 @@ func (d *Depot) claim(ctx context.Context, dataset string) (context.Context, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	leased, l, err := d.lease(ctx, t, dataset, PushOptions{}.withDefaults().Owner)
+	leased, l, err := d.lease(ctx, t, dataset, owner())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,7 +184,7 @@ func (d *Depot) verify(ctx context.Context, dataset string, e entry, progress fu
 	counter.stage("checking", progress)
 	var errs []error
 	for _, want := range m.Tables {
-		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, func(rows, bytes int64) { counter.add(want.Name, rows, bytes) })
+		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, counter.add)
 		switch {
 		case errors.Is(err, cellstore.ErrTableNotFound):
 			errs = append(errs, fmt.Errorf("%w: table %s is gone: push it again", cellstore.ErrCorrupt, want.Name))

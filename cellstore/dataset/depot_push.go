@@ -19,16 +19,9 @@ import (
 
 // PushOptions say how a generation is pushed. The zero value is sensible.
 type PushOptions struct {
-	// Owner names this push to other programs that find the data set locked. The
-	// default is this machine and process.
-	Owner string
-	// Workers is the number of parts that are loaded at once, and read at once by the check; 4 by
-	// default.
+	// Workers is how many parts are loaded at once, and read at once by the check;
+	// 4 by default.
 	Workers int
-	// PartBytes is about how many bytes of the generation's files make a part; a
-	// table has up to MaxParts parts. 32 MiB and 32 by default.
-	PartBytes int64
-	MaxParts  int
 	// NoCheck skips reading everything back and comparing it.
 	NoCheck bool
 	// OnlyNew does nothing when the generation has been pushed before, even if
@@ -36,18 +29,21 @@ type PushOptions struct {
 	OnlyNew bool
 	// Progress, unless nil, is called about twice a second, one call at a time.
 	Progress func(PushProgress)
+
+	// partBytes is about how many bytes of the generation's files make a part. Tests
+	// have small ones.
+	partBytes int64
 }
 
-// PushProgress is the progress of a push.
+// maxParts is the most parts that a table has.
+const maxParts = 32
+
+// PushProgress is how far a push is.
 type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
-	Table       string // the table at work, or one of several
 	Parts, Done int    // the parts of all tables, and how many are loaded
-	// Rows and Bytes count what was loaded, or read by the check, in this stage,
-	// without the work of an interrupted push.
-	Rows, Bytes int64
-	Total       int64         // bytes of the stage; 0 where that is not known
-	Elapsed     time.Duration // of the stage
+	Bytes       int64  // loaded, or read by the check, in this stage, without the work of an interrupted push
+	Total       int64  // bytes of the stage; 0 where that is not known
 }
 
 // Pushed is the result of a push.
@@ -60,22 +56,21 @@ type Pushed struct {
 	Took        time.Duration
 }
 
-func (o PushOptions) withDefaults() PushOptions {
-	if o.Owner == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "a machine without name"
-		}
-		o.Owner = fmt.Sprintf("process %d on %s", os.Getpid(), host)
+// owner names this program to others that find the data set locked.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without name"
 	}
+	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
+}
+
+func (o PushOptions) withDefaults() PushOptions {
 	if o.Workers < 1 {
 		o.Workers = 4
 	}
-	if o.PartBytes < 1 {
-		o.PartBytes = 32 << 20
-	}
-	if o.MaxParts < 1 {
-		o.MaxParts = 32
+	if o.partBytes < 1 {
+		o.partBytes = 32 << 20
 	}
 	return o
 }
@@ -146,7 +141,7 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		}
 	}
 	outer := ctx
-	ctx, p.lease, err = d.lease(ctx, p.t, p.dataset, p.o.Owner)
+	ctx, p.lease, err = d.lease(ctx, p.t, p.dataset, owner())
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -289,7 +284,7 @@ func (p *push) plan(ctx context.Context) (*loadRecord, error) {
 		return nil, err
 	}
 	load := &loadRecord{Origin: p.origin, Token: token()}
-	n := int(min(p.g.Manifest.Size()/p.o.PartBytes+1, int64(p.o.MaxParts)))
+	n := int(min(p.g.Manifest.Size()/p.o.partBytes+1, maxParts))
 	for _, name := range names {
 		t, err := p.g.Store.Table(ctx, name)
 		if err != nil {
@@ -358,7 +353,7 @@ func (p *push) copyFile(ctx context.Context, f File) error {
 		if err := p.d.patiently(ctx, func() error { return p.t.Apply(ctx, m) }); err != nil {
 			return err
 		}
-		p.meter.add("", 1, int64(n))
+		p.meter.add(1, int64(n))
 		if err := p.d.step("piece copied"); err != nil {
 			return err
 		}
@@ -383,7 +378,7 @@ func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecor
 		if p.o.NoCheck {
 			continue
 		}
-		got, err := p.d.sumRemote(ctx, store, t.Name, p.o.Workers, func(rows, bytes int64) { p.meter.add(t.Name, rows, bytes) })
+		got, err := p.d.sumRemote(ctx, store, t.Name, p.o.Workers, p.meter.add)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"quadrille/cellstore"
@@ -44,15 +43,9 @@ func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Gen
 			return nil, fmt.Errorf("generation %d of %s: file %s: %w", e.Generation, dataset, f.Path, err)
 		}
 	}
-	g.Store, err = d.opts.Open(ctx, tablePrefix(dataset, e.Generation))
-	if err != nil {
-		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
+	if err := g.take(d.opts.Open(ctx, tablePrefix(dataset, e.Generation))); err != nil {
+		return nil, err
 	}
-	g.close = sync.OnceValue(func() error {
-		err := g.Store.Close()
-		g.lock.Close()
-		return err
-	})
 	d.sweepCache(ctx, dataset)
 	return g, nil
 }

@@ -116,7 +116,7 @@ func TestDepotCrash(t *testing.T) {
 	must.Do(t, err)
 	defer old.Close()
 	mustIngest(t, c, "ip", "new")
-	o := PushOptions{PartBytes: 1 << 10, Workers: 1}
+	o := PushOptions{partBytes: 1 << 10, Workers: 1}
 	var names []string
 	for crash := 0; ; crash++ {
 		r := newRemote(t)
@@ -230,7 +230,7 @@ func TestDepotOutage(t *testing.T) {
 		r := newRemote(t)
 		d := depotAt(t, r)
 		r.left.Store(calls)
-		_, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{PartBytes: 1 << 10, Workers: 2})
+		_, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{partBytes: 1 << 10, Workers: 2})
 		r.left.Store(-1)
 		went := r.down.Load() != nil
 		r.fail(nil)
@@ -262,7 +262,7 @@ func TestDepotTwoPushers(t *testing.T) {
 	for _, c := range catalogs {
 		d := depotAt(t, r)
 		wg.Go(func() {
-			_, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{PartBytes: 1 << 10})
+			_, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{partBytes: 1 << 10})
 			if err == nil {
 				won.Add(1)
 			} else if !errors.Is(err, ErrBuilding) {

@@ -84,24 +84,36 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 	if err := g.checkSizes(); err != nil {
 		return nil, err
 	}
-	g.Store, err = c.open(dataset, filepath.Join(dir, storeDir), true)
-	if err != nil {
-		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
+	if err := g.take(c.open(dataset, filepath.Join(dir, storeDir), true)); err != nil {
+		return nil, err
 	}
-	g.close = sync.OnceValue(func() error {
-		err := g.Store.Close()
-		g.lock.Close()
-		return err
-	})
 	return g, nil
 }
 
 // Close closes the store. A second Close does nothing.
 func (g *Generation) Close() error { return g.close() }
 
+// corrupt says what of a generation is damaged, and at last what to do.
+func corrupt(dataset string, generation uint64, format string, args ...any) error {
+	return fmt.Errorf("generation %d of %s: %w: %w", generation, dataset, cellstore.ErrCorrupt, fmt.Errorf(format, args...))
+}
+
 func (g *Generation) corrupt(format string, args ...any) error {
-	return fmt.Errorf("generation %d of %s: %w: %s: restore it, roll back or ingest again",
-		g.Manifest.Generation, g.Manifest.Dataset, cellstore.ErrCorrupt, fmt.Sprintf(format, args...))
+	return corrupt(g.Manifest.Dataset, g.Manifest.Generation, format+": restore it, roll back or ingest again", args...)
+}
+
+// take makes a store that was opened that of the generation, which closes it with its lock.
+func (g *Generation) take(store cellstore.Store, err error) error {
+	if err != nil {
+		return fmt.Errorf("generation %d of %s: %w", g.entry.Generation, g.Manifest.Dataset, err)
+	}
+	g.Store = store
+	g.close = sync.OnceValue(func() error {
+		err := g.Store.Close()
+		g.lock.Close()
+		return err
+	})
+	return nil
 }
 
 func (g *Generation) checkSizes() error {
@@ -164,8 +176,8 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 		return err
 	}
 	for _, path := range posing {
-		errs = append(errs, fmt.Errorf("generation %d of %s: %w: %s is not of it and may be read as one of its files: remove it",
-			g.Manifest.Generation, g.Manifest.Dataset, cellstore.ErrCorrupt, path))
+		errs = append(errs, corrupt(g.Manifest.Dataset, g.Manifest.Generation,
+			"%s is not of it and may be read as one of its files: remove it", path))
 	}
 	return errors.Join(errs...)
 }

@@ -105,7 +105,7 @@ func (s *storedGeneration) waste(p *pointer) bool {
 // entry is what a pointer lists of it, or the reason why it cannot be listed.
 func (s *storedGeneration) entry(dataset string) (entry, error) {
 	if s.manifest == nil {
-		return entry{}, fmt.Errorf("generation %d of %s: %w: its manifest is missing", s.number, dataset, cellstore.ErrCorrupt)
+		return entry{}, corrupt(dataset, s.number, "its manifest is missing")
 	}
 	e := entry{s.number, digestBytes(s.manifest)}
 	_, err := decodePinned(dataset, e, s.manifest)
@@ -346,10 +346,9 @@ func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
 	case err != nil:
 		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
 	case m.Digest != e.Manifest:
-		return nil, fmt.Errorf("generation %d of %s: %w: its manifest is not the one published: restore it or ingest again",
-			e.Generation, dataset, cellstore.ErrCorrupt)
+		return nil, corrupt(dataset, e.Generation, "its manifest is not the one published: restore it or ingest again")
 	case m.Dataset != dataset || m.Generation != e.Generation:
-		return nil, fmt.Errorf("generation %d of %s: %w: its manifest describes generation %d of %s", e.Generation, dataset, cellstore.ErrCorrupt, m.Generation, m.Dataset)
+		return nil, corrupt(dataset, e.Generation, "its manifest describes generation %d of %s", m.Generation, m.Dataset)
 	}
 	return m, nil
 }

@@ -21,16 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Salvaged is the result of Salvage.
-type Salvaged struct {
-	Rows, Cells int64
-	// Lost describes what could not be read, a sentence for each place of damage. After
-	// the first hundred, one says how many more there are. Nobody knows what has been lost
-	// there: if it was deletions, cells have come back.
-	Lost []string
-}
-
-// mostLost bounds Salvaged.Lost.
+// mostLost bounds what Salvage says of damage.
 const mostLost = 100
 
 // Salvage reads what is whole of a damaged table of the store in dir, which nobody has open, in the
@@ -40,32 +31,34 @@ const mostLost = 100
 // for a damaged declaration, and may be a name alone. The row is valid until fn returns; an error
 // of fn ends Salvage. opts as for Open, but not read-only.
 //
+// lost describes what could not be read, a sentence for each place of damage. After
+// the first hundred, one says how many more there are. Nobody knows what has been lost
+// there: if it was deletions, cells have come back.
+//
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.
-func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options, fn func(*cellstore.Row) error) (Salvaged, error) {
+func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options, fn func(*cellstore.Row) error) (lost []string, err error) {
 	v := salvage{ctx: ctx, fn: fn}
-	err := v.run(dir, schema, opts)
-	if err != nil {
+	if err = v.run(dir, schema, opts); err != nil {
 		err = fail("Salvage", schema.Table, nil, err)
 	}
 	return v.report(), err
 }
 
-func (v *salvage) report() Salvaged {
-	found := v.found
-	if v.more > 0 {
-		found.Lost = append(found.Lost, fmt.Sprintf("So it is in %d more places.", v.more))
+func (v *salvage) report() []string {
+	if v.more == 0 {
+		return v.damage
 	}
-	return found
+	return append(v.damage, fmt.Sprintf("So it is in %d more places.", v.more))
 }
 
 type salvage struct {
-	ctx   context.Context
-	fn    func(*cellstore.Row) error
-	store *Store
-	table *table // of the damaged one; not open
-	found Salvaged
-	more  int // places that found does not name
+	ctx    context.Context
+	fn     func(*cellstore.Row) error
+	store  *Store
+	table  *table // of the damaged one; not open
+	damage []string
+	more   int // places that damage does not name
 
 	// db has the newest entry of each cell: sequence 8 | 1 if it is there | value.
 	db      *pebble.DB
@@ -81,11 +74,11 @@ type span struct {
 }
 
 func (v *salvage) lost(format string, args ...any) {
-	if len(v.found.Lost) == mostLost {
+	if len(v.damage) == mostLost {
 		v.more++
 		return
 	}
-	v.found.Lost = append(v.found.Lost, fmt.Sprintf(format, args...))
+	v.damage = append(v.damage, fmt.Sprintf(format, args...))
 }
 
 func (v *salvage) run(dir string, schema cellstore.Schema, opts *Options) (err error) {
@@ -534,8 +527,6 @@ func (v *salvage) pass() (err error) {
 		if len(row.Cells) == 0 {
 			continue // deleted
 		}
-		v.found.Rows++
-		v.found.Cells += int64(len(row.Cells))
 		if err := v.fn(&row); err != nil {
 			return err
 		}

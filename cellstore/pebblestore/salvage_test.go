@@ -16,18 +16,18 @@ import (
 )
 
 // salvaged returns the rows that Salvage finds, by key.
-func salvaged(t *testing.T, mem *vfs.MemFS) (map[string]string, Salvaged) {
+func salvaged(t *testing.T, mem *vfs.MemFS) (map[string]string, []string) {
 	t.Helper()
 	rows := map[string]string{}
 	schema := cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "b"}, {Name: "a"}}}
-	found, err := Salvage(ctx, "s", schema, &Options{FS: mem}, func(row *cellstore.Row) error {
+	lost, err := Salvage(ctx, "s", schema, &Options{FS: mem}, func(row *cellstore.Row) error {
 		rows[string(row.Key)] = format([]cellstore.Row{*row.Clone()})
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rows, found
+	return rows, lost
 }
 
 // fixtureRows makes a store of rows in sorted files and in its log, with deletes in both.
@@ -72,8 +72,8 @@ func TestSalvage(t *testing.T) {
 	want, done := fixtureRows(t, mem)
 	killed := imageOf(mem)
 	done()
-	if got, found := salvaged(t, must(killed.Mount(killed))); !maps.Equal(got, want) || len(found.Lost) > 0 {
-		t.Fatalf("%d of %d rows of a whole store, %v", len(got), len(want), found)
+	if got, lost := salvaged(t, must(killed.Mount(killed))); !maps.Equal(got, want) || len(lost) > 0 {
+		t.Fatalf("%d of %d rows of a whole store, %v", len(got), len(want), lost)
 	}
 	for _, name := range slices.Sorted(maps.Keys(killed)) {
 		data := killed[name]
@@ -83,22 +83,22 @@ func TestSalvage(t *testing.T) {
 				delete(m, name)
 			}
 			mounted := must(m.Mount(killed))
-			got, found := salvaged(t, mounted)
+			got, lost := salvaged(t, mounted)
 			whole := len(got) >= len(want)
 			for key, row := range got {
 				switch {
 				case want[key] == row:
-				case want[key] != "" && len(found.Lost) > 0 && len(row) < len(want[key]):
-					whole = false // a row that lost a family
-				case want[key] != "" || len(found.Lost) == 0:
-					t.Errorf("%s: row %q is %s, was %q: %v", what, key, row, want[key], found)
+				case want[key] != "" && len(lost) > 0 && len(row) < len(want[key]):
+					whole = false // a row of which a family was lost
+				case want[key] != "" || len(lost) == 0:
+					t.Errorf("%s: row %q is %s, was %q: %v", what, key, row, want[key], lost)
 				}
 			}
-			if !whole && len(found.Lost) == 0 {
+			if !whole && len(lost) == 0 {
 				t.Errorf("%s: %d of %d rows, and nothing is told", what, len(got), len(want))
 			}
 			if changed != nil && len(changed) == len(data) && len(got) < len(want)/3 {
-				t.Errorf("%s: only %d of %d rows were saved: %v", what, len(got), len(want), found.Lost)
+				t.Errorf("%s: only %d of %d rows were saved: %v", what, len(got), len(want), lost)
 			}
 			if left := imageOf(mounted); len(left) != len(m) {
 				t.Errorf("%s: %d files are left of %d", what, len(left), len(m))
@@ -125,7 +125,7 @@ func TestSalvageTellsInBounds(t *testing.T) {
 	for i := range mostLost + 2 {
 		v.lost("%d.", i)
 	}
-	if got := v.report().Lost; len(got) != mostLost+1 || got[mostLost] != "So it is in 2 more places." {
+	if got := v.report(); len(got) != mostLost+1 || got[mostLost] != "So it is in 2 more places." {
 		t.Errorf("%d sentences, %q at last", len(got), got[len(got)-1])
 	}
 }

@@ -66,12 +66,11 @@ func (s *Store) StatsByTable() map[string]cellstore.IOStats {
 // CacheStats is the state of a Cache, and what it did since it was made.
 type CacheStats struct {
 	Bytes, MaxBytes int64
-	Blocks          int64
 	Hits, Misses    int64 // of blocks asked for
 }
 
 // Stats may be called at any time until Close.
 func (c *Cache) Stats() CacheStats {
 	m := c.blocks.Metrics()
-	return CacheStats{Bytes: m.Size, MaxBytes: c.blocks.MaxSize(), Blocks: m.Count, Hits: m.Hits, Misses: m.Misses}
+	return CacheStats{Bytes: m.Size, MaxBytes: c.blocks.MaxSize(), Hits: m.Hits, Misses: m.Misses}
 }

@@ -15,15 +15,15 @@ type Options struct {
 	Cache *Cache
 }
 
-// DefaultBytes is the size of the cache of a store that was given none.
-const DefaultBytes = 64 << 20
+// defaultBytes is the size of the cache of a store that was given none.
+const defaultBytes = 64 << 20
 
 // New returns a store that answers from memory what it has read before; see the
 // package documentation. Closing it closes the store behind and frees what the
 // cache has of it. Capabilities and limits are those of the store behind.
 func New(s cellstore.Store, o Options) cellstore.Store {
 	if o.Cache == nil {
-		o.Cache = NewCache(DefaultBytes)
+		o.Cache = NewCache(defaultBytes)
 	}
 	return &store{Store: s, cache: o.Cache, tables: map[string]*shared{}, oneView: s.Capabilities().SnapshotScan}
 }

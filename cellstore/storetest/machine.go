@@ -127,9 +127,11 @@ func (m *machine) exec(line string) (out string, err error) {
 
 // command is a verb of scripts. One that neither reads nor writes rows counts as a write.
 type command struct {
-	run   func(m *machine, ctx context.Context, p *parser) (string, error)
+	run   execution
 	reads reading
 }
+
+type execution = func(m *machine, ctx context.Context, p *parser) (string, error)
 
 // reading says whether a command reads rows, so that what was written before matters.
 type reading int
@@ -218,7 +220,7 @@ var commands = map[string]command{
 
 // onTable is a command on the table that comes next. Without it the rest of the line is
 // passed over.
-func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (string, error)) func(*machine, context.Context, *parser) (string, error) {
+func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		t, err := m.table(ctx, p.name())
 		if err != nil {
@@ -230,7 +232,7 @@ func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (stri
 }
 
 // onReader is a command on the table that comes next, or on the snapshot @name.
-func onReader(run func(*machine, context.Context, cellstore.Reader, *parser) (string, error)) func(*machine, context.Context, *parser) (string, error) {
+func onReader(run func(*machine, context.Context, cellstore.Reader, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		if p.more() && p.accept("@") {
 			return run(m, ctx, m.snapshot(p, p.word()), p)

@@ -124,7 +124,9 @@ func first(rows []*cellstore.Row, row *cellstore.Row) bool {
 }
 
 // find fills a row with the first that rows returns.
-func (r *modelReader) find(ctx context.Context, op string, key []byte, row *cellstore.Row, rows func(*modelTable) ([]*cellstore.Row, error)) (found bool, err error) {
+func (r *modelReader) find(ctx context.Context, op string, key []byte, row *cellstore.Row,
+	rows func(*modelTable) ([]*cellstore.Row, error),
+) (found bool, err error) {
 	row.Reset()
 	t, end, err := r.view(ctx)
 	if err == nil {

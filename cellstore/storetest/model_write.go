@@ -220,7 +220,9 @@ func (t *modelTable) increment(inc *cellstore.Increment, now int64) ([]int64, er
 }
 
 // Append implements cellstore.Table.
-func (h *tableHandle) Append(ctx context.Context, key []byte, family string, qualifier, value []byte, d cellstore.Durability) (whole []byte, err error) {
+func (h *tableHandle) Append(
+	ctx context.Context, key []byte, family string, qualifier, value []byte, d cellstore.Durability,
+) (whole []byte, err error) {
 	err = h.call(ctx, "Append", key, func(now int64) error {
 		if err := h.t.Append(key, family, qualifier, value, d); err != nil {
 			return err

@@ -167,8 +167,8 @@ func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) er
 // salvage is readRows of a damaged collection, in a directory that nobody has open. lost says
 // what could not be read.
 func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
-	found, err := pebblestore.Salvage(ctx, dir, points.Live.WidestSchema(name), nil, fn)
-	return strings.Join(found.Lost, "; "), err
+	damage, err := pebblestore.Salvage(ctx, dir, points.Live.WidestSchema(name), nil, fn)
+	return strings.Join(damage, "; "), err
 }
 
 type exportLiveCommand struct {

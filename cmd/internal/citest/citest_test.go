@@ -186,10 +186,11 @@ func TestTest(t *testing.T) {
 		"ended before": {"", "", "", "context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			wait := time.Minute
 			if c.events == "" {
-				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+				wait = 50 * time.Millisecond
 			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
 			t.Setenv("EVENTS", c.events)
 			notes := testfile.Temp(t, "notes", "")

@@ -146,7 +146,8 @@ func (v *verdict) times(pkgs []*pkg) {
 			fmt.Printf("%8.1f  %s\n", seconds, p.name)
 		}
 		if most > 0 && v.budget == "" && seconds > most/2 {
-			v.notes = append(v.notes, fmt.Sprintf("slow: %s took %.0f of its %.0f seconds: let its tests try fewer cases with -short, or part it", p.name, seconds, most))
+			v.notes = append(v.notes, fmt.Sprintf("slow: %s took %.0f of its %.0f seconds: let its tests try fewer cases with -short, or part it",
+				p.name, seconds, most))
 		}
 	}
 }

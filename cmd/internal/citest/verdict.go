@@ -125,7 +125,8 @@ func (r *run) cutOff(line string) {
 	r.stacks++
 	switch state := m[1]; {
 	case r.stacks == 1:
-	case strings.HasPrefix(state, "select"), strings.HasPrefix(state, "chan "), strings.HasPrefix(state, "sync."), state == "sleep", state == "semacquire", state == "finalizer wait":
+	case strings.HasPrefix(state, "select"), strings.HasPrefix(state, "chan "), strings.HasPrefix(state, "sync."),
+		state == "sleep", state == "semacquire", state == "finalizer wait":
 	case state == "IO wait" && m[2] != "": // a server that nobody asks
 	default:
 		r.busy = true
@@ -198,7 +199,8 @@ func (v *verdict) judge(p *pkg) {
 				refuse(fmt.Sprintf("%s waited for nothing but itself when the %s were over", strings.Join(hung, ", "), v.budget))
 			} else {
 				v.excused = true
-				v.notes = append(v.notes, fmt.Sprintf("not finished: %s in %s, which says nothing about it; at the end ran %v", p.name, v.budget, r.held))
+				v.notes = append(v.notes, fmt.Sprintf("not finished: %s in %s, which says nothing about it; at the end ran %v",
+					p.name, v.budget, r.held))
 			}
 			continue
 		}
