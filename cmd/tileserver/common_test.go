@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -97,4 +99,17 @@ func wantText(t *testing.T, got string, err error, fails bool, texts ...string) 
 	if (err != nil) != fails {
 		t.Errorf("%v\n%s", err, got)
 	}
+}
+
+// run is the program. It returns when ctx ends, after draining, or when it
+// cannot go on.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	cfg, err := parse(args, stdout, stderr)
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return cfg.run(ctx, stdout, stderr)
 }

@@ -75,19 +75,6 @@ func (e *usageError) Error() string {
 }
 func (e *usageError) Unwrap() error { return e.err }
 
-// run is the program. It returns when ctx ends, after draining, or when it
-// cannot go on.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	cfg, err := parse(args, stdout, stderr)
-	if errors.Is(err, errDone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return cfg.run(ctx, stdout, stderr)
-}
-
 // run does what the command line asks for.
 func (c *config) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch c.command {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quadrille/cmd/internal/retryafter"
 )
 
 // state is stored beside a downloaded file: its address and the server's validators of this
@@ -165,33 +167,13 @@ func refusal(res *http.Response) error {
 		return permanent(fmt.Errorf("the server answered %s; the publisher may have moved the file: fetch it by hand and name it, or give a --mirror", res.Status))
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		after, err := retryAfter(res.Header)
-		if err != nil {
-			return permanent(fmt.Errorf("the server answered %s and %w", res.Status, err))
+		after := retryafter.Of(res.Header)
+		if after > longestRetryAfter {
+			return permanent(fmt.Errorf("the server answered %s and asks to come back in %v; run it again then", res.Status, after))
 		}
 		return &retryAfterError{status: res.Status, after: after}
 	}
 	return permanent(fmt.Errorf("the server answered %s, which is no answer to a download; look at the address in a browser", res.Status))
-}
-
-// retryAfter is how long the server wants to be left alone, 0 when it does not
-// say. It is an error when that is longer than a run should last.
-func retryAfter(h http.Header) (time.Duration, error) {
-	text := h.Get("Retry-After")
-	var after time.Duration
-	if s, err := strconv.ParseUint(text, 10, 31); err == nil {
-		after = time.Duration(s) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		now, err := http.ParseTime(h.Get("Date"))
-		if err != nil {
-			now = time.Now()
-		}
-		after = max(at.Sub(now), 0)
-	}
-	if after > longestRetryAfter {
-		return 0, fmt.Errorf("asks to come back in %v; run it again then", after)
-	}
-	return after, nil
 }
 
 // contentRange reads "bytes 5-9/10"; total is 0 when it is not known.

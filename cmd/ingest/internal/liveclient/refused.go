@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quadrille/cmd/internal/retryafter"
 )
 
 // RefusedError is a response other than a success.
@@ -43,10 +45,7 @@ func (e *RefusedError) passes() bool {
 const maxProblem = 64 << 10
 
 func (c *Client) refusal(res *http.Response) *RefusedError {
-	e := &RefusedError{URL: c.url, Status: res.StatusCode}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.After = min(time.Duration(min(seconds, 1e6))*time.Second, longestPause)
-	}
+	e := &RefusedError{URL: c.url, Status: res.StatusCode, After: min(retryafter.Of(res.Header), longestPause)}
 	var problem struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`

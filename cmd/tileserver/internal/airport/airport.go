@@ -80,10 +80,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 // pathCode returns the first parameter of the path, the code of an airport. Package airports checks
 // that it can be a code.
 func pathCode(c echo.Context) (string, error) {
-	if endpoint.RunsOn(c) {
-		return "", endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return "", err
 	}

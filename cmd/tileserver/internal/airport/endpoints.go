@@ -32,7 +32,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": AirportRecord{}}, Keeps: endpoint.Instant,
 			Problems: []string{"bad-parameter", "airport-not-found", "timezone-unknown", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/airports/ZRH"},
-			Dearest:  []string{"/airports/{airport}?local=true"},
 		},
 		{
 			Path: "/airports/{code}/offset",
@@ -43,7 +42,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": AirportOffset{}}, Keeps: endpoint.Instant,
 			Problems: []string{"bad-parameter", "airport-not-found", "timezone-unknown", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/airports/ZRH/offset?at=2026-07-01T12:00:00Z"},
-			Dearest:  []string{"/airports/{airport}/offset"},
 		},
 	}...)
 }

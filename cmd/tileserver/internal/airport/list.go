@@ -21,16 +21,10 @@ var List = listing.Set{
 	Order: feature.Order{Importance: true},
 	List:  AirportList{}, Features: AirportFeatures{}, One: AirportFeature{},
 	NoLayer: "dataset-missing",
-	Requests: map[string]listing.Requests{
-		"/nearby": {Example: "/airports/nearby?lat=47&lon=8&limit=1", Dearest: []string{
-			"/airports/nearby?lat=0&lon=0&limit=1000",
-			"/airports/nearby?lat=-80&lon=0&limit=1000&type=balloonport&closed=true",
-			"/airports/nearby?lat=-80&lon=0&limit=1000&country=SG&closed=true",
-		}},
-		"/within": {Example: "/airports/within?bbox=7,46,9,48&limit=1", Dearest: []string{
-			"/airports/within?bbox=-180,-90,180,90&limit=1000", "/airports/within?tile=0/0/0&format=ndjson",
-		}},
-		"/within/{region_type}/{region_id}": {Example: "/airports/within/country/ch?limit=1", Dearest: []string{"/airports/within/country/{region}?limit=1000"}},
-		"/count":                            {Example: "/airports/count?scheduled=true", Dearest: []string{"/airports/count?bbox=-180,-90,180,90&closed=true", "/airports/count?region=country:{region}"}},
+	Examples: map[string]string{
+		"/nearby":                           "/airports/nearby?lat=47&lon=8&limit=1",
+		"/within":                           "/airports/within?bbox=7,46,9,48&limit=1",
+		"/within/{region_type}/{region_id}": "/airports/within/country/ch?limit=1",
+		"/count":                            "/airports/count?scheduled=true",
 	},
 }

@@ -27,7 +27,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Empty:    "The archive has no such tile.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap", "basemap-changing", "basemap-damaged"},
 			Example:  endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},
-			Dearest:  []string{"/basemap/dear/0/0/0.mvt", "/basemap/dear/1/0/0.mvt"},
 		},
 		{
 			Path: "/basemap/{name}.json", Route: "/basemap/:file",
@@ -39,7 +38,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-basemap"},
 			Example:  endpoint.Example{Request: "/basemap/world.json"},
-			Dearest:  []string{"/basemap/dear.json"},
 		},
 	}...)
 }

@@ -64,10 +64,7 @@ func (s *Handlers) unread(c echo.Context, name string, err error) error {
 
 // collectionOf is the name in the path.
 func collectionOf(c echo.Context) (string, error) {
-	if endpoint.RunsOn(c) {
-		return "", endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return "", err
 	}

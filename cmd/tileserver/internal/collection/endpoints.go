@@ -43,7 +43,6 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": CollectionList{}}, Keeps: endpoint.Varies,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points"},
-			Dearest:  []string{"/points"},
 		},
 		{
 			Path: "/points/{collection}",
@@ -54,7 +53,6 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Collection{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops"},
-			Dearest:  []string{"/points/shops"},
 		},
 		{
 			Path: "/points/{collection}/events",
@@ -65,7 +63,6 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 			Handle:  s.getEvents, Cost: endpoint.Followed,
 			Answers: endpoint.Content{"text/event-stream": nil}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "events-gone", "dataset-missing"},
-			Dearest:  []string{"/points/shops/events"},
 		},
 	}
 }
@@ -179,7 +176,6 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": HookList{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-parameter"},
 			Example:  endpoint.Example{Request: "/points/taxis/hooks"},
-			Dearest:  []string{"/points/shops/hooks"},
 		},
 		{
 			Path: "/points/{collection}/hooks/{hook}",
@@ -192,7 +188,6 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "bad-parameter"},
 			Example:  endpoint.Example{Request: "/points/taxis/hooks/alarm"},
-			Dearest:  []string{"/points/shops/hooks/first"},
 		},
 		{
 			Path: "/points/{collection}/hooks/{hook}", Methods: []string{http.MethodPut},

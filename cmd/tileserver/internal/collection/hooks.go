@@ -33,20 +33,10 @@ var hookKinds = []web.Kind{
 		Detail: "Delete one of the hooks of the collection first."},
 }
 
-// hooked returns the collection whose hooks a request is about, and the path. Only those
-// who may write a collection may see its hooks: the addresses are nobody else's business.
-func (s *Handlers) hooked(c echo.Context) (*live.Collection, []string, error) {
-	path, err := pathOf(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := s.toWrite(c, path[0])
-	return l, path, err
-}
-
-// getHooks answers GET /points/{collection}/hooks.
+// getHooks answers GET /points/{collection}/hooks. Only those who may write a collection may see
+// its hooks: the addresses are nobody else's business.
 func (s *Handlers) getHooks(c echo.Context, _ *endpoint.Params) error {
-	l, _, err := s.hooked(c)
+	l, _, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}
@@ -59,7 +49,7 @@ func (s *Handlers) getHooks(c echo.Context, _ *endpoint.Params) error {
 
 // getHook answers GET /points/{collection}/hooks/{hook}.
 func (s *Handlers) getHook(c echo.Context, _ *endpoint.Params) error {
-	l, path, err := s.hooked(c)
+	l, path, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}
@@ -72,7 +62,7 @@ func (s *Handlers) getHook(c echo.Context, _ *endpoint.Params) error {
 
 // putHook answers PUT /points/{collection}/hooks/{hook}.
 func (s *Handlers) putHook(c echo.Context, _ *endpoint.Params) error {
-	l, path, err := s.hooked(c)
+	l, path, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}
@@ -99,7 +89,7 @@ func (s *Handlers) putHook(c echo.Context, _ *endpoint.Params) error {
 
 // deleteHook answers DELETE /points/{collection}/hooks/{hook}.
 func (s *Handlers) deleteHook(c echo.Context, _ *endpoint.Params) error {
-	l, path, err := s.hooked(c)
+	l, path, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}

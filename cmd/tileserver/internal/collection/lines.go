@@ -31,11 +31,7 @@ const (
 
 // postLines answers POST /points/{collection}: a write in each line.
 func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
-	path, err := pathOf(c)
-	if err != nil {
-		return err
-	}
-	l, err := s.toWrite(c, path[0])
+	l, _, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}

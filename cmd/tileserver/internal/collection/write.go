@@ -98,16 +98,13 @@ func refusal(err error) error {
 
 // pathOf returns the parts of the path of a write.
 func pathOf(c echo.Context) ([]string, error) {
-	if endpoint.RunsOn(c) {
-		return nil, endpoint.ErrNoRoute
-	}
 	// The paths that a collection has of its own reach the handler of points with
 	// methods that they do not take. Only the encoded word is the id of a point.
 	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths, c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return nil, endpoint.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
 	}
-	return endpoint.PathParams(c)
+	return endpoint.WholePath(c)
 }
 
 // ownPaths are the last parts of the paths that collections have of their own.
@@ -125,20 +122,24 @@ func (s *Handlers) mayWrite(c echo.Context, name string) error {
 	return s.CheckScope(c, quota.Scope{Write: true, Collection: name})
 }
 
-// toWrite returns a collection if the sender of the request may write it.
-func (s *Handlers) toWrite(c echo.Context, name string) (*live.Collection, error) {
-	if err := s.mayWrite(c, name); err != nil {
-		return nil, err
+// toWrite returns the collection of a request if its sender may write it, and the parts of the
+// path.
+func (s *Handlers) toWrite(c echo.Context) (l *live.Collection, path []string, err error) {
+	if path, err = pathOf(c); err != nil {
+		return nil, nil, err
 	}
-	l, err := s.live().Find(name)
-	if !errors.Is(err, live.ErrNoCollection) {
-		return l, err
+	name := path[0]
+	if err := s.mayWrite(c, name); err != nil {
+		return nil, nil, err
+	}
+	if l, err = s.live().Find(name); !errors.Is(err, live.ErrNoCollection) {
+		return l, path, err
 	}
 	if s.Views.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
-		return nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
+		return nil, nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
 	}
-	return nil, endpoint.Refuse(live.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
+	return nil, nil, endpoint.Refuse(live.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
 }
 
 // maxBody bounds the body of one write, packed or not, in bytes.
@@ -269,11 +270,7 @@ func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 // description that the body has, as RFC 7396 says. A null stands for the value in a new
 // collection.
 func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
-	path, err := pathOf(c)
-	if err != nil {
-		return err
-	}
-	l, err := s.toWrite(c, path[0])
+	l, path, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}
@@ -353,11 +350,8 @@ func isAs(l *live.Collection, m *live.Meta) bool {
 
 // deleteCollection answers DELETE /points/{collection}.
 func (s *Handlers) deleteCollection(c echo.Context, _ *endpoint.Params) error {
-	path, err := pathOf(c)
+	_, path, err := s.toWrite(c)
 	if err != nil {
-		return err
-	}
-	if _, err := s.toWrite(c, path[0]); err != nil {
 		return err
 	}
 	if err := s.live().Drop(context.WithoutCancel(c.Request().Context()), path[0]); err != nil {
@@ -387,11 +381,7 @@ func (s *Handlers) deletePoint(c echo.Context, q *endpoint.Params) error {
 
 // writePoint answers PUT, PATCH and DELETE /points/{collection}/{id}.
 func (s *Handlers) writePoint(c echo.Context, q *endpoint.Params, kind live.WriteKind, f form) error {
-	path, err := pathOf(c)
-	if err != nil {
-		return err
-	}
-	l, err := s.toWrite(c, path[0])
+	l, path, err := s.toWrite(c)
 	if err != nil {
 		return err
 	}

@@ -90,10 +90,6 @@ type Endpoint struct {
 	// query is Query, once the endpoint is served.
 	query *Query
 
-	// Dearest are the requests that take the most work among those that the test world of
-	// TestCosts can answer. Names in braces stand for ids of that world.
-	Dearest []string
-
 	// Example is a request, relative to the server, with a good answer from the
 	// demo's data and from those of TestExamples.
 	Example Example

@@ -2,6 +2,8 @@ package endpoint
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -109,6 +111,32 @@ func BenchmarkParams(b *testing.B) {
 		form.Of(&q)
 		if q.Err != nil {
 			b.Fatal(q.Err)
+		}
+	}
+}
+
+// A path that goes on behind its last parameter is another, and parameters are decoded once.
+func TestWholePath(t *testing.T) {
+	e := echo.New()
+	for _, tt := range []struct{ path, want string }{
+		{"/x/a", "a"},
+		{"/x/a%2Fb", "a/b"},
+		{"/x/a%252Fb", "a%2Fb"},
+		{"/x/a/b", ErrNoRoute.Error()},
+	} {
+		c := e.NewContext(httptest.NewRequest(http.MethodGet, tt.path, nil), nil)
+		c.SetParamNames("id")
+		c.SetParamValues(strings.TrimPrefix(c.Request().URL.EscapedPath(), "/x/"))
+		if c.Request().URL.RawPath == "" {
+			c.SetParamValues(strings.TrimPrefix(c.Request().URL.Path, "/x/"))
+		}
+		values, err := WholePath(c)
+		got := strings.Join(values, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.path, got, tt.want)
 		}
 	}
 }

@@ -394,11 +394,13 @@ func Decimal(s string) (float64, bool) {
 	return v, err == nil
 }
 
-// RunsOn reports whether the path goes on behind its last parameter. The router
-// makes what follows a part of the parameter.
-func RunsOn(c echo.Context) bool {
-	values := c.ParamValues()
-	return strings.Contains(values[len(values)-1], "/")
+// WholePath is PathParams of a path that ends with its last parameter, and ErrNoRoute if it
+// goes on. The router makes what follows a part of the parameter.
+func WholePath(c echo.Context) ([]string, error) {
+	if values := c.ParamValues(); strings.Contains(values[len(values)-1], "/") {
+		return nil, ErrNoRoute
+	}
+	return PathParams(c)
 }
 
 // PathParams returns the path parameters with their percent-encoding removed.

@@ -36,10 +36,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/geocode?q=portland%20oregon&limit=1"},
-			Dearest: []string{
-				"/geocode?q=a&limit=50&bbox=170,-80,175,-70",
-				"/geocode?q=san%20fransicso%20calfornia%20united%20states%20of%20america",
-			},
 		},
 		{
 			Path: "/geocode", Methods: []string{http.MethodPost},
@@ -64,11 +60,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/reverse?lat=45.52&lon=-122.68&kinds=place"},
-			Dearest: []string{
-				"/reverse?lat=52.37&lon=4.89&lang=de",
-				"/reverse?lat=-60&lon=-140&radius=20000000",
-				"/geocode/reverse?lat=52.37&lon=4.89",
-			},
 		},
 		{
 			Path: "/reverse", Also: []string{"/geocode/reverse"}, Methods: []string{http.MethodPost},

@@ -231,7 +231,7 @@ func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reve
 		r := &found[i]
 		members = appendResult(members[:0], r)
 		if reverse != nil && r.Kind == geocoder.Place {
-			members = listing.AppendDistance(members, r.Place.DistanceM)
+			members = feature.AppendDistance(append(members, ','), r.Place.DistanceM)
 		}
 		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.Compact(members)}
 		if dst, err = l.Append(dst, &f, ""); err != nil {

@@ -54,7 +54,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Headers: []string{"X-Geo-Database"},
 			Others:  refused,
 			Example: endpoint.Example{Request: path + "/8.8.8.8"},
-			Dearest: []string{path + "/{address}", path, path + "/"},
 		}
 		if v.fields == nil {
 			list[i].Summary += ", which there is no data for"

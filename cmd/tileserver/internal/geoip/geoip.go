@@ -183,7 +183,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		// not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
-			h["Retry-After"] = []string{web.RetryAfter}
+			web.AskAgain(h, web.RetryAfter)
 		}
 		if k == &web.Internal {
 			e.status = http.StatusInternalServerError

@@ -30,25 +30,6 @@ func (s *Handlers) searchEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/searchJSON?q=zurich&maxRows=1"},
-			Dearest: []string{
-				"/searchJSON?adminCode5=q1",
-				"/searchJSON?adminCode4=q1",
-				"/searchJSON?adminCode3=q1&featureClass=S",
-				"/searchJSON?adminCode2=q1",
-				"/searchJSON?adminCode1=q1",
-				"/searchJSON?continentCode=AN",
-				"/searchJSON?continentCode=EU&adminCode5=q1&maxRows=1000&startRow=5000",
-				"/searchJSON?featureClass=P&orderby=elevation&countryBias=NL&adminCode5=q1",
-				"/searchJSON?featureClass=P&orderby=population&countryBias=NL&adminCode1=q1",
-				"/searchJSON?q=a&adminCode2=q1&countryBias=NL",
-				"/searchJSON?q=a&maxRows=1000&startRow=4000&style=FULL",
-				"/searchJSON?west=-180&east=180&north=90&south=-90&adminCode5=q1",
-				"/searchJSON?cities=cities1&adminCode5=q1&isNameRequired=true&operator=OR&tag=x",
-				"/searchJSON?cities=cities1&maxRows=1000&startRow=5000&style=FULL&lang=de",
-				"/searchJSON?name_equals=a&adminCode5=q1",
-				"/searchJSON?q=amstredan&fuzzy=0.8&continentCode=AN",
-				"/search?type=json&q=a&maxRows=1000&style=FULL",
-			},
 		},
 		{
 			Path: "/getJSON", Also: []string{"/get"},
@@ -60,7 +41,6 @@ func (s *Handlers) searchEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/getJSON?geonameId=6295546"},
-			Dearest: []string{"/getJSON?geonameId={place}&lang=de", "/get?type=json&geonameId={place}"},
 		},
 	}
 }
@@ -78,11 +58,6 @@ func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/findNearbyJSON?lat=47.37&lng=8.54&maxRows=1"},
-			Dearest: []string{
-				"/findNearbyJSON?lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&lang=de",
-				"/findNearbyJSON?lat=52&lng=5&radius=300&featureCode=SCH&cities=cities1&country=NL",
-				"/findNearby?type=json&lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&lang=de",
-			},
 		},
 		{
 			Path: "/findNearbyPlaceNameJSON", Also: []string{"/findNearbyPlaceName"},
@@ -94,10 +69,6 @@ func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/findNearbyPlaceNameJSON?lat=47.37&lng=8.54&maxRows=1"},
-			Dearest: []string{
-				"/findNearbyPlaceNameJSON?lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&localCountry=true",
-				"/findNearbyPlaceName?type=json&lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL",
-			},
 		},
 	}
 }
@@ -116,11 +87,6 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/timezoneJSON?lat=47.37&lng=8.54"},
-			Dearest: []string{
-				"/timezoneJSON?lat=60&lng=-43&radius=300&date=2026-01-01",
-				"/timezoneJSON?lat=52.3&lng=4.9",
-				"/timezone?type=json&lat=60&lng=-43",
-			},
 		},
 		{
 			Path: "/countryCodeJSON", Also: []string{"/countryCode"},
@@ -133,7 +99,6 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/countryCodeJSON?lat=47.37&lng=8.54"},
-			Dearest: []string{"/countryCodeJSON?lat=-50&lng=-75&radius=300&lang=de", "/countryCode?lat=60&lng=-43&radius=300"},
 		},
 		{
 			Path: "/countrySubdivisionJSON", Also: []string{"/countrySubdivision"},
@@ -145,10 +110,6 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/countrySubdivisionJSON?lat=47.37&lng=8.54"},
-			Dearest: []string{
-				"/countrySubdivisionJSON?lat=60&lng=-43&radius=300&level=5",
-				"/countrySubdivision?type=json&lat=-50&lng=-75&radius=300",
-			},
 		},
 	}
 }

@@ -191,8 +191,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 	out.Body = b
 	a.Cache = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
-		h := c.Response().Header()
-		h["Retry-After"] = []string{web.RetryAfter}
+		web.AskAgain(c.Response().Header(), web.RetryAfter)
 		a.Status = http.StatusServiceUnavailable
 	}
 	return s.Send(c, a, out)

@@ -291,18 +291,23 @@ func TestCosts(t *testing.T) {
 // is given is light.
 func testClasses(t *testing.T, w *dearWorld) {
 	all := w.server.Endpoints()
+	for of := range dearest {
+		if !slices.ContainsFunc(all, func(e endpoint.Endpoint) bool { return e.Method()+" "+e.Path == of }) {
+			t.Errorf("dearest_test.go has requests to %s, which is no endpoint", of)
+		}
+	}
 	for i := range all {
 		e := &all[i]
 		if e.Handle == nil || e.Hidden && e.Tag != "" || e.Method() != http.MethodGet && e.Method() != http.MethodPost {
 			continue
 		}
-		if e.Cost == endpoint.Streamed && len(e.Dearest) == 0 { // methods besides GET are no questions
+		path, class, questions := e.Path, e.Cost, dearestOf(e)
+		if class == endpoint.Streamed && len(questions) == 0 { // methods besides GET are no questions
 			continue
 		}
-		if len(e.Dearest) == 0 && e.Example.Request == "" {
-			t.Errorf("%s (%s) is not asked anything: add its dearest questions to Dearest", e.Path, e.ID)
+		if len(questions) == 0 && e.Example.Request == "" {
+			t.Errorf("%s (%s) is not asked anything: add its dearest questions to dearest_test.go", path, e.ID)
 		}
-		path, class, questions := e.Path, e.Cost, e.Dearest
 		if questions == nil {
 			questions = []string{e.Example.Request}
 		}
@@ -344,16 +349,14 @@ func testClasses(t *testing.T, w *dearWorld) {
 }
 
 // gnDearest are searches in GeoNames' manner under each of its conditions.
-func gnDearest(w *dearWorld) []string {
-	all := w.server.Endpoints()
-	i := slices.IndexFunc(all, func(e endpoint.Endpoint) bool { return e.Path == "/searchJSON" })
-	return slices.DeleteFunc(slices.Clone(all[i].Dearest), func(q string) bool { return !strings.HasPrefix(q, "/searchJSON") })
+func gnDearest() []string {
+	return slices.DeleteFunc(slices.Clone(dearest["GET /searchJSON"]), func(q string) bool { return !strings.HasPrefix(q, "/searchJSON") })
 }
 
 // testGeonamesWork: no condition makes a search look at more than a bounded number of
 // places.
 func testGeonamesWork(t *testing.T, w *dearWorld) {
-	for i, q := range gnDearest(w) {
+	for i, q := range gnDearest() {
 		if testing.Short() && i%3 != 0 {
 			continue
 		}
@@ -448,8 +451,9 @@ func BenchmarkDearest(b *testing.B) {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published data in")
 	}
 	w := newDearWorld(b, dir)
-	for _, e := range w.server.Endpoints() {
-		for _, q := range e.Dearest {
+	all := w.server.Endpoints()
+	for i := range all {
+		for _, q := range dearestOf(&all[i]) {
 			for _, coding := range []string{"identity", "br"} {
 				b.Run(coding+strings.ReplaceAll(q, "/", "|"), func(b *testing.B) {
 					r := httptest.NewRequest(http.MethodGet, w.fill.Replace(q), nil)

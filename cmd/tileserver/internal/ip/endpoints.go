@@ -46,7 +46,6 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "address-reserved", "address-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/8.8.8.8"},
-			Dearest:  []string{"/ip/{address}", "/ip/{address}?fields=country.names&lang=de"},
 		},
 		{
 			Path: "/ip/me",
@@ -58,7 +57,6 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "address-reserved", "address-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/me"},
-			Dearest:  []string{"/ip/me?lang=de"},
 		},
 		{
 			Path: "/ip/batch", Methods: []string{http.MethodPost},
@@ -73,7 +71,6 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/batch?fields=country.iso_code", Body: "8.8.8.8\n10.0.0.1\n"},
-			Dearest:  []string{"/ip/batch"},
 		},
 		{
 			Path: headersPath + "/{path}", Also: []string{headersPath}, Any: true,
@@ -92,7 +89,6 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 				{Status: 400, Text: "`deny` is no list of country codes.", Content: endpoint.Content{"application/problem+json": web.Problem{}}},
 			},
 			Example: endpoint.Example{Request: "/ip/headers"},
-			Dearest: []string{"/ip/headers/a/b?c=d", "/ip/headers", "/ip/headers?deny=US"},
 		},
 	}
 }
@@ -111,7 +107,6 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},
-			Dearest:  []string{"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=aq", "/ip/ranges?asn=1&version=6"},
 		},
 	}
 }

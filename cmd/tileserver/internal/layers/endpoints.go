@@ -72,7 +72,7 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 	e := endpoint.Endpoint{
 		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
 		Cost: endpoint.Heavy, Keeps: endpoint.Tagged, Problems: []string{"bad-parameter", "dataset-missing"},
-		Example: endpoint.Example{Request: l.Requests[end].Example}, Dearest: l.Requests[end].Dearest,
+		Example: endpoint.Example{Request: l.Examples[end]},
 	}
 	if l.named {
 		e.Keeps = endpoint.Varies

@@ -82,14 +82,5 @@ func byName(name string) listing.Set {
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
 		Words: listing.Words{Tag: "collections", Rank: 50, IDs: id, Things: things},
 		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
-		Requests: map[string]listing.Requests{
-			"/nearby": {Dearest: []string{
-				"/" + name + "/nearby?lat=-80&lon=170&limit=100", "/" + name + "/nearby?lat=-80&lon=170&limit=1000",
-			}},
-			"/within":                           {Dearest: []string{"/" + name + "/within?tile=0/0/0&format=ndjson"}},
-			"/within/{region_type}/{region_id}": {Dearest: []string{"/" + name + "/within/country/{region}?format=ndjson"}},
-			"/count":                            {Dearest: []string{"/" + name + "/count?region=country:{region}"}},
-			"/{id}":                             {Dearest: []string{"/" + name + "/s-7"}},
-		},
 	}
 }

@@ -164,10 +164,7 @@ func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
 func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}
@@ -179,10 +176,7 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 
 // getCluster answers GET …/cluster/{cluster}: the features in a cluster of a tile.
 func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,7 @@ import (
 
 // getOne answers GET …/{id}: a feature as GeoJSON.
 func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}
@@ -70,10 +67,7 @@ const (
 // getTrack answers GET …/{id}/track: where a feature of a layer with a history was, oldest
 // first.
 func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}

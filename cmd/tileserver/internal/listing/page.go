@@ -1,7 +1,5 @@
 package listing
 
-import "quadrille/feature"
-
 // Around the features of a FeatureCollection.
 const (
 	CollectionHead = `{` + features
@@ -31,8 +29,3 @@ func (p *Page) Next() {
 
 // End ends the list and its object, with the cursor of the next page if there is one.
 func (p *Page) End(next string) []byte { return endObject(p.Body, nil, next) }
-
-// AppendDistance is feature.AppendDistance with a comma before it.
-func AppendDistance(dst []byte, metres float64) []byte {
-	return feature.AppendDistance(append(dst, ','), metres)
-}

@@ -43,9 +43,8 @@ type Set struct {
 	// feature.
 	NoLayer, NoFeature string
 
-	// Requests are examples, and the requests that take the most work, by the ends of their
-	// paths.
-	Requests map[string]Requests
+	// Examples are requests by the ends of their paths.
+	Examples map[string]string
 	// List and Features describe lists, and One a feature of an open layer.
 	List, Features, One any
 }
@@ -62,10 +61,4 @@ type Words struct {
 	Ordered string
 	// Nearby describes lists of the nearest features.
 	Nearby string
-}
-
-// Requests are an example and the requests that take the most work.
-type Requests struct {
-	Example string
-	Dearest []string
 }

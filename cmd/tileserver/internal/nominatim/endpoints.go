@@ -31,13 +31,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/nominatim/search?q=portland%20oregon&limit=1"},
-			Dearest: []string{
-				"/nominatim/search?q=a&limit=40&viewbox=170,-80,175,-70&bounded=1",
-				"/nominatim/search?q=san%20fransicso%20calfornia%20united%20states%20of%20america&polygon_geojson=1&namedetails=1",
-				"/nominatim/search?q=a&limit=40&polygon_geojson=1&polygon_threshold=0.001&namedetails=1&extratags=1&addressdetails=1",
-				"/nominatim/search?country={region}&polygon_geojson=1&polygon_threshold=0.0001",
-				"/nominatim/search.php?q=a",
-			},
 		},
 		{
 			Path: "/nominatim/reverse", Also: []string{"/nominatim/reverse.php"},
@@ -49,12 +42,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": NominatimResult1{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/nominatim/reverse?lat=45.52&lon=-122.68&zoom=10&format=jsonv2"},
-			Dearest: []string{
-				"/nominatim/reverse?lat=52.37&lon=4.89&polygon_geojson=1&zoom=3",
-				"/nominatim/reverse?lat=60&lon=-100&polygon_geojson=1&polygon_threshold=0.0001&zoom=3",
-				"/nominatim/reverse?lat=52.37&lon=4.89&accept-language=de&format=json",
-				"/nominatim/reverse.php?lat=52&lon=4",
-			},
 		},
 		{
 			Path: "/nominatim/lookup", Also: []string{"/nominatim/lookup.php"},
@@ -66,7 +53,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/nominatim/lookup?osm_ids=N5746545&format=jsonv2"},
-			Dearest: []string{"/nominatim/lookup?osm_ids=N{place}", "/nominatim/lookup.php?osm_ids=N{place}"},
 		},
 		{
 			Path: "/nominatim/status", Also: []string{"/nominatim/status.php"},
@@ -78,7 +64,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": NominatimStatus{}, "text/plain": nil}, Keeps: endpoint.Never,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/nominatim/status?format=json"},
-			Dearest: []string{"/nominatim/status", "/nominatim/status.php"},
 		},
 	}
 }

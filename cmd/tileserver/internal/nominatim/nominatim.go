@@ -193,7 +193,7 @@ func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) err
 		}
 	}
 	if e.status == http.StatusServiceUnavailable {
-		c.Response().Header()["Retry-After"] = []string{web.RetryAfter}
+		web.AskAgain(c.Response().Header(), web.RetryAfter)
 	}
 	out := web.GetScratch()
 	defer out.Release()

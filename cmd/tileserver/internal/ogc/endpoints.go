@@ -49,7 +49,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Landing{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
-			Dearest:  []string{"/ogc?f=html", "/ogc/"},
 		},
 		{
 			Path: "/ogc/conformance",
@@ -60,7 +59,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Conformance{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
-			Dearest:  []string{"/ogc/conformance?f=html"},
 		},
 		{
 			Path: "/ogc/api",
@@ -71,7 +69,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
-			Dearest:  []string{"/ogc/api"},
 		},
 	}
 }
@@ -89,7 +86,6 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Collections{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
-			Dearest:  []string{"/ogc/collections?f=html", "/ogc/collections"},
 		},
 		{
 			Path: "/ogc/collections/{collectionId}",
@@ -100,7 +96,6 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Collection{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country", "/ogc/collections/country?f=html"},
 		},
 		{
 			Path: "/ogc/collections/{collectionId}/queryables",
@@ -112,7 +107,6 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/schema+json": Queryables{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/queryables?f=html"},
 		},
 	}
 }
@@ -134,14 +128,6 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Answers: s.content(Features{}), Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest: []string{
-				"/ogc/collections/places/items?limit=1000",
-				"/ogc/collections/country/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
-				"/ogc/collections/places/items?limit=1000&filter=name%20LIKE%20%27%25x%25%27",
-				"/ogc/collections/places/items?limit=1000&f=csv",
-				"/ogc/collections/timezone/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
-				"/ogc/collections/country/items?limit=1000&filter=S_INTERSECTS(geometry,BBOX(-180,-90,170,90))%20OR%20S_INTERSECTS(geometry,BBOX(-180,-90,171,90))",
-			},
 		},
 		{
 			Path: "/ogc/collections/{collectionId}/items/{featureId}",
@@ -152,7 +138,6 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Answers: s.content(Feature{}), Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},
 		},
 	}
 }

@@ -427,10 +427,7 @@ func query(here *url.URL, pairs ...string) string {
 // getItem answers GET /ogc/collections/{id}/items/{featureId}.
 func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}

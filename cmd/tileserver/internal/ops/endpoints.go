@@ -44,7 +44,6 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/healthz"},
-			Dearest:  []string{"/healthz"},
 		},
 		{
 			Path: "/readyz",
@@ -56,7 +55,6 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
 			Problems: []string{"not-ready", "data-damaged", "draining"},
 			Example:  endpoint.Example{Request: "/readyz"},
-			Dearest:  []string{"/readyz"},
 		},
 		{
 			Path: "/status",
@@ -70,7 +68,6 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/status"},
-			Dearest:  []string{"/status"},
 		},
 		{
 			Path: "/metrics",
@@ -83,7 +80,6 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/plain": nil}, Keeps: endpoint.Never,
 			Problems: []string{"not-found", "body-too-large"},
 			Example:  endpoint.Example{Request: "/metrics"},
-			Dearest:  []string{"/metrics"},
 		},
 	}
 }
@@ -105,7 +101,6 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Usage{}}, Keeps: endpoint.Never,
 			Problems: []string{"bad-parameter", "key-missing", "key-unknown", "not-found"},
 			Example:  endpoint.Example{Request: "/usage"},
-			Dearest:  []string{"/usage?key={key}"},
 		},
 		{
 			Path: "/usage/top", Methods: []string{http.MethodGet},
@@ -140,7 +135,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": nil}, Keeps: endpoint.Tagged,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/openapi.json"},
-			Dearest:  []string{"/openapi.json"},
 		},
 		{
 			Path: "/docs",
@@ -152,7 +146,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/docs"},
-			Dearest:  []string{"/docs"},
 		},
 		{
 			Path: guidePath,
@@ -166,12 +159,10 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/html": nil, "image/png": nil}, Keeps: endpoint.File,
 			Problems: []string{"not-found", "body-too-large"},
 			Example:  endpoint.Example{Request: "/docs/points"},
-			Dearest:  []string{"/docs/points"},
 		},
 		{
 			Path: docsStylePath, Hidden: true, Loose: true,
 			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysUnasked,
-			Dearest: []string{"/docs.css"},
 		},
 	}
 }
@@ -189,7 +180,6 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/"},
-			Dearest:  []string{"/"},
 		},
 		{
 			Path: "/embed",
@@ -203,7 +193,6 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
-			Dearest:  []string{"/embed"},
 		},
 	}
 }

@@ -35,11 +35,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/photon/api?q=berlin&limit=1"},
-			Dearest: []string{
-				"/photon/api?q=a&limit=50&bbox=170,-80,175,-70",
-				"/photon/api?q=san%20fransicso%20calfornia%20united%20states%20of%20america&layer=city&lang=de",
-				"/photon/api/?q=a",
-			},
 		},
 		{
 			Path: "/photon/reverse", Also: []string{"/photon/reverse/"},
@@ -51,11 +46,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
 			Others:  refused,
 			Example: endpoint.Example{Request: "/photon/reverse?lat=52.52&lon=13.41"},
-			Dearest: []string{
-				"/photon/reverse?lat=52.37&lon=4.89&lang=de&limit=50",
-				"/photon/reverse?lat=-60&lon=-140&radius=5000&limit=50",
-				"/photon/reverse/?lat=52.37&lon=4.89",
-			},
 		},
 	}
 }

@@ -152,7 +152,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	} else {
 		k, p := s.Judge(c, err)
 		if k.Retry {
-			c.Response().Header()["Retry-After"] = []string{web.RetryAfter}
+			web.AskAgain(c.Response().Header(), web.RetryAfter)
 		}
 		status, message = k.Status, p.Detail
 	}

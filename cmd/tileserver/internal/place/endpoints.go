@@ -37,11 +37,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: found.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/search?q=zur&limit=2"},
-			Dearest: []string{
-				"/places/search?q=a&limit=100&bbox=170,-80,175,-70",
-				"/places/search?q=a&limit=100&country=SG&class=T&lang=fr",
-				"/places/search?q=san%20fransicso%20calfornia",
-			},
 		},
 		{
 			Path: "/places/{id}",
@@ -52,7 +47,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": PlaceRecord{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "place-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/6295546"},
-			Dearest:  []string{"/places/{place}?lang=de"},
 		},
 		{
 			Path: "/places/{id}/offset",
@@ -63,7 +57,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": PlaceOffset{}}, Keeps: endpoint.Instant,
 			Problems: []string{"bad-parameter", "place-not-found", "timezone-unknown", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/2657896/offset?at=2026-07-01T12:00:00Z"},
-			Dearest:  []string{"/places/{place}/offset"},
 		},
 	}...)
 }

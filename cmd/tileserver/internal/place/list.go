@@ -33,27 +33,11 @@ var List = listing.Set{
 	More: appendCounts,
 	List: PlaceList{}, Features: PlaceFeatures{}, One: PlaceFeature{},
 	NoLayer: "dataset-missing",
-	Requests: map[string]listing.Requests{
-		"/nearby": {Example: "/places/nearby?lat=48.8566&lon=2.3522&limit=2", Dearest: []string{
-			"/places/nearby?lat=52.37&lon=4.89&limit=1000",
-			"/places/nearby?lat=52.37&lon=4.89&limit=1000&lang=de",
-			"/places/nearby?lat=-60&lon=-140&limit=1000",
-			"/places/nearby?lat=-60&lon=-140&limit=100&code=PPLA",
-			"/places/nearby?lat=52&lon=5&limit=100&class=U",
-			"/places/nearby?lat=52&lon=5&limit=1000&class=U",
-			"/places/nearby?lat=-80&lon=170&limit=1000&country=LU",
-			"/places/nearby?lat=52.37&lon=4.89&limit=1000&min_population=1000000",
-			"/places/nearby?lat=52&lon=5&limit=1000&country=NL&class=P",
-			"/places/nearby?lat=52.37&lon=4.89&country=FR,DE&class=A,H,S&min_population=100",
-		}},
-		"/within": {Example: "/places/within?tile=4/8/5&limit=2", Dearest: []string{
-			"/places/within?bbox=-180,-90,180,90&limit=1000&class=S", "/places/within?tile=0/0/0&limit=1000&format=geojson",
-			"/places/within?tile=0/0/0&format=ndjson",
-		}},
-		"/within/{region_type}/{region_id}": {Example: "/places/within/country/ch?class=P&limit=2", Dearest: []string{
-			"/places/within/country/{region}?limit=1000", "/places/within/country/{region}?format=ndjson",
-		}},
-		"/count": {Example: "/places/count?class=P", Dearest: []string{"/places/count?class=P&min_population=7", "/places/count?region=country:{region}"}},
+	Examples: map[string]string{
+		"/nearby":                           "/places/nearby?lat=48.8566&lon=2.3522&limit=2",
+		"/within":                           "/places/within?tile=4/8/5&limit=2",
+		"/within/{region_type}/{region_id}": "/places/within/country/ch?class=P&limit=2",
+		"/count":                            "/places/count?class=P",
 	},
 }
 

@@ -60,10 +60,7 @@ func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 
 // placeID reads the GeoNames id in the path.
 func placeID(c echo.Context) (uint32, error) {
-	if endpoint.RunsOn(c) {
-		return 0, endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return 0, err
 	}

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/tiles"
@@ -126,15 +127,15 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 	}
 	if a.Place != nil {
 		dst = places.AppendNamed(append(dst, `,"place":{`...), a.Place.JSON, a.PlaceName)
-		dst = appendDistance(dst, a.Place.DistanceM)
+		dst = endNearest(dst, a.Place.DistanceM)
 	}
 	if a.Airport != nil {
 		dst = append(append(dst, `,"airport":{`...), a.Airport.JSON...)
-		dst = appendDistance(dst, a.Airport.DistanceM)
+		dst = endNearest(dst, a.Airport.DistanceM)
 	}
 	if a.Station != nil {
 		dst = append(append(dst, `,"station":{`...), a.Station.JSON...)
-		dst = appendDistance(dst, a.Station.DistanceM)
+		dst = endNearest(dst, a.Station.DistanceM)
 	}
 	for i, name := range a.Missing {
 		if i == 0 {
@@ -150,7 +151,7 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 	return append(dst, '}')
 }
 
-// appendDistance appends the distance of the object nearest to the point, and ends the object.
-func appendDistance(dst []byte, metres float64) []byte {
-	return append(listing.AppendDistance(dst, metres), `,"match":"`+localtime.MatchNearest+`"}`...)
+// endNearest closes an object that is the nearest to the point.
+func endNearest(dst []byte, metres float64) []byte {
+	return append(feature.AppendDistance(append(dst, ','), metres), `,"match":"`+localtime.MatchNearest+`"}`...)
 }

@@ -23,12 +23,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": At{}}, Keeps: endpoint.Instant,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/at?lat=47.37&lon=8.54&at=2026-07-01T12:00:00Z"},
-			Dearest: []string{
-				"/at?lat=60&lon=-43",
-				"/at?lat=0&lon=-140",
-				"/at?lat=52.37&lon=4.89&lang=de&at=2026-01-01T00:00:00Z",
-				"/at?lat=90&lon=0",
-			},
 		},
 		{
 			Path: "/at", Methods: []string{http.MethodPost},

@@ -40,12 +40,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": RegionsAt{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/at?lat=38.5&lon=-98.3"},
-			Dearest: []string{
-				"/regions/at?lat=52.37&lon=4.89",
-				"/regions/at?lat=60&lon=-43&snap=50000",
-				"/regions/at?lat=-50&lon=-75&snap=50000",
-				"/regions/at?lat=47&lon=6&snap=50000",
-			},
 		},
 		{
 			Path: "/regions/within",
@@ -58,13 +52,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
-			Dearest: []string{
-				"/regions/within?bbox=-180,-90,180,90&limit=1000",
-				"/regions/within?bbox=4,50,6,52&limit=1000",
-				"/regions/within?bbox=-180,-90,180,90&types=country&id={region}",
-				"/regions/within?bbox=-180,-90,180,90&format=geojson&limit=1000",
-				"/regions/within?region=country:{region}&limit=1000",
-			},
 		},
 		{
 			Path: "/regions/nearby",
@@ -79,11 +66,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: nearList.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing", "search-too-wide"},
 			Example:  endpoint.Example{Request: "/regions/nearby?lat=47.37&lon=8.54&types=country&limit=3"},
-			Dearest: []string{
-				"/regions/nearby?lat=0&lon=-160&limit=1000",
-				"/regions/nearby?lat=62&lon=95&limit=100",
-				"/regions/nearby?lat=52.37&lon=4.89&limit=1000&format=geojson",
-			},
 		},
 		{
 			Path: "/regions/count",
@@ -95,7 +77,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/count?region=country:ch&types=state"},
-			Dearest:  []string{"/regions/count?bbox=-180,-90,180,90", "/regions/count?bbox=4,50,6,52", "/regions/count?region=country:{region}"},
 		},
 		{
 			Path: "/regions/{type}/{id}",
@@ -106,7 +87,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": RegionRecord{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/country/ch"},
-			Dearest:  []string{"/regions/country/{region}", "/regions/country/{region}?geometry=true"},
 		},
 	}...)
 }

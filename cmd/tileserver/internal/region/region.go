@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/tiles"
 )
@@ -80,7 +81,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 		dst := listing.AppendRegion(p.Body, &m.Region)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
-			dst = listing.AppendDistance(dst, m.Distance)
+			dst = feature.AppendDistance(append(dst, ','), m.Distance)
 		}
 		p.Body = append(dst, '}')
 	}
@@ -105,10 +106,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 // when geometry=true.
 func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: nearest.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/nearest?lat=47&lon=8"},
-			Dearest:  []string{"/stations/nearest?lat=52&lon=4"},
 		},
 		{
 			Path: "/stations/{id}",
@@ -42,7 +41,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": listing.Station{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999"},
-			Dearest:  []string{"/stations/{station}"},
 		},
 		{
 			Path: "/stations/{id}/observations",
@@ -53,7 +51,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Observations{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "station-not-found", "cursor-expired", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999/observations?limit=1"},
-			Dearest:  []string{"/stations/{station}/observations?limit=1000"},
 		},
 		{
 			Path: "/stations/{id}/tiles",
@@ -64,7 +61,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": StationTiles{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999/tiles"},
-			Dearest:  []string{"/stations/{station}/tiles"},
 		},
 		{
 			Path: "/weather/{z}/{x}/{y}.json", Route: "/weather/:z/:x/:file",
@@ -76,7 +72,6 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": Weather{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/weather/4/8/5.json?at=2024-01-01T06:00:00Z"},
-			Dearest:  []string{"/weather/0/0/0.json"},
 		},
 	}...)
 }

@@ -19,15 +19,10 @@ var List = listing.Set{
 	Bounds: true,
 	List:   StationList{}, Features: StationFeatures{}, One: StationFeature{},
 	NoLayer: "dataset-missing",
-	Requests: map[string]listing.Requests{
-		"/nearby": {Example: "/stations/nearby?lat=47&lon=8&limit=1", Dearest: []string{
-			"/stations/nearby?lat=-80&lon=0&limit=1000&country=NL",
-			"/stations/nearby?lat=-80&lon=0&limit=1000&at=1905-01-01",
-		}},
-		"/within": {Example: "/stations/within?bbox=7,46,9,48&limit=1", Dearest: []string{
-			"/stations/within?bbox=-180,-90,180,90&limit=1000", "/stations/within?tile=0/0/0&format=ndjson",
-		}},
-		"/within/{region_type}/{region_id}": {Example: "/stations/within/country/ch?limit=1", Dearest: []string{"/stations/within/country/{region}?limit=1000"}},
-		"/count":                            {Example: "/stations/count?country=CH", Dearest: []string{"/stations/count?at=1905-01-01", "/stations/count?region=country:{region}"}},
+	Examples: map[string]string{
+		"/nearby":                           "/stations/nearby?lat=47&lon=8&limit=1",
+		"/within":                           "/stations/within?bbox=7,46,9,48&limit=1",
+		"/within/{region_type}/{region_id}": "/stations/within/country/ch?limit=1",
+		"/count":                            "/stations/count?country=CH",
 	},
 }

@@ -78,7 +78,7 @@ func (s *Handlers) answerFromStations(
 
 // stationID reads the id in a path.
 func stationID(c echo.Context) (stations.ID, error) {
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return stations.ID{}, err
 	}
@@ -91,9 +91,6 @@ func stationID(c echo.Context) (stations.ID, error) {
 
 // getStation answers GET /stations/{id}: the record of a station.
 func (s *Handlers) getStation(c echo.Context, q *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
 	id, err := stationID(c)
 	if err != nil {
 		return err

@@ -91,10 +91,7 @@ var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) 
 // tile observed in the hour of at, or in the newest hour there is, of the whole
 // tile and of its 4×4 parts.
 func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	values, err := endpoint.PathParams(c)
+	values, err := endpoint.WholePath(c)
 	if err != nil {
 		return err
 	}

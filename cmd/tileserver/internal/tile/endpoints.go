@@ -29,22 +29,6 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Empty:    "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places/12/2145/1434.geojson"},
-			Dearest: []string{
-				"/tiles/all/0/0/0.geojson",
-				"/tiles/all/0/0/0.mvt",
-				"/tiles/all/2/2/1.geojson",
-				"/tiles/all/4/8/5.mvt",
-				"/tiles/all/13/4207/2693.mvt",
-				"/tiles/all/14/8414/5386.geojson",
-				"/tiles/places/10/526/336.geojson",
-				"/tiles/places/9/263/168.geojson?pixels=512",
-				"/tiles/all/0/0/0@2x.png",
-				"/tiles/airports,places/0/0/0.geojson",
-				"/tiles/places,all/0/0/0.geojson",
-				"/tiles/country:{region},airports/0/0/0.geojson",
-				"/tiles/all,points:shops/0/0/0@2x.png",
-				"/tiles/country/3/4/2@2x.png",
-			},
 		},
 		{
 			Path: "/tiles/{layers}/{z}/{x}/{y}@2x.png", Route: "/tiles/:layers/:z/:x/:file",
@@ -75,7 +59,6 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 			Empty:    "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
-			Dearest:  []string{"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
 		},
 	}
 }
@@ -94,7 +77,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.json"},
-			Dearest:  []string{"/tiles/all.json?pinned=true", "/tiles/all.png.json?scale=2&theme=dark"},
 		},
 		{
 			Path: "/tiles/{layers}.mlt.json", Route: "/tiles/:file",
@@ -126,7 +108,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": MapStyle{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
-			Dearest:  []string{"/style.json?layers=all&theme=dark"},
 		},
 		{
 			Path: spritePath + ".json", Also: []string{spritePath + ".png", spritePath + "@2x.json", spritePath + "@2x.png"},
@@ -135,7 +116,6 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Doc:     "A sprite of the MapLibre Style Specification with one picture, a dot in the form of a distance field, which the style draws in its colours and sizes. It is the same for both densities.",
 			Handle:  s.getSprite, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": SpriteIndex{}, "image/png": nil}, Keeps: endpoint.Tagged,
-			Dearest: []string{spritePath + ".png"},
 		},
 	}
 }

@@ -20,7 +20,6 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": TileMatrixSets{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
-			Dearest:  []string{"/ogc/tileMatrixSets?f=html"},
 		},
 		{
 			Path: "/ogc/tileMatrixSets/{tileMatrixSetId}",
@@ -31,7 +30,6 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": TileMatrixSet{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "tile-matrix-set-not-found"},
-			Dearest:  []string{"/ogc/tileMatrixSets/WebMercatorQuad", "/ogc/tileMatrixSets/WebMercatorQuad?f=html"},
 		},
 	}
 	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
@@ -44,7 +42,6 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 // tilesetEndpoints are the endpoints of the tilesets of one kind, for all data or for a
 // collection: the list, the tileset and its tiles. Their ids end as the standard says.
 func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
-	asked := strings.Replace(path, "{collectionId}", "country", 1) // this collection costs the most in the world of the tests
 	tile := endpoint.Endpoint{
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
@@ -55,13 +52,11 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 		Empty:    "The vector tile is empty.",
 		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
-		Dearest:  []string{asked + "/WebMercatorQuad/0/0/0?f=json", asked + "/WebMercatorQuad/10/336/526?f=json", asked + "/WebMercatorQuad/3/2/4?f=png"},
 	}
 	if k == mapTiles {
 		tile.Summary += ", drawn"
 		tile.Doc = "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms."
 		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
-		tile.Dearest = []string{asked + "/WebMercatorQuad/23/0/0", asked + "/WebMercatorQuad/0/0/0", asked + "/WebMercatorQuad/3/2/4"}
 	}
 	list := []endpoint.Endpoint{
 		{
@@ -74,7 +69,6 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{asked, asked + "?f=html"},
 		},
 		{
 			Path: path + "/{tileMatrixSetId}",
@@ -85,7 +79,6 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
-			Dearest:  []string{asked + "/WebMercatorQuad", asked + "/WebMercatorQuad?f=html"},
 		},
 		tile,
 	}

@@ -12,8 +12,8 @@ import (
 
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/zones"
 )
@@ -100,7 +100,7 @@ func Append(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 	case z.Nautical:
 		dst = append(dst, `,"nautical":true`...)
 	case z.Match == localtime.MatchNearest:
-		dst = listing.AppendDistance(dst, z.DistanceM)
+		dst = feature.AppendDistance(append(dst, ','), z.DistanceM)
 	}
 	if len(z.Also) > 0 {
 		dst = append(dst, `,"also":`...)

@@ -1,11 +1,103 @@
 package web
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/quota"
 )
+
+// Who may ask, wherever a client puts its key, and how often. Wrong keys count for the address.
+func TestAdmission(t *testing.T) {
+	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, query, header, value string
+		rule                       endpoint.KeyRule
+		anonymous                  bool
+		want                       string // statuses of three requests
+	}{
+		{"header", "", "X-Api-Key", "secret", endpoint.KeysAsked, false, "200 200 429"},
+		{"bearer", "", "Authorization", "bearer secret", endpoint.KeysAsked, false, "200 200 429"},
+		{"password", "", "Authorization", "Basic eDpzZWNyZXQ=", endpoint.KeysAsked, false, "200 200 429"},
+		{"parameter", "?key=secret", "", "", endpoint.KeysAsked, false, "200 200 429"},
+		{"header before parameter", "?key=secret", "X-Api-Key", "wrong", endpoint.KeysAsked, false, "401 401 401"},
+		{"name of GeoNames", "?username=secret", "", "", endpoint.KeysByUsername, false, "200 200 429"},
+		{"another name of GeoNames", "?username=demo", "", "", endpoint.KeysByUsername, true, "200 200 200"},
+		{"parameter behind a proxy", "?key=secret", "", "", endpoint.KeysOfProxy, false, "401 401 401"},
+		{"none", "", "", "", endpoint.KeysAsked, false, "401 401 401"},
+		{"none, which may pass", "", "", "", endpoint.KeysAsked, true, "200 200 200"},
+		{"wrong", "", "X-Api-Key", "wrong", endpoint.KeysAsked, true, "401 401 401"},
+		{"keys of others", "", "X-Api-Key", "wrong", endpoint.KeysOfOthers, false, "200 200 200"},
+		{"not asked", "", "", "", endpoint.KeysUnasked, false, "200 200 200"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			meter, err := quota.Open(t.Context(), quota.Options{Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := New(&Config{Guard: &Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: tt.anonymous}})
+			handle := func(c echo.Context, _ *endpoint.Params) error { return c.NoContent(http.StatusOK) }
+			h := s.Handler([]endpoint.Endpoint{{Path: "/", Cost: endpoint.Light, Keys: tt.rule, Loose: true, Handle: handle}})
+			var got []string
+			for range 3 {
+				r, w := httptest.NewRequest(http.MethodGet, "/"+tt.query, nil), httptest.NewRecorder()
+				if tt.header != "" {
+					r.Header.Set(tt.header, tt.value)
+				}
+				h.ServeHTTP(w, r)
+				got = append(got, fmt.Sprint(w.Code))
+				left := w.Header().Get("Ratelimit-Remaining")
+				if last := len(got) == 2 && left != ""; (left == "0") != (last || w.Code == http.StatusTooManyRequests) {
+					t.Errorf("%d with %q left", w.Code, left)
+				}
+				if again := w.Header().Get("Retry-After"); (again != "") != (w.Code == http.StatusTooManyRequests) {
+					t.Errorf("%d with Retry-After %q", w.Code, again)
+				}
+			}
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("answered %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A peer on this machine that names a client is a proxy that the operator forgot.
+func TestDisbelieved(t *testing.T) {
+	for _, tt := range []struct {
+		peer, header string
+		trusted      bool
+		want         bool
+	}{
+		{"127.0.0.1:1", "X-Forwarded-For", false, true},
+		{"127.0.0.1:1", "Forwarded", false, true},
+		{"127.0.0.1:1", "X-Forwarded-For", true, false},
+		{"192.0.2.1:1", "X-Forwarded-For", false, false},
+		{"127.0.0.1:1", "X-Real-Ip", false, false},
+	} {
+		s := &proxies{}
+		if tt.trusted {
+			s.trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = tt.peer
+		r.Header.Set(tt.header, "8.8.8.8")
+		if _, header, ok := s.Disbelieved(r); ok != tt.want || ok && header != tt.header {
+			t.Errorf("%s of %s: %q, %v", tt.header, tt.peer, header, ok)
+		}
+	}
+}
 
 func TestCutParameter(t *testing.T) {
 	for query, want := range map[string][2]string{

@@ -65,7 +65,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 	if !v.Refused {
 		return nil
 	}
-	h["Retry-After"] = lengthHeader(reset)
+	AskAgain(h, reset)
 	return endpoint.Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }

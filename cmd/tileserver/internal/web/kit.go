@@ -11,11 +11,11 @@
 // The files lie in layers, and use those below them. At the bottom is what knows no kit:
 // status.go is the table from errors to statuses, form.go, condition.go and compress.go
 // have what headers say, query.go and params.go read parameters, and clientip.go, trace.go
-// and accesslog.go know who asks and write it down; guard.go, places.go and metrics.go
+// and accesslog.go know who asks and write it down; guard.go, processors.go and metrics.go
 // limit and count. kit.go puts these together. On it stand the ways to answer: reply.go
 // with dates.go for what is made now, kept.go for what is kept, stream.go and batch.go for
 // lines, asset.go for the page, problem.go for failures. admit.go and places.go let
-// requests in, and processors.go has dear answers take turns. route.go and serve.go make a handler of it all.
+// requests in. route.go and serve.go make a handler of it all.
 //
 // An entity tag is made of the identities of the generations an answer is from and
 // of the request itself, which is why 304 costs no read.

@@ -178,3 +178,8 @@ func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
 	defer s.Heavy.end(false, who)
 	return fn()
 }
+
+// InTurn is InTurn of the processors of the server.
+func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.Processors.InTurn(ctx, fn)
+}

@@ -17,7 +17,10 @@ import (
 )
 
 // RetryAfter is the number of seconds after which the client should try again.
-const RetryAfter = "1"
+const RetryAfter = 1
+
+// AskAgain tells a client after how many seconds it should try again.
+func AskAgain(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
 
 // Fail answers a request with the problem an error maps to. It is the
 // router's error handler too, so that unknown paths and methods answer in the
@@ -63,7 +66,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if k.Retry {
-		h["Retry-After"] = []string{RetryAfter}
+		AskAgain(h, RetryAfter)
 	}
 	res.WriteHeader(k.Status)
 	if c.Request().Method != http.MethodHead {

@@ -221,8 +221,3 @@ func (p *Processors) next() {
 		}
 	}
 }
-
-// InTurn is InTurn of the processors of the server.
-func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
-	return s.Processors.InTurn(ctx, fn)
-}

@@ -19,6 +19,7 @@ import (
 
 	"quadrille/ask/fence"
 	"quadrille/cellstore"
+	"quadrille/cmd/internal/retryafter"
 	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/internal/jsontext"
 	"quadrille/places/live"
@@ -328,19 +329,8 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 	default:
 		outcome = rejected
 	}
-	return outcome, retryAfter(res.Header.Get("Retry-After")), fmt.Errorf("the receiver answered with the status %d", res.StatusCode)
+	return outcome, askedPause(res.Header), fmt.Errorf("the receiver answered with the status %d", res.StatusCode)
 }
 
-// retryAfter reads the header Retry-After, at most maxRetryAfter; it returns 0 for none.
-func retryAfter(text string) time.Duration {
-	seconds, err := strconv.ParseUint(text, 10, 31)
-	wait := time.Duration(seconds) * time.Second
-	if err != nil {
-		at, err := http.ParseTime(text)
-		if err != nil {
-			return 0
-		}
-		wait = time.Until(at)
-	}
-	return min(max(wait, 0), maxRetryAfter)
-}
+// askedPause returns the receiver's Retry-After, maxRetryAfter at most.
+func askedPause(h http.Header) time.Duration { return min(retryafter.Of(h), maxRetryAfter) }

@@ -554,7 +554,7 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "5": 5 * time.Second, "-1": 0, "x": 0, "999999999": maxRetryAfter, "99999999999999999999": 0,
 		"Wed, 21 Oct 2015 07:28:00 GMT": 0, "Wed, 21 Oct 2099 07:28:00 GMT": maxRetryAfter,
 	} {
-		if got := retryAfter(text); got != want {
+		if got := askedPause(http.Header{"Retry-After": {text}}); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}

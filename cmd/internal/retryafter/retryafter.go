@@ -1,0 +1,26 @@
+// Package retryafter reads how long a server asks its clients to wait.
+package retryafter
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Of returns how long the header Retry-After asks to wait, 0 if it does not. An instant counts from
+// that of the header Date, since the clocks of two machines differ.
+func Of(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(at.Sub(now), 0)
+}
