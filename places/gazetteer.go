@@ -105,7 +105,7 @@ func readCodes(ctx context.Context, table cellstore.Table) (*codes, error) {
 			bad = cellstore.ErrCorrupt
 		}
 		if bad != nil {
-			return nil, corrupt(tableCodes, row.Key, "has another layout")
+			return nil, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 		}
 	}
 	return c, nil
@@ -150,7 +150,7 @@ func (f *Finder) alternates(ctx context.Context, key string) (list []AlternateNa
 		return nil, fmt.Errorf("places: %w", err)
 	}
 	if found && json.Unmarshal(row.Cells[0].Value, &list) != nil {
-		return nil, corrupt(tableCodes, row.Key, "has another layout")
+		return nil, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 	}
 	return list, nil
 }
@@ -204,7 +204,7 @@ func (f *Finder) Division(ctx context.Context, code string) (Division, error) {
 	}
 	var d Division
 	if err := json.Unmarshal(row.Cells[0].Value, &d); err != nil {
-		return Division{}, corrupt(tableCodes, row.Key, "has another layout")
+		return Division{}, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 	}
 	return d, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/internal/jsontext"
 	"quadrille/places/internal/members"
 )
@@ -143,7 +144,7 @@ func (p *place) beyondID() []byte { return p.properties[bytes.IndexByte(p.proper
 func nameOf(properties []byte) (string, error) {
 	name, ok := members.Unquote(members.Text(properties, nameKey))
 	if !ok {
-		return "", corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+		return "", cellstore.CorruptRow(tableTiles, properties[:min(len(properties), 32)], "holds no name")
 	}
 	return name, nil
 }

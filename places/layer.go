@@ -412,14 +412,14 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 		return err
 	}
 	if len(row.Cells) != 2 {
-		return corrupt(tableRollup, row.Key, "has another layout")
+		return cellstore.CorruptRow(tableRollup, row.Key, "has another layout")
 	}
 	points := row.Cells[1].Value
 	for object := range feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})) {
 		x, rest, ok := cutPoint(points)
 		_, properties, found := bytes.Cut(object, []byte(`,"properties":{`))
 		if !ok || !found || !bytes.HasSuffix(properties, []byte("}}")) {
-			return corrupt(tableRollup, row.Key, "has another layout")
+			return cellstore.CorruptRow(tableRollup, row.Key, "has another layout")
 		}
 		points = rest
 		p := place{id: x.id, lat: x.lat, lon: x.lon, members: properties[:len(properties)-2]}
@@ -429,7 +429,7 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 		}
 	}
 	if len(points) > 0 {
-		return corrupt(tableRollup, row.Key, "has more points than features")
+		return cellstore.CorruptRow(tableRollup, row.Key, "has more points than features")
 	}
 	return nil
 }

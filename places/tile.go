@@ -43,7 +43,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 		for points := row.Cells[0].Value; len(points) > 0; {
 			x, rest, ok := cutPoint(points)
 			if !ok {
-				return corrupt(tableRollup, row.Key, "is cut short")
+				return cellstore.CorruptRow(tableRollup, row.Key, "is cut short")
 			}
 			points = rest
 			if err := fn(Shown{x.id, toDegrees(x.lat), toDegrees(x.lon), string(x.name), string(x.code), int64(x.population)}); err != nil {
