@@ -69,6 +69,8 @@ type Info struct {
 	Live, Private, History bool
 	// Can says what the layer can be asked.
 	Can Can
+	// Drawing says how maps show the layer. Nil is all properties of the features, drawn as dots and clusters.
+	Drawing *Drawing
 	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
 	// Marks of the layer's own order always mean something: it is an order of ids or
 	// positions.
