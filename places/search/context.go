@@ -38,7 +38,7 @@ func (b *Builder) writeContext(ts int64) error {
 	}
 	var all []named
 	add := func(text string, d division) {
-		if fold := cutFold(Fold(nil, text), maxFold); len(fold) > 0 {
+		if fold := cutFold(Fold(nil, text)); len(fold) > 0 {
 			all = append(all, named{string(fold), d})
 		}
 	}
