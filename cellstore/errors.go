@@ -51,6 +51,11 @@ var (
 	ErrShortage = errors.New("too many files are open, or memory is short")
 )
 
+// CorruptRow returns an error that matches ErrCorrupt. what says, after the names of table and row, what is wrong.
+func CorruptRow(table string, key []byte, what string) error {
+	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", ErrCorrupt, table, key, what)
+}
+
 // CheckLayout returns nil if a program that reads the layouts from oldest to newest can read
 // found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the
 // message. renew is how to replace what cannot be read, such as "run ingest places"; it is

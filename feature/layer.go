@@ -68,6 +68,8 @@ type Info struct {
 	Live, Private, History bool
 	// Can lists the layer's abilities.
 	Can Can
+	// Drawing says how maps show the layer. Nil is all properties of the features, drawn as dots and clusters.
+	Drawing *Drawing
 	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
 	// Marks of the layer's own order always mean something: it is an order of ids or
 	// positions.

@@ -118,6 +118,15 @@ func BenchmarkFilters(b *testing.B) {
 	}
 }
 
+// nowhere is a feature.Pen that writes nothing.
+type nowhere struct{}
+
+func (nowhere) Begin(uint64, quadkey.Position) error { return nil }
+func (nowhere) Text(string, string)                  {}
+func (nowhere) Integer(string, int64)                {}
+func (nowhere) Boolean(string, bool)                 {}
+func (nowhere) End()                                 {}
+
 func BenchmarkTile(b *testing.B) {
 	list := cities(100_000)
 	f := build(b, list)
@@ -131,7 +140,7 @@ func BenchmarkTile(b *testing.B) {
 			b.Run("shown", func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if err := f.TilePlaces(b.Context(), tiles[i%len(tiles)], func(Shown) error { return nil }); err != nil {
+					if err := f.Draw(b.Context(), tiles[i%len(tiles)], nowhere{}); err != nil {
 						b.Fatal(err)
 					}
 				}

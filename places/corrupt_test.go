@@ -252,7 +252,7 @@ func TestCutRollupIsReported(t *testing.T) {
 	}
 	put := cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])}}
 	must.Do(t, table.Apply(t.Context(), put))
-	if err := f.TilePlaces(t.Context(), quadkey.Tile{}, func(Shown) error { return nil }); !errors.Is(err, cellstore.ErrCorrupt) {
+	if err := f.Draw(t.Context(), quadkey.Tile{}, &drawn{}); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("points cut short: %v", err)
 	}
 }

@@ -75,12 +75,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	names := map[string]bool{}
-	err = finder.TilePlaces(ctx, tile, func(p places.Shown) error {
-		names[p.Name] = true
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
+	for p, err := range finder.Tile(ctx, tile) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		names[p.Name()] = true
 	}
 	fmt.Println(tile, slices.Sorted(maps.Keys(names)))
 	// Output:

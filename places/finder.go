@@ -225,7 +225,7 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 		return fmt.Errorf("%w: id %d", ErrNotFound, id)
 	}
 	if len(row.Cells[0].Qualifier) > 0 {
-		return corrupt(tableInfo, row.Key, "lacks its members")
+		return cellstore.CorruptRow(tableInfo, row.Key, "lacks its members")
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func (f *Finder) Counts(ctx context.Context, t quadkey.Tile, fn func(class strin
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		if len(c.Value) != 8 {
-			return corrupt(tableRollup, row.Key, "has another layout")
+			return cellstore.CorruptRow(tableRollup, row.Key, "has another layout")
 		}
 		fn(string(c.Qualifier), int64(binary.BigEndian.Uint64(c.Value)))
 	}

@@ -104,7 +104,7 @@ func readCodes(ctx context.Context, table cellstore.Table) (*codes, error) {
 			bad = cellstore.ErrCorrupt
 		}
 		if bad != nil {
-			return nil, corrupt(tableCodes, row.Key, "has another layout")
+			return nil, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 		}
 	}
 	return c, nil
@@ -148,7 +148,7 @@ func (f *Finder) alternates(ctx context.Context, key string) (list []AlternateNa
 		return nil, fmt.Errorf("places: %w", err)
 	}
 	if found && json.Unmarshal(row.Cells[0].Value, &list) != nil {
-		return nil, corrupt(tableCodes, row.Key, "has another layout")
+		return nil, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 	}
 	return list, nil
 }
@@ -202,7 +202,7 @@ func (f *Finder) Division(ctx context.Context, code string) (Division, error) {
 	}
 	var d Division
 	if err := json.Unmarshal(row.Cells[0].Value, &d); err != nil {
-		return Division{}, corrupt(tableCodes, row.Key, "has another layout")
+		return Division{}, cellstore.CorruptRow(tableCodes, row.Key, "has another layout")
 	}
 	return d, nil
 }

@@ -129,7 +129,7 @@ func readIndex(ctx context.Context, table cellstore.Table) (*[tiers]*index, erro
 			return nil, err
 		}
 		if len(row.Key) < 2 || row.Key[1] >= tiers || len(row.Cells) != 1 {
-			return nil, corrupt(tableIndex, row.Key, "has another layout")
+			return nil, cellstore.CorruptRow(tableIndex, row.Key, "has another layout")
 		}
 		x, rest, value := indexes[row.Key[1]], row.Key[2:], row.Cells[0].Value
 		ok := false
@@ -147,12 +147,12 @@ func readIndex(ctx context.Context, table cellstore.Table) (*[tiers]*index, erro
 			}
 		}
 		if !ok {
-			return nil, corrupt(tableIndex, row.Key, "has another layout")
+			return nil, cellstore.CorruptRow(tableIndex, row.Key, "has another layout")
 		}
 	}
 	for tier, x := range indexes {
 		if !x.fits() {
-			return nil, corrupt(tableIndex, []byte{kindSample, byte(tier)}, "does not fit the others")
+			return nil, cellstore.CorruptRow(tableIndex, []byte{kindSample, byte(tier)}, "does not fit the others")
 		}
 	}
 	return &indexes, nil

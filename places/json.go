@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/internal/members"
 )
@@ -140,11 +142,21 @@ func (p *place) beyondID() []byte { return p.properties[bytes.IndexByte(p.proper
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
 func nameOf(properties []byte) (string, error) {
-	name, ok := members.Unquote(members.Text(properties, nameKey))
-	if !ok {
-		return "", corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+	name, err := nameIn(properties)
+	return string(name), err
+}
+
+// nameIn is nameOf over the memory of the properties, if nothing in there is escaped.
+func nameIn(properties []byte) ([]byte, error) {
+	quoted := members.Text(properties, nameKey)
+	if feature.IsText(quoted) && bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1], nil
 	}
-	return name, nil
+	name, ok := members.Unquote(quoted)
+	if !ok {
+		return nil, cellstore.CorruptRow(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+	}
+	return []byte(name), nil
 }
 
 // appendPoint appends a place in the form of place_rollup's points family.

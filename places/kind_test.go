@@ -73,13 +73,12 @@ func TestKind(t *testing.T) {
 	if err := f.Counts(t.Context(), quadkey.Tile{}, func(class string, n int64) { counts[class] = n }); err != nil || fmt.Sprint(counts) != "map[:4 P:1]" {
 		t.Error(counts, err)
 	}
-	if err := f.TilePlaces(t.Context(), quadkey.Tile{}, func(s Shown) error {
-		if s.ID == 1 && s.Code != "large_airport/scheduled" {
-			t.Errorf("%+v", s)
+	var pen drawn
+	must.Do(t, f.Draw(t.Context(), quadkey.Tile{}, &pen))
+	for _, shown := range pen.places {
+		if shown.ID == 1 && shown.Code != "large_airport/scheduled" {
+			t.Errorf("%+v", shown)
 		}
-		return nil
-	}); err != nil {
-		t.Error(err)
 	}
 
 	for _, p := range []Place{

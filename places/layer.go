@@ -1,7 +1,6 @@
 package places
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -21,7 +20,7 @@ import (
 
 var _ interface {
 	feature.Counter
-	feature.Tiler
+	feature.Drawer
 } = (*Finder)(nil)
 
 // schema is the schema of a place. It lacks the members of Place.Extra: whoever gives such
@@ -46,6 +45,7 @@ func (m *Meta) info() feature.Info {
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
 		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true,
 		Can: feature.Can{Near: true, Area: true, Importance: true}, Fingerprint: m.Fingerprint,
+		Drawing: &drawing,
 	}
 }
 
@@ -372,64 +372,4 @@ func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
 		n += int64(m.count)
 	}
 	return n, true
-}
-
-// Tile implements feature.Tiler: it yields the places that a tile shows, the most important
-// first. A place is in exactly one tile of each zoom, the one that holds its point. What is
-// shown depends on the zoom; see Importance in the package documentation.
-//
-// Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
-// of Place.Extra, as far as they are known.
-func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error { return f.eachShown(ctx, t, fn) })
-}
-
-func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
-	if err := checkTile(t); err != nil {
-		return err
-	}
-	var shown feature.Feature
-	if t.Z > rollupZoom {
-		p := f.pickers.Get().(*picker)
-		defer f.pickers.Put(p)
-		if err := p.pick(ctx, f, t); err != nil {
-			return err
-		}
-		for i := range p.picked {
-			x := &p.picked[i].place
-			x.show(&shown)
-			shown.Properties = feature.Compact(x.beyondID())
-			if err := fn(&shown); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	row := f.rows.Get().(*cellstore.Row)
-	defer f.rows.Put(row)
-	found, err := f.getRollup(ctx, t, selectShown, row)
-	if err != nil || !found {
-		return err
-	}
-	if len(row.Cells) != 2 {
-		return corrupt(tableRollup, row.Key, "has another layout")
-	}
-	points := row.Cells[1].Value
-	for object := range feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})) {
-		x, rest, ok := cutPoint(points)
-		_, properties, found := bytes.Cut(object, []byte(`,"properties":{`))
-		if !ok || !found || !bytes.HasSuffix(properties, []byte("}}")) {
-			return corrupt(tableRollup, row.Key, "has another layout")
-		}
-		points = rest
-		p := place{id: x.id, lat: x.lat, lon: x.lon, members: properties[:len(properties)-2]}
-		p.show(&shown)
-		if err := fn(&shown); err != nil {
-			return err
-		}
-	}
-	if len(points) > 0 {
-		return corrupt(tableRollup, row.Key, "has more points than features")
-	}
-	return nil
 }

@@ -30,7 +30,7 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 				return dst, err
 			}
 			if !found || len(row.Cells[0].Qualifier) > 0 {
-				return dst, corrupt(tableInfo, key[:], "lacks its members")
+				return dst, cellstore.CorruptRow(tableInfo, key[:], "lacks its members")
 			}
 			return append(dst, row.Cells[0].Value...), nil
 		},

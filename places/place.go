@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 	"unicode/utf8"
 
 	"quadrille/feature"
 	"quadrille/places/internal/near"
+	"quadrille/quadkey"
 )
 
 // What callers branch on; use errors.Is. The packages airports, stations and
@@ -87,8 +87,7 @@ func (p *Place) Validate() error {
 	if p.ID == 0 {
 		return bad("ids start at 1")
 	}
-	// Written so that NaN fails.
-	if !(math.Abs(p.Lat) <= 90) || !(math.Abs(p.Lon) <= 180) {
+	if quadkey.CheckCoordinate(p.Lon, p.Lat) != nil {
 		return bad("latitude %v, longitude %v: they must be within ±90 and ±180 degrees", p.Lat, p.Lon)
 	}
 	if p.Name == "" {

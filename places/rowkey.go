@@ -2,7 +2,6 @@ package places
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"quadrille/cellstore"
@@ -128,11 +127,11 @@ func (p *place) tier() int { return tierOf(p.qualifier, p.population, p.weight) 
 
 func parsePlace(row *cellstore.Row) (p place, err error) {
 	if len(row.Key) != tileKeySize || len(row.Cells) != 1 {
-		return p, corrupt(tableTiles, row.Key, "has another layout")
+		return p, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
 	}
 	c := &row.Cells[0]
 	if !p.parse(c.Qualifier, c.Value) {
-		return p, corrupt(tableTiles, row.Key, "is cut short")
+		return p, cellstore.CorruptRow(tableTiles, row.Key, "is cut short")
 	}
 	p.id = binary.BigEndian.Uint32(row.Key[4:])
 	return p, nil
@@ -162,10 +161,6 @@ func (p *place) parse(qualifier, v []byte) bool {
 	}
 	p.properties, p.members = v[:split:split], v
 	return true
-}
-
-func corrupt(table string, key []byte, what string) error {
-	return fmt.Errorf("%w: table of %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
 }
 
 // unitsPerDegree is the stored precision of coordinates.

@@ -1,12 +1,15 @@
 package places
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -17,55 +20,120 @@ const (
 	maxShown = 1000
 )
 
-// Shown is a place in a tile.
-type Shown struct {
-	ID         uint32
-	Lat, Lon   float64 // degrees
-	Name       string
-	Code       string // feature code, without its class, or kind
-	Population int64  // 0: unknown
+// drawing is how maps show places.
+var drawing = feature.Drawing{
+	Description: "Populated and other places, the most important first",
+	Attributes: feature.Schema{
+		{Name: "name", Kind: feature.Text},
+		{Name: "code", Kind: feature.Text},
+		{Name: "population", Kind: feature.Integer},
+	},
+	Look:       feature.LookSettlements,
+	Named:      true,
+	Importance: Importance,
 }
 
-// TilePlaces calls fn for each place that Tile shows, in the same order, and stops at its first
-// error. It is there because vector tiles need few of the properties, which are stored in binary,
-// too: of features they take five times as long.
-func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) error) error {
+// Tile implements feature.Tiler: it yields the places that a tile shows, the most important
+// first. A place is in exactly one tile of each zoom, the one that holds its point. What is
+// shown depends on the zoom; see Importance in the package documentation.
+//
+// Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
+// of Place.Extra, as far as they are known.
+func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		var shown feature.Feature
+		return f.eachShown(ctx, t, selectShown, func(p *point, properties []byte) error {
+			of := place{id: p.id, lat: p.lat, lon: p.lon, members: properties}
+			of.show(&shown)
+			return fn(&shown)
+		})
+	})
+}
+
+// Draw implements feature.Drawer. Vector tiles need few of the properties, which are stored in binary, too.
+func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) error {
+	return f.eachShown(ctx, t, selectPoints, func(p *point, _ []byte) error {
+		if err := pen.Begin(uint64(p.id), quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)}); err != nil {
+			return err
+		}
+		pen.Text("name", string(p.name))
+		pen.Text("code", string(p.code))
+		if p.population > 0 {
+			pen.Integer("population", int64(p.population))
+		}
+		pen.End()
+		return nil
+	})
+}
+
+// eachShown calls fn with the places that a tile shows: with the properties of each for selectShown,
+// and with name, code and population for selectPoints.
+func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection, fn func(p *point, properties []byte) error) error {
 	if err := checkTile(t); err != nil {
 		return err
 	}
 	if t.Z <= rollupZoom {
-		row := f.rows.Get().(*cellstore.Row)
-		defer f.rows.Put(row)
-		found, err := f.getRollup(ctx, t, selectPoints, row)
-		if err != nil || !found {
+		return f.eachStored(ctx, t, sel, fn)
+	}
+	picked := f.pickers.Get().(*picker)
+	defer f.pickers.Put(picked)
+	if err := picked.pick(ctx, f, t); err != nil {
+		return err
+	}
+	var p point
+	for i := range picked.picked {
+		x := &picked.picked[i].place
+		p.id, p.lat, p.lon = x.id, x.lat, x.lon
+		if sel == selectPoints {
+			name, err := nameIn(x.properties)
+			if err != nil {
+				return err
+			}
+			p.name, p.code, p.population = name, codeOf(x.qualifier), x.population
+		}
+		if err := fn(&p, x.beyondID()); err != nil {
 			return err
 		}
-		for points := row.Cells[0].Value; len(points) > 0; {
-			x, rest, ok := cutPoint(points)
-			if !ok {
-				return corrupt(tableRollup, row.Key, "is cut short")
+	}
+	return nil
+}
+
+// eachStored is eachShown for a tile that has a row in place_rollup. The points stand beside the
+// features, in their order.
+func (f *Finder) eachStored(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection, fn func(p *point, properties []byte) error) error {
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	found, err := f.getRollup(ctx, t, sel, row)
+	if err != nil || !found {
+		return err
+	}
+	if len(row.Cells) != len(sel.Families) {
+		return cellstore.CorruptRow(tableRollup, row.Key, "has another layout")
+	}
+	var p point
+	points, whole := row.Cells[len(row.Cells)-1].Value, true
+	if sel == selectPoints {
+		for whole && len(points) > 0 {
+			if p, points, whole = cutPoint(points); whole {
+				if err := fn(&p, nil); err != nil {
+					return err
+				}
 			}
-			points = rest
-			if err := fn(Shown{x.id, toDegrees(x.lat), toDegrees(x.lon), string(x.name), string(x.code), int64(x.population)}); err != nil {
+		}
+	} else {
+		for object := range feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})) {
+			p, points, whole = cutPoint(points)
+			_, properties, found := bytes.Cut(object, []byte(`,"properties":{`))
+			if whole = whole && found && bytes.HasSuffix(properties, []byte("}}")); !whole {
+				break
+			}
+			if err := fn(&p, properties[:len(properties)-2]); err != nil {
 				return err
 			}
 		}
-		return nil
 	}
-	p := f.pickers.Get().(*picker)
-	defer f.pickers.Put(p)
-	if err := p.pick(ctx, f, t); err != nil {
-		return err
-	}
-	for i := range p.picked {
-		x := &p.picked[i].place
-		name, err := nameOf(x.properties)
-		if err != nil {
-			return err
-		}
-		if err := fn(Shown{x.id, toDegrees(x.lat), toDegrees(x.lon), name, string(codeOf(x.qualifier)), int64(x.population)}); err != nil {
-			return err
-		}
+	if !whole || len(points) > 0 {
+		return cellstore.CorruptRow(tableRollup, row.Key, "has points and features that do not go together")
 	}
 	return nil
 }

@@ -33,6 +33,38 @@ func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
 	return b
 }
 
+// drawn is a feature.Pen that keeps what is drawn, or fails.
+type drawn struct {
+	places []Hit
+	err    error
+}
+
+func (d *drawn) Begin(number uint64, at quadkey.Position) error {
+	d.places = append(d.places, Hit{ID: uint32(number), Lat: at.Lat, Lon: at.Lon})
+	return d.err
+}
+
+func (d *drawn) Text(name, value string) {
+	switch p := &d.places[len(d.places)-1]; name {
+	case "name":
+		p.Name = value
+	case "code":
+		p.Code = value
+	default:
+		d.err = errors.New("there is no text " + name)
+	}
+}
+
+func (d *drawn) Integer(name string, value int64) {
+	if name == "population" {
+		d.places[len(d.places)-1].Population = value
+	}
+}
+
+func (d *drawn) Boolean(string, bool) {}
+
+func (d *drawn) End() {}
+
 // shownIDs asks both forms of a tile and checks that they agree with each
 // other and with the places.
 func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile) []uint32 {
@@ -40,7 +72,9 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	list := features(t, tileGeoJSON(t, f, tile))
 	ids := make([]uint32, 0, len(list))
 	at := 0
-	err := f.TilePlaces(t.Context(), tile, func(s Shown) error {
+	var pen drawn
+	err := f.Draw(t.Context(), tile, &pen)
+	each := func(s *Hit) error {
 		if at == len(list) {
 			return fmt.Errorf("more places than the %d features", at)
 		}
@@ -68,7 +102,12 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 		}
 		ids = append(ids, id)
 		return nil
-	})
+	}
+	for i := range pen.places {
+		if err == nil {
+			err = each(&pen.places[i])
+		}
+	}
 	if err != nil || at != len(list) {
 		t.Fatalf("%v: %d of %d features: %v", tile, at, len(list), err)
 	}
@@ -201,14 +240,13 @@ func TestCrowdedTile(t *testing.T) {
 func TestTilesRefuse(t *testing.T) {
 	f := build(t, []Place{bern})
 	ctx := t.Context()
-	none := func(Shown) error { return nil }
 	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
 		for _, err := range f.Tile(ctx, tile) {
 			if !errors.Is(err, ErrQuery) {
 				t.Errorf("%v: %v", tile, err)
 			}
 		}
-		if err := f.TilePlaces(ctx, tile, none); !errors.Is(err, ErrQuery) {
+		if err := f.Draw(ctx, tile, &drawn{}); !errors.Is(err, ErrQuery) {
 			t.Errorf("%v: %v", tile, err)
 		}
 		if err := f.Counts(ctx, tile, func(string, int64) {}); !errors.Is(err, ErrQuery) {
@@ -221,7 +259,7 @@ func TestTilesRefuse(t *testing.T) {
 	stop := errors.New("stop")
 	for _, z := range []uint8{4, 12} {
 		tile := must.Get(quadkey.TileAt(bern.Lon, bern.Lat, z)).In(t)
-		if err := f.TilePlaces(ctx, tile, func(Shown) error { return stop }); err != stop {
+		if err := f.Draw(ctx, tile, &drawn{err: stop}); err != stop {
 			t.Error(err)
 		}
 	}

@@ -70,7 +70,7 @@ func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, er
 	stats.Airports = int64(len(list))
 	owners, conflicts := claim(list)
 	stats.Codes, stats.Conflicts = int64(len(owners)), conflicts
-	if err := writeCodes(ctx, store, list, owners, timestamp(opts.Modified)); err != nil {
+	if err := writeCodes(ctx, store, owners, timestamp(opts.Modified)); err != nil {
 		return meta, stats, err
 	}
 	geo, _, err := places.Build(ctx, store, places.Source{Places: placesOf(list, opts.Modified)}, places.BuildOptions{
@@ -158,7 +158,7 @@ func outranks(a *Airport, aRank int, b *Airport, bRank int) bool {
 	return a.ID < b.ID
 }
 
-func writeCodes(ctx context.Context, store cellstore.Store, list []Airport, owners map[string]*Airport, ts int64) error {
+func writeCodes(ctx context.Context, store cellstore.Store, owners map[string]*Airport, ts int64) error {
 	err := store.CreateTable(ctx, cellstore.Schema{Table: table, Families: []cellstore.Family{
 		{Name: family, Compression: cellstore.CompressionZstd},
 	}})

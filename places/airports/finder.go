@@ -51,6 +51,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	}
 	f.about = *f.geo.Info()
 	f.about.Name, f.about.Title, f.about.Description, f.about.Schema = "airports", "Airports", "Airports, closed ones too.", schema
+	f.about.Drawing = &drawing
 	return f, nil
 }
 

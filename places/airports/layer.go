@@ -15,7 +15,7 @@ import (
 
 var _ interface {
 	feature.Counter
-	feature.Tiler
+	feature.Drawer
 } = (*Finder)(nil)
 
 // schema is the schema of an airport in an answer.
@@ -85,6 +85,40 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 			}
 		}
 	}
+}
+
+// drawing is how maps show airports.
+var drawing = feature.Drawing{
+	Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service",
+	Attributes: feature.Schema{
+		{Name: "name", Kind: feature.Text},
+		{Name: "type", Kind: feature.Text},
+		{Name: "iata", Kind: feature.Text},
+		{Name: "icao", Kind: feature.Text},
+		{Name: "scheduled", Kind: feature.Boolean},
+		{Name: "rank", Kind: feature.Integer},
+	},
+	Look: feature.LookAirfields,
+}
+
+// Draw implements feature.Drawer.
+func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) error {
+	return feature.Each(f.Tile(ctx, t), func(a *feature.Feature) error {
+		if err := pen.Begin(a.Number, a.Position); err != nil {
+			return err
+		}
+		typ, iata := a.Properties.Text("type"), a.Properties.Text("iata")
+		service, _ := a.Properties.Lookup("scheduled")
+		scheduled, _ := service.Boolean()
+		pen.Text("name", a.Name())
+		pen.Text("type", typ)
+		pen.Text("iata", iata)
+		pen.Text("icao", a.Properties.Text("icao"))
+		pen.Boolean("scheduled", scheduled)
+		pen.Integer("rank", int64(Rank(typ, scheduled, iata)))
+		pen.End()
+		return nil
+	})
 }
 
 // prepared is a filter with what coded makes of it. It is kept because the same filter is often

@@ -29,9 +29,9 @@ func removal(family string, key []byte) cellstore.Mutation {
 // maxFaults bounds the faults in a report.
 const maxFaults = 20
 
-func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
+func (r *LiveReport) fault(row *cellstore.Row, what string) {
 	if r.Faulty++; len(r.Faults) < maxFaults {
-		r.Faults = append(r.Faults, fmt.Sprintf("the row %.60q: ", row.Key)+fmt.Sprintf(format, args...))
+		r.Faults = append(r.Faults, fmt.Sprintf("the row %.60q: %s", row.Key, what))
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int3
 		}
 	}
 	if !d.ok {
-		return 0, false, corrupt(tablePrefix, prefix, "is damaged")
+		return 0, false, cellstore.CorruptRow(tablePrefix, prefix, "is damaged")
 	}
 	return bound, complete, nil
 }
@@ -159,7 +159,7 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 		}
 		fold, base, id, ok := parseNameKey(row.Key)
 		if !ok || len(row.Cells) != 1 || len(row.Cells[0].Value) == 0 {
-			return corrupt(tableNames, row.Key, "has another layout")
+			return cellstore.CorruptRow(tableNames, row.Key, "has another layout")
 		}
 		c := candidate{base: base, id: id, value: row.Cells[0].Value}
 		c.exact = len(fold) == len(p.fold) && c.value[0]&flagSuffix == 0
@@ -171,7 +171,7 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 			continue
 		}
 		if !s.consider(p, &c) {
-			return corrupt(tableNames, row.Key, "is damaged")
+			return cellstore.CorruptRow(tableNames, row.Key, "is damaged")
 		}
 		if s.spent() {
 			return nil

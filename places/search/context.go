@@ -38,7 +38,7 @@ func (b *Builder) writeContext(ts int64) error {
 	}
 	var all []named
 	add := func(text string, d division) {
-		if fold := cutFold(Fold(nil, text), maxFold); len(fold) > 0 {
+		if fold := cutFold(Fold(nil, text)); len(fold) > 0 {
 			all = append(all, named{string(fold), d})
 		}
 	}
@@ -155,18 +155,18 @@ func (s *search) named(fold []byte, dst []division) ([]division, error) {
 
 func appendDivisions(dst []division, row *cellstore.Row) ([]division, error) {
 	if len(row.Cells) != 1 {
-		return nil, corrupt(tableContext, row.Key, "has another layout")
+		return nil, cellstore.CorruptRow(tableContext, row.Key, "has another layout")
 	}
 	d := decoder{row.Cells[0].Value, true}
 	for len(d.b) > 0 && len(dst) < maxDivisions {
 		if len(d.b) < 3 {
-			return nil, corrupt(tableContext, row.Key, "is cut short")
+			return nil, cellstore.CorruptRow(tableContext, row.Key, "is cut short")
 		}
 		v := division{country: [2]byte(d.b)}
 		d.b = d.b[2:]
 		v.admin1 = string(d.text())
 		if !d.ok {
-			return nil, corrupt(tableContext, row.Key, "is cut short")
+			return nil, cellstore.CorruptRow(tableContext, row.Key, "is cut short")
 		}
 		dst = append(dst, v)
 	}

@@ -332,8 +332,9 @@ func accentFold(dst []byte, s string) []byte {
 	return dst
 }
 
-// cutFold shortens a fold to at most n bytes, between characters.
-func cutFold(fold []byte, n int) []byte {
+// cutFold shortens a fold to at most maxFold bytes, between characters.
+func cutFold(fold []byte) []byte {
+	n := maxFold
 	if len(fold) <= n {
 		return fold
 	}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -101,8 +100,7 @@ func (q *Query) check() (f filter, err error) {
 		return f, bad("population %d is negative", q.MinPopulation)
 	}
 	f.people = uint64(q.MinPopulation)
-	// This form also refuses NaN.
-	if q.Bias && (!(math.Abs(q.Lat) <= 90) || !(math.Abs(q.Lon) <= 180)) {
+	if q.Bias && quadkey.CheckCoordinate(q.Lon, q.Lat) != nil {
 		return f, bad("latitude %v, longitude %v: they must be within ±90 and ±180 degrees", q.Lat, q.Lon)
 	}
 	return f, nil

@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"unicode/utf8"
 
 	"quadrille/cellstore"
@@ -179,18 +178,14 @@ func (d *decoder) text() []byte {
 	return t
 }
 
-func corrupt(table string, key []byte, what string) error {
-	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
-}
-
 // parseNameRow decodes a row of place_names.
 func parseNameRow(row *cellstore.Row) (fold []byte, base uint16, id uint32, r record, err error) {
 	fold, base, id, ok := parseNameKey(row.Key)
 	if !ok || len(row.Cells) != 1 {
-		return nil, 0, 0, r, corrupt(tableNames, row.Key, "has another layout")
+		return nil, 0, 0, r, cellstore.CorruptRow(tableNames, row.Key, "has another layout")
 	}
 	if r, ok = parseRecord(row.Cells[0].Value); !ok {
-		return nil, 0, 0, r, corrupt(tableNames, row.Key, "is damaged")
+		return nil, 0, 0, r, cellstore.CorruptRow(tableNames, row.Key, "is damaged")
 	}
 	return fold, base, id, r, nil
 }

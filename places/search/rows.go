@@ -184,7 +184,7 @@ func (m *rowMaker) words(at int, r nameRow) {
 	for i, s := range m.starts[:min(len(m.starts), maxWords)] {
 		row := r
 		row.from, row.start, row.head = at+s.fold, s.source, s.fold
-		row.to = row.from + len(cutFold(m.folds[row.from:], maxFold))
+		row.to = row.from + len(cutFold(m.folds[row.from:]))
 		if i > 0 {
 			if r.flags&flagCode != 0 {
 				break

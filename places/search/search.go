@@ -124,7 +124,7 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	if len(s.fold) == 0 {
 		return bad("the text %q has no letter or digit", q.Text)
 	}
-	if s.fold, s.initials = cutFold(s.fold, maxFold), nil; areInitials(s.fold) {
+	if s.fold, s.initials = cutFold(s.fold), nil; areInitials(s.fold) {
 		s.fold, s.initials = bytes.ReplaceAll(s.fold, []byte(" "), nil), bytes.Clone(s.fold)
 	}
 	s.accent, s.latin, s.extra = s.accent[:0], nil, 0
@@ -215,7 +215,7 @@ func (s *search) inLatin() error {
 	if len(s.found) > 0 || isASCII(s.fold) {
 		return nil
 	}
-	s.latin = cutFold(foldAs(nil, s.q.Text, latinFold), maxFold)
+	s.latin = cutFold(foldAs(nil, s.q.Text, latinFold))
 	if len(s.latin) == 0 {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (s *search) otherSpelling() error {
 			return nil
 		}
 	}
-	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
+	if p.fold = cutFold(p.fold); bytes.Equal(p.fold, s.fold) {
 		return nil
 	}
 	return s.match(&p)

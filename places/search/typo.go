@@ -242,11 +242,11 @@ func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
 	}
 	fold, _, _, ok := parseNameKey(key)
 	if !ok || len(fold) <= len(prefix) {
-		return -1, corrupt(tableNames, key, "has another layout")
+		return -1, cellstore.CorruptRow(tableNames, key, "has another layout")
 	}
 	r, size := utf8.DecodeRune(fold[len(prefix):])
 	if r == utf8.RuneError && size <= 1 {
-		return -1, corrupt(tableNames, key, "is not a fold")
+		return -1, cellstore.CorruptRow(tableNames, key, "is not a fold")
 	}
 	return r, nil
 }

@@ -109,7 +109,7 @@ func (s *search) rowsOn(word []byte) (uint64, error) {
 	d := decoder{s.list.Cells[0].Value, true}
 	rows, _ := d.listHead()
 	if !d.ok {
-		return 0, corrupt(tablePrefix, word, "is damaged")
+		return 0, cellstore.CorruptRow(tablePrefix, word, "is damaged")
 	}
 	return rows, nil
 }

@@ -2,7 +2,6 @@ package stations
 
 import (
 	"errors"
-	"fmt"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
@@ -21,14 +20,10 @@ var (
 	ErrTooMany = errors.New("stations: too many")
 )
 
-func corrupt(table string, key []byte, what string) error {
-	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
-}
-
 // inside reports a missing record that the index names as damage.
 func inside(err error, id []byte) error {
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(tableInfo, id, "is missing")
+		return cellstore.CorruptRow(tableInfo, id, "is missing")
 	}
 	return err
 }

@@ -74,27 +74,27 @@ func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int
 		}
 		binary.BigEndian.PutUint32(key[:], uint32(len(f.entries)))
 		if string(row.Key) != string(key[:]) || len(row.Cells) != 1 {
-			return corrupt(tableIndex, row.Key, "has another layout")
+			return cellstore.CorruptRow(tableIndex, row.Key, "has another layout")
 		}
 		value := row.Cells[0].Value
 		if len(value)%entrySize != 0 || len(f.entries)+len(value)/entrySize > count {
-			return corrupt(tableIndex, row.Key, "does not fit the manifest")
+			return cellstore.CorruptRow(tableIndex, row.Key, "does not fit the manifest")
 		}
 		for ; len(value) > 0; value = value[entrySize:] {
 			e := parseEntry(value)
 			if e.at.lat < -quarterTurn || e.at.lat > quarterTurn || e.at.lon < -halfTurn || e.at.lon > halfTurn || !e.id.Valid() {
-				return corrupt(tableIndex, row.Key, "has another layout")
+				return cellstore.CorruptRow(tableIndex, row.Key, "has another layout")
 			}
 			lon, lat := e.at.degrees()
 			cell, err := quadkey.CellOf(lon, lat)
 			if n := len(f.cells); err != nil || n > 0 && cell < f.cells[n-1] {
-				return corrupt(tableIndex, row.Key, "is not in the order of quadkeys")
+				return cellstore.CorruptRow(tableIndex, row.Key, "is not in the order of quadkeys")
 			}
 			f.entries, f.cells = append(f.entries, e), append(f.cells, cell)
 		}
 	}
 	if len(f.entries) != count {
-		return corrupt(tableIndex, key[:], "does not fit the manifest")
+		return cellstore.CorruptRow(tableIndex, key[:], "does not fit the manifest")
 	}
 	return nil
 }
@@ -146,12 +146,12 @@ func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
 	for i := range row.Cells {
 		v := row.Cells[i].Value
 		if len(v) == 0 || v[0] != tilesListed || len(v)%len(quadkey.Key{}) != 1 {
-			return nil, corrupt(tableInfo, row.Key, "has another layout")
+			return nil, cellstore.CorruptRow(tableInfo, row.Key, "has another layout")
 		}
 		for v = v[1:]; len(v) > 0; v = v[len(quadkey.Key{}):] {
 			t, err := quadkey.ParseKey(v[:len(quadkey.Key{})])
 			if err != nil {
-				return nil, corrupt(tableInfo, row.Key, "lists no tile")
+				return nil, cellstore.CorruptRow(tableInfo, row.Key, "lists no tile")
 			}
 			tiles = append(tiles, t)
 		}
@@ -204,15 +204,15 @@ func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 		if len(f.entries) == 0 {
 			return Near{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
 		}
-		return Near{}, corrupt(tableTiles, l.key[:], "is missing")
+		return Near{}, cellstore.CorruptRow(tableTiles, l.key[:], "is missing")
 	}
 	t, err := quadkey.ParseKey(row.Key)
 	if err != nil {
-		return Near{}, corrupt(tableTiles, row.Key, "has another layout")
+		return Near{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
 	}
 	value := row.Cells[0].Value
 	if len(value) == 0 || len(value)%candidateSize != 0 || !t.Contains(cell.Tile()) {
-		return Near{}, corrupt(tableTiles, row.Key, "has another layout")
+		return Near{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
 	}
 	best := Near{DistanceM: -1, Tile: t, Candidates: len(value) / candidateSize}
 	for ; len(value) > 0; value = value[candidateSize:] {

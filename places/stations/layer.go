@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/internal/instant"
 	"quadrille/places/internal/near"
@@ -64,7 +65,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	into.Lat, ok[0] = lat.Number()
 	into.Lon, ok[1] = lon.Number()
 	if ok != [2]bool{true, true} || into.Check() != nil {
-		return fmt.Errorf("stations: %w", corrupt(tableInfo, key[:], "has no position"))
+		return fmt.Errorf("stations: %w", cellstore.CorruptRow(tableInfo, key[:], "has no position"))
 	}
 	return nil
 }

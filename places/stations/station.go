@@ -96,8 +96,7 @@ func (s *Station) Validate() error {
 	if !s.ID.Valid() {
 		return idError(s.ID.String())
 	}
-	// This form also refuses NaN.
-	if !(math.Abs(s.Lat) <= 90) || !(math.Abs(s.Lon) <= 180) {
+	if quadkey.CheckCoordinate(s.Lon, s.Lat) != nil {
 		return bad("position %v, %v; give degrees within ±90 and ±180", s.Lat, s.Lon)
 	}
 	for _, text := range [...]string{s.Name, s.State, s.ICAO} {

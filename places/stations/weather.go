@@ -108,7 +108,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 			return dst[:0], "", fmt.Errorf("stations: %w", err)
 		}
 		if len(row.Key) != len(observationKey{}) || len(row.Cells) != 1 {
-			return dst[:0], "", corrupt(tableObservations, row.Key, "has another layout")
+			return dst[:0], "", cellstore.CorruptRow(tableObservations, row.Key, "has another layout")
 		}
 		minutes := (*observationKey)(row.Key).minutes()
 		if len(dst) == limit {
@@ -116,7 +116,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		}
 		o := Observation{Station: q.Station, Time: minuteTime(minutes)}
 		if !o.parseValue(row.Cells[0].Value) {
-			return dst[:0], "", corrupt(tableObservations, row.Key, "has another layout")
+			return dst[:0], "", cellstore.CorruptRow(tableObservations, row.Key, "has another layout")
 		}
 		dst, at = append(dst, o), minutes
 	}
@@ -202,7 +202,7 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 	}
 	var parts [partsPerTile]Sums
 	if len(row.Cells) != 1 || !parseParts(row.Cells[0].Value, &parts) {
-		return corrupt(tableWeather, row.Key, "has another layout")
+		return cellstore.CorruptRow(tableWeather, row.Key, "has another layout")
 	}
 	first, _ := t.AtZoom(above.Z + partDepth)
 	dst.Parts = slices.Grow(dst.Parts, dst.Side*dst.Side)

@@ -8,6 +8,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/tiles"
 )
 
@@ -114,7 +115,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 
 // set returns the layers in the order of layerSet, each once.
 func (n *namedLayers) set(v *view) *layerSet {
-	set := &layerSet{}
+	set := &layerSet{drawings: map[string]*feature.Drawing{}}
 	for _, typ := range v.types() {
 		ids := n.regions[typ]
 		switch slices.Sort(ids); {
@@ -134,8 +135,13 @@ func (n *namedLayers) set(v *view) *layerSet {
 	}
 	var points []string
 	for i := range v.points[:v.singles] {
-		if name := v.points[i].About.Name; n.singles[name] {
-			points = append(points, name)
+		about := &v.points[i].About
+		if !n.singles[about.Name] {
+			continue
+		}
+		points = append(points, about.Name)
+		if about.Drawing != nil {
+			set.drawings[about.Name] = about.Drawing
 		}
 	}
 	slices.Sort(n.collections)

@@ -7,6 +7,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/tiles"
 )
 
@@ -23,12 +24,21 @@ type layerSet struct {
 	types     []string         // the region types in selectors, each once
 	// points are layers of points in the order of the registry, then collections by name.
 	points []string
+	// drawings are those of layers of points that have one, by name. named and doubles say that one of points is
+	// feature.Drawing.Named, or has an Importance.
+	drawings       map[string]*feature.Drawing
+	named, doubles bool
 }
 
 // with returns the set with other layers of points.
 func (set *layerSet) with(points []string) *layerSet {
 	part := *set
-	part.points = points
+	part.points, part.named, part.doubles = points, false, false
+	for _, name := range points {
+		if d := part.drawings[name]; d != nil {
+			part.named, part.doubles = part.named || d.Named, part.doubles || d.Importance != nil
+		}
+	}
 	names := slices.Concat(part.regions, points)
 	part.canonical = strings.Join(names, ",")
 	part.hash = web.HashStart.Bytes(part.canonical)

@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"slices"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -12,7 +11,7 @@ import (
 	"quadrille/tiles"
 )
 
-// naming adds names in a language to the local names of places and regions. The zero value adds
+// naming adds names in a language to the local names of features and regions. The zero value adds
 // nothing.
 type naming struct {
 	lang string
@@ -47,10 +46,10 @@ func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 // spare resets options that do not change the tiles of a set in a form, so that such tiles are
 // cached once.
 func (v *view) spare(set *layerSet, f web.Form) {
-	if slices.Contains(set.points, ask.PlacesLayer) {
+	v.double = v.double && set.doubles
+	if set.named {
 		return
 	}
-	v.double = false
 	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
 		v.naming = naming{}
 	}
@@ -59,12 +58,12 @@ func (v *view) spare(set *layerSet, f web.Form) {
 // key is the attribute that has the name.
 func (n naming) key() string { return "name:" + n.lang }
 
-// of returns the name of a place, "" if none is asked for or known.
-func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, error) {
-	if n.lang == "" || !n.take() {
+// of returns the name of a feature, "" if none is asked for or known. d is nil for a layer without one.
+func (n naming) of(ctx context.Context, from feature.Tiler, d *feature.Drawing, number uint64) (string, error) {
+	if d == nil || !d.Named || n.lang == "" || !n.take() {
 		return "", nil
 	}
-	name, _, err := from.(placeTiler).NameIn(ctx, id, n.lang)
+	name, _, err := from.(feature.Namer).NameIn(ctx, uint32(number), n.lang)
 	return name, err
 }
 

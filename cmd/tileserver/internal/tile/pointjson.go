@@ -3,17 +3,16 @@ package tile
 import (
 	"context"
 
-	"quadrille/ask"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
-// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
-func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile, names naming) ([]byte, error) {
+// appendTileGeoJSON appends what a tile shows of a layer, which may have a Drawing, as GeoJSON features joined by commas.
+func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile, names naming) ([]byte, error) {
 	start := len(dst)
 	var memory []byte
-	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: known[name] != nil}
+	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: d != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
 			return dst, err
@@ -26,11 +25,11 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from featur
 				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))},
 				feature.Property{Name: "cluster_id", Value: feature.TextValue([]byte(f.ID))})
 		}
-		if name != ask.PlacesLayer {
-			// Others have no names in languages.
-		} else if local, err := names.of(ctx, from, uint32(f.Number)); err != nil {
+		local, err := names.of(ctx, from, d, f.Number)
+		if err != nil {
 			return dst, err
-		} else if local != "" {
+		}
+		if local != "" {
 			memory = append(f.Properties.AppendMembers(memory[:0]), ',')
 			memory = jsontext.AppendString(append(jsontext.AppendString(memory, names.key()), ':'), local)
 			f.Properties = feature.Compact(memory)

@@ -28,13 +28,6 @@ type pointLayer struct {
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
 
-// begin begins a point with the attributes that all have.
-func (l *pointLayer) begin(id uint32, lon, lat float64, name string) {
-	l.place(uint64(id), lon, lat)
-	l.TagInt("id", int64(id))
-	l.TagString("name", name)
-}
-
 // place begins a point without attributes.
 func (l *pointLayer) place(id uint64, lon, lat float64) {
 	x, y := quadkey.Project(lon, lat)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/theme"
@@ -121,7 +120,7 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	for _, typ := range slices.Backward(types) {
 		style.Layers = append(style.Layers, p.lines(typ)...)
 	}
-	well, others := set.known()
+	well, others := set.looked()
 	if len(well) > 0 {
 		style.Sprite = base + spritePath
 	}
@@ -151,7 +150,7 @@ func nameless(l styleLayer) bool {
 	return l.Type == "symbol" && l.Layout["icon-image"] == nil
 }
 
-// allNames are the places with their dots and the names of regions. Those of later layers are
+// allNames are the layers of points that have a look, with their dots, and the names of regions. Those of later layers are
 // placed first, by their turns. But great cities come before most countries, whose names can step
 // aside, and small countries after all cities.
 func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) {
@@ -161,12 +160,13 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 	}
 	var all []turn
 	turns := theme.GetNames().Places.Turns
-	well, _ := set.known()
+	well, _ := set.looked()
 	for _, name := range well {
-		for i, l := range knownLooks[name](p) {
+		look := set.look(name)
+		for i, l := range look.layers(p, name) {
 			at := math.Inf(1)
-			if name == ask.PlacesLayer {
-				at = float64(turns[placeTiers[i]])
+			if i < len(look.tiers) {
+				at = float64(turns[look.tiers[i]])
 			}
 			all = append(all, turn{at, l})
 		}
@@ -189,7 +189,7 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 }
 
 func newPalette(named string, set *layerSet) *palette {
-	p := &palette{Theme: theme.Get().Themes[named], name: []any{"get", "name"}}
+	p := &palette{Theme: theme.Get().Themes[named], name: []any{"get", "name"}, set: set}
 	p.land, _ = set.ground()
 	return p
 }

@@ -8,12 +8,18 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/theme"
+	"quadrille/feature"
+	"quadrille/places"
 	"quadrille/tiles"
 )
 
 // setOf is a set of regions, some by their ids, and of layers of points.
 func setOf(points []string, regions ...string) *layerSet {
-	set := &layerSet{regions: regions, points: points}
+	set := &layerSet{regions: regions, drawings: map[string]*feature.Drawing{
+		"places":   {Look: feature.LookSettlements, Importance: places.Importance},
+		"airports": {Look: feature.LookAirfields},
+	}}
+	set = set.with(points)
 	for _, region := range regions {
 		typ, id, _ := strings.Cut(region, ":")
 		set.types, set.selectors = append(set.types, typ), append(set.selectors, tiles.Selector{Type: typ, ID: id})

@@ -3,8 +3,8 @@ package tile
 import (
 	"slices"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/theme"
+	"quadrille/feature"
 )
 
 // fill draws the regions of a type: the land in the colours of the map, its parts
@@ -82,7 +82,7 @@ func (p *palette) lines(typ string) []styleLayer {
 	return all
 }
 
-// These are expressions about a feature of the places layer.
+// These are expressions about a settlement.
 var (
 	population   = []any{"to-number", []any{"get", "population"}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
@@ -123,9 +123,9 @@ func atZoom(list []float64, zoom int, beyond float64) float64 {
 // capitals are in the first.
 var placeTiers = []string{"major", "city", "town"}
 
-// places are the dots of places with their names, of each tier. Both are placed together or
+// settlements are the dots of a layer's settlements with their names, of each tier. Both are placed together or
 // left out together while the map is small, so that no name lies on a dot.
-func (p *palette) places() (all []styleLayer) {
+func (p *palette) settlements(name string) (all []styleLayer) {
 	table, looks := &theme.GetNames().Places, theme.GetNames().Looks
 	enough := []any{"case", capital, []any{">=", population, byTable(table.LeastOfCapital, 0)}, []any{">=", population, byTable(table.Least, 0)}}
 	byTier := func(of func(tier string) any) []any {
@@ -133,7 +133,7 @@ func (p *palette) places() (all []styleLayer) {
 	}
 	higher := any(false)
 	for _, tier := range placeTiers {
-		l := p.of(ask.PlacesLayer, "", "symbol")
+		l := p.of(name, "", "symbol")
 		l.ID += "_" + tier
 		within := []any{">=", population, table.Tiers[tier]}
 		if tier == "major" {
@@ -164,9 +164,9 @@ func (p *palette) places() (all []styleLayer) {
 	return all
 }
 
-// airports are dots with names, too.
-func (p *palette) airports() []styleLayer {
-	l := p.of(ask.AirportsLayer, "", "symbol")
+// airfields are dots with names, too.
+func (p *palette) airfields(name string) []styleLayer {
+	l := p.of(name, "", "symbol")
 	p.write(&l, "town")
 	l.Layout["text-anchor"], l.Layout["text-offset"] = "top", []float64{0, 0.5}
 	l.Layout["symbol-sort-key"] = rank
@@ -286,5 +286,22 @@ func byLook(naming theme.Naming, of func(r theme.Rank) any) any {
 // deepestNamed is the last zoom of the table, which stands for all deeper ones.
 const deepestNamed = 18
 
-// knownLooks are how styles draw the layers of points with a knownLayer.
-var knownLooks = map[string]func(p *palette) []styleLayer{ask.PlacesLayer: (*palette).places, ask.AirportsLayer: (*palette).airports}
+// look is how styles draw a layer of points whose Drawing says so.
+type look struct {
+	first  float64 // zoom of a style
+	layers func(p *palette, name string) []styleLayer
+	tiers  []string // those of its first layers, whose names have turns; others come last
+}
+
+// look returns that of a layer of points, nil if it has none.
+func (set *layerSet) look(name string) *look {
+	d := set.drawings[name]
+	switch {
+	case d == nil:
+	case d.Look == feature.LookSettlements:
+		return &look{layers: (*palette).settlements, tiers: placeTiers}
+	case d.Look == feature.LookAirfields:
+		return &look{layers: (*palette).airfields, first: 7}
+	}
+	return nil
+}

@@ -31,7 +31,7 @@ func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are the sources of a style: of types and layers with a knownLayer by palette.source, and
+// sources are the sources of a style: of types and layers of points with a look by palette.source, and
 // one for each other layer, since their tiles are deeper than those of others, and may change while
 // those do not.
 func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
@@ -42,7 +42,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 	}
 	for _, name := range set.points {
 		source := name
-		if known[name] != nil {
+		if set.look(name) != nil {
 			source = p.source(name)
 		}
 		lists[source] = append(lists[source], name)
@@ -57,7 +57,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 		if strings.HasPrefix(id, styleSourceName) {
 			file = with(file, "names", how.lang)
 		}
-		if slices.Contains(list, ask.PlacesLayer) {
+		if set.with(list).doubles {
 			file = with(file, "pixels", "512")
 		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file

@@ -3,7 +3,6 @@ package tile
 import (
 	"fmt"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/theme"
 )
 
@@ -40,7 +39,7 @@ type styleLayer struct {
 }
 
 // styleSourceName is the source of a style. Layers that are drawn at near zooms alone have
-// sources of their own, see palette.source, and so do layers without a knownLayer.
+// sources of their own, see palette.source, and so do layers of points without a look.
 const styleSourceName = "quadrille"
 
 // palette has the colours of a theme, for a map whose land is a region type.
@@ -49,6 +48,7 @@ type palette struct {
 	land   string
 	name   []any // the expression of what a feature is called
 	glyphs bool  // whether the client loads glyphs
+	set    *layerSet
 }
 
 // byNumber is an expression that chooses a colour by the number of a region. Older
@@ -78,8 +78,9 @@ func (p *palette) first(name string) float64 {
 		return 5
 	case name == "county":
 		return float64(theme.GetNames().Region(name).From - 1)
-	case name == ask.AirportsLayer:
-		return 7
+	}
+	if l := p.set.look(name); l != nil {
+		return l.first
 	}
 	return 0
 }

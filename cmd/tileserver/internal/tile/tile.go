@@ -283,7 +283,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, p.About.Name, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.About.Drawing, l, t, v.naming); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

@@ -236,8 +236,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		}
 		extent.Add(bounds)
 		layer := describePoints(p.About.Name, about)
-		if p.About.Name == ask.PlacesLayer && v.naming.lang != "" {
-			layer.Fields = maps.Clone(layer.Fields)
+		if d := about.Drawing; d != nil && d.Named && v.naming.lang != "" {
 			layer.Fields[v.naming.key()] = "String"
 		}
 		doc.VectorLayers = append(doc.VectorLayers, layer)
@@ -311,8 +310,11 @@ var fieldTypes = map[feature.Kind]string{
 // describePoints is the vector layer of a layer of points in TileJSON.
 func describePoints(name string, about *feature.Info) vectorLayer {
 	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
-	if k := known[name]; k != nil {
-		l.Fields, l.Description = k.fields, k.description
+	if d := about.Drawing; d != nil {
+		l.Fields, l.Description = map[string]string{"id": "Number"}, d.Description
+		for _, f := range d.Attributes {
+			l.Fields[f.Name] = fieldTypes[f.Kind]
+		}
 		return l
 	}
 	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "cluster_id": "String"}

@@ -51,13 +51,12 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		write := writeFeatures
-		if k := known[p.About.Name]; k != nil {
-			write = k.write
-		}
 		if dst, err = appendLayer(dst, p.About.Name, t, func(l *pointLayer) error {
 			l.names = v.naming
-			return write(ctx, from, l)
+			if d := p.About.Drawing; d != nil {
+				return writeDrawn(ctx, from, d, l)
+			}
+			return writeFeatures(ctx, from, l)
 		}); err != nil {
 			return dst, err
 		}

@@ -11,7 +11,6 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/places"
 	"quadrille/tiles"
 )
 
@@ -22,7 +21,7 @@ type view struct {
 	// the registry, and then the collections that were asked for.
 	points  []*ask.Layer
 	singles int
-	naming  naming // of its places and regions
+	naming  naming // of its features and regions
 	double  bool   // maps draw its tiles twice as large
 }
 
@@ -129,8 +128,8 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 // tiler is a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
-	if of, ok := l.(*places.Finder); ok && v.double {
-		l = doubled{of}
+	if d := p.About.Drawing; v.double && err == nil && d != nil && d.Importance != nil {
+		l = doubled{l}
 	}
 	return l, err
 }

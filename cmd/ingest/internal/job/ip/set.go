@@ -93,6 +93,12 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 func (s *setSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
 		stopped := errors.New("stopped")
+		failed := func(err error) bool {
+			if err != nil && !errors.Is(err, stopped) {
+				yield(ipRange{}, err)
+			}
+			return err != nil
+		}
 		var places *geolite.Places
 		if len(s.set.Locations) > 0 {
 			places = geolite.NewPlaces()
@@ -103,11 +109,7 @@ func (s *setSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 					}
 					return nil
 				})
-				if errors.Is(err, stopped) {
-					return
-				}
-				if err != nil {
-					yield(ipRange{}, err)
+				if failed(err) {
 					return
 				}
 			}
@@ -120,11 +122,7 @@ func (s *setSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 				}
 				return nil
 			})
-			if errors.Is(err, stopped) {
-				return
-			}
-			if err != nil {
-				yield(ipRange{}, err)
+			if failed(err) {
 				return
 			}
 		}
