@@ -191,14 +191,14 @@ type Tracker interface {
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
-// Fail is the answer of Features that is an error.
-func Fail(err error) iter.Seq2[*Feature, error] {
+// ErrSeq returns an iterator that yields one error.
+func ErrSeq(err error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) { yield(nil, err) }
 }
 
-// Answer makes an answer of Features from each, which gives the features by calling fn. If fn
-// returns an error, each ends and returns it.
-func Answer(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error] {
+// SeqOf returns an iterator over the features with which each calls fn. If fn returns an error, each
+// must end and return it.
+func SeqOf(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) {
 		err := each(func(f *Feature) error {
 			if !yield(f, nil) {

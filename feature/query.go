@@ -105,7 +105,7 @@ const stepFeatures = 64
 // returns an error, scan ends and returns it. Select handles all other parts of a query: the
 // filter, the limit, the bound on examined features, and turns.
 func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
-	return Answer(func(fn func(*Feature) error) error {
+	return SeqOf(func(fn func(*Feature) error) error {
 		var found, looked int
 		var last Mark
 		return scan(func(f *Feature, in bool) (err error) {

@@ -38,18 +38,18 @@ func (q *Query) Ranked(
 ) iter.Seq2[*Feature, error] {
 	switch by := q.Order.Field; {
 	case q.Limit < 1:
-		return Fail(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))
+		return ErrSeq(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))
 	case r.Rank == nil && !Sortable(by.Kind):
-		return Fail(BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", by.Name))
+		return ErrSeq(BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", by.Name))
 	case len(q.After) > 0 && len(q.After) <= rankSize:
-		return Fail(BadCursor("it is not one of this order"))
+		return ErrSeq(BadCursor("it is not one of this order"))
 	}
 	if r.Compare == nil {
 		r.Compare = func(a, b Mark) int { return bytes.Compare(a, b) }
 	}
 	own := *q
 	own.Order, own.After, own.Limit, own.Examine = Order{}, nil, 0, cmp.Or(q.Examine, MaxRanked)
-	return Answer(func(fn func(*Feature) error) error {
+	return SeqOf(func(fn func(*Feature) error) error {
 		b := best{Ranking: r, by: q.Order.Sort, limit: q.Limit}
 		if len(q.After) > 0 {
 			b.after = &ranked{binary.BigEndian.Uint64(q.After), Feature{Mark: q.After[rankSize:]}}

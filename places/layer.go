@@ -106,7 +106,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // for the most important then yields those that it has found so far before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	switch {
 	case q.Near != nil:
@@ -121,11 +121,11 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	after, err := parseMark(q.After)
 	if err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	reach, after, err := near.Ring(q.Near, after)
 	if err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		flt, rest, possible := filterOf(q.Filter)
@@ -157,7 +157,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	}
 	after, err := parseMark(q.After)
 	if err := cmp.Or(bad, err); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		flt, rest, possible := filterOf(q.Filter)
@@ -232,7 +232,7 @@ func parseMark(m feature.Mark) (near.Cursor, error) {
 	case markSize:
 		return near.Cursor{Rank: binary.BigEndian.Uint64(m), Key: near.ID(binary.BigEndian.Uint32(m[8:]))}, nil
 	}
-	return near.Cursor{}, near.StrangeCursor()
+	return near.Cursor{}, near.BadCursor()
 }
 
 // list yields the places of an area in the layer's own order.
@@ -240,7 +240,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 	l := &lister{f: f}
 	if len(q.After) > 0 {
 		if len(q.After) != tileKeySize {
-			return feature.Fail(near.StrangeCursor())
+			return feature.ErrSeq(near.BadCursor())
 		}
 		l.from = append(slices.Clone(q.After), 0)
 	}

@@ -40,7 +40,7 @@ var drawing = feature.Drawing{
 // Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
 // of Place.Extra, as far as they are known.
 func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var shown feature.Feature
 		return f.eachShown(ctx, t, selectShown, func(p *point, properties []byte) error {
 			of := place{id: p.id, lat: p.lat, lon: p.lon, members: properties}

@@ -10,7 +10,7 @@ import (
 
 // Enclosing implements feature.Encloser. Errors match quadkey.ErrCoordinate, or come from the store.
 func (l *layer) Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		found, err := l.r.At(ctx, at.Lat, at.Lon, l.rt.Name)
 		if err != nil {
 			return err

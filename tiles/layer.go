@@ -150,16 +150,16 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 // Features implements feature.Layer.
 func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := l.rt.about.Check(q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	switch in := q.In.(type) {
 	case feature.Box:
 		if err := quadkey.Box(in).Check(); err != nil {
-			return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+			return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 		}
 	case feature.Tile:
 		if !quadkey.Tile(in).Valid() {
-			return feature.Fail(errNoTile(quadkey.Tile(in)))
+			return feature.ErrSeq(errNoTile(quadkey.Tile(in)))
 		}
 	}
 	switch {
@@ -168,7 +168,7 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	case q.Order != feature.Order{}:
 		return l.ranked(ctx, q)
 	case len(q.After) > 0 && !layout.IDPattern.Match(q.After):
-		return feature.Fail(errNoMark())
+		return feature.ErrSeq(errNoMark())
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		return l.answer(ctx, q, consider).run()
@@ -225,18 +225,18 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	after, behind := -1.0, ""
 	if len(q.After) > 0 {
 		if len(q.After) <= distanceSize || !layout.IDPattern.Match(q.After[distanceSize:]) {
-			return feature.Fail(errNoMark())
+			return feature.ErrSeq(errNoMark())
 		}
 		after, behind = math.Float64frombits(binary.BigEndian.Uint64(q.After)), string(q.After[distanceSize:])
 	}
 	// Written so that NaN fails.
 	switch err := near.Check(); {
 	case err != nil:
-		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+		return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	case !(near.MinM >= 0 && near.MinM <= near.MaxM) || math.IsInf(q.Near.MaxM, 0):
-		return feature.Fail(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound", q.Near.MinM, q.Near.MaxM))
+		return feature.ErrSeq(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound", q.Near.MinM, q.Near.MaxM))
 	case len(q.After) > 0 && !(after >= 0):
-		return feature.Fail(errNoMark())
+		return feature.ErrSeq(errNoMark())
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		s := l.r.scratch.Get().(*scratch)

@@ -18,9 +18,9 @@ import (
 // their number as merged and as Members, and is no region of the layer.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
-		return feature.Fail(errNoTile(t))
+		return feature.ErrSeq(errNoTile(t))
 	}
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{{Type: l.rt.Name}})
 		if err != nil {
 			return err

@@ -318,7 +318,7 @@ func TestPoint(t *testing.T) {
 		if err != nil || d.Code != c.division.Code || d.Name != c.division.Name || d.ISO != c.division.ISO {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
-		codes, second, err := v.Below(t.Context(), &d)
+		codes, second, err := v.LowerDivisions(t.Context(), &d)
 		if err != nil || codes[0] != "" && codes[0]+" "+second != c.second || codes[0] == "" && c.second != "" {
 			t.Errorf("%s: %v %q, %v", name, codes, second, err)
 		}

@@ -232,17 +232,17 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 
 // Pruned is the result of Prune, by data set and number.
 type Pruned struct {
-	Removed []Info
+	Removed []GenerationInfo
 	// Gone are the data sets that have nothing left.
 	Gone []string
 	// InUse would have been removed, but a process on this machine has them
 	// open, or in a Depot the grace is not over.
-	InUse []Info
+	InUse []GenerationInfo
 	// Leftovers of killed builds, pushes and prunes have been removed.
-	Leftovers []Info
+	Leftovers []GenerationInfo
 	// Unread are not listed and stay, as they may hold a data set: Err says why
 	// they cannot be read, and what to do.
-	Unread []Info
+	Unread []GenerationInfo
 }
 
 // Prune deletes all but the keep newest generations of the named data sets, or
@@ -292,7 +292,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):
-				pruned.Unread = append(pruned.Unread, Info{Dataset: name, Err: err})
+				pruned.Unread = append(pruned.Unread, GenerationInfo{Dataset: name, Err: err})
 			case !errors.Is(err, ErrNoGeneration):
 				return pruned, err
 			}
@@ -376,7 +376,7 @@ func (c *lateClaim) release() {
 // unlist removes all but the keep newest generations from the pointer. Those in unlisted
 // may be deleted until release is called; those in inUse stay listed. A dropped data set
 // is claimed first.
-func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlisted, inUse []Info, release func(), err error) {
+func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlisted, inUse []GenerationInfo, release func(), err error) {
 	var releases []func()
 	release = func() {
 		for _, f := range releases {
@@ -455,7 +455,7 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 	}
 	waste, err := g.removeWaste(ctx, dataset, p, stored, 0)
 	for _, n := range waste {
-		pruned.Leftovers = append(pruned.Leftovers, Info{Dataset: dataset, Generation: n})
+		pruned.Leftovers = append(pruned.Leftovers, GenerationInfo{Dataset: dataset, Generation: n})
 	}
 	if err != nil {
 		return err
@@ -464,7 +464,7 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 		if _, listed := p.find(s.number); listed || s.waste(p) {
 			continue
 		}
-		in := Info{Dataset: dataset, Generation: s.number}
+		in := GenerationInfo{Dataset: dataset, Generation: s.number}
 		e, err := s.entry(dataset)
 		if err != nil {
 			in.Err = fmt.Errorf("%w: restore its manifest and prune again, or remove %s from %s if nobody needs it", err, generationRow(dataset, s.number), g.place)

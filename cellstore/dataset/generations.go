@@ -164,8 +164,8 @@ func (g *Generations) Current(ctx context.Context, dataset string) (Manifest, er
 	return g.back.manifest(ctx, dataset, e)
 }
 
-// Info is one generation in a listing.
-type Info struct {
+// GenerationInfo is one generation in a listing.
+type GenerationInfo struct {
 	Dataset    string
 	Generation uint64
 	Current    bool // published
@@ -180,12 +180,12 @@ type Info struct {
 
 // List lists the generations of every data set, by name and number. Damage to
 // one is reported in its Info and does not hide the others.
-func (g *Generations) List(ctx context.Context) ([]Info, error) {
+func (g *Generations) List(ctx context.Context) ([]GenerationInfo, error) {
 	names, err := g.datasets(ctx, func(string, *pointer, error) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	var list []Info
+	var list []GenerationInfo
 	for _, name := range names {
 		p, err := g.pointer(ctx, name)
 		if err == nil && p == nil {
@@ -197,7 +197,7 @@ func (g *Generations) List(ctx context.Context) ([]Info, error) {
 		case errors.Is(err, cellstore.ErrUnavailable), errors.Is(err, cellstore.ErrClosed), err != nil && ctx.Err() != nil:
 			return nil, err
 		case err != nil:
-			list = append(list, Info{Dataset: name, Err: err})
+			list = append(list, GenerationInfo{Dataset: name, Err: err})
 			continue
 		}
 		for _, e := range p.Generations {
@@ -207,8 +207,8 @@ func (g *Generations) List(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-func (g *Generations) info(ctx context.Context, dataset string, p *pointer, e entry) Info {
-	in := Info{Dataset: dataset, Generation: e.Generation, Current: e.Generation == p.Current, Dropped: e.Generation == p.dropped()}
+func (g *Generations) info(ctx context.Context, dataset string, p *pointer, e entry) GenerationInfo {
+	in := GenerationInfo{Dataset: dataset, Generation: e.Generation, Current: e.Generation == p.Current, Dropped: e.Generation == p.dropped()}
 	in.Manifest, in.Err = g.back.manifest(ctx, dataset, e)
 	return in
 }

@@ -379,7 +379,7 @@ func runModel(t *rapid.T, g *modelled) {
 	})
 	list, err := g.List(ctx)
 	// A first publish that failed at the pointer is listed like a lost pointer.
-	list = slices.DeleteFunc(list, func(in Info) bool {
+	list = slices.DeleteFunc(list, func(in GenerationInfo) bool {
 		return len(m.texts) == 0 && len(m.orphans) > 0 && errors.Is(in.Err, ErrBadPointer)
 	})
 	if err != nil || len(list) != len(m.texts) {

@@ -286,7 +286,7 @@ func (c *pruneCmd) Run(s *session) error {
 		return &usageError{fmt.Errorf("--grace must not be negative, such as 10m, not %v", c.Grace)}
 	}
 	pruned, err := s.generations().Prune(s.ctx, c.Keep, c.Grace, c.Datasets...)
-	tell := func(event, text string, infos []dataset.Info) {
+	tell := func(event, text string, infos []dataset.GenerationInfo) {
 		for _, in := range infos {
 			s.tell(told{Event: event, Dataset: in.Dataset, Generation: in.Generation}, "%s %s generation %d", text, in.Dataset, in.Generation)
 		}

@@ -285,7 +285,7 @@ func (x *exporter) collection(name string, rows func(func(*cellstore.Row) error)
 
 func (x *exporter) write(name string, row *cellstore.Row) error {
 	f := &x.f
-	if !points.Stored(row, f) {
+	if !points.DecodeRow(row, f) {
 		return nil
 	}
 	x.n++

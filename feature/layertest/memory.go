@@ -44,7 +44,7 @@ func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Featu
 // Features implements feature.Layer.
 func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := m.Info().Check(q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	if q.Order != (feature.Order{}) {
 		return q.Ranked(ctx, feature.Ranking{}, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
@@ -53,7 +53,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	}
 	var after [16]byte
 	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {
-		return feature.Fail(feature.BadCursor("it is not one of a slice"))
+		return feature.ErrSeq(feature.BadCursor("it is not one of a slice"))
 	}
 	list := slices.Clone(m.List)
 	for i := range list {

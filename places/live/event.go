@@ -35,11 +35,11 @@ type Event struct {
 	More    string `json:"more,omitempty"`
 	WasMore string `json:"was_more,omitempty"`
 	// Is is the further content of a whole log.
-	Is *Image `json:"is,omitempty"`
+	Is *Content `json:"is,omitempty"`
 }
 
-// Image is a feature in a log that is whole, besides its place.
-type Image struct {
+// Content is a feature without its position, as a whole log has it.
+type Content struct {
 	Properties json.RawMessage `json:"properties"`
 	Expires    int64           `json:"expires,omitempty"`
 }

@@ -156,7 +156,7 @@ func (l *TableLog) eventOf(c *Change) *Event {
 		l.event.To = &l.ends[1]
 	}
 	if l.whole && c.Is != nil && !c.redrawn() {
-		l.event.Is = &Image{Properties: c.is, Expires: Expiry(c.Is.Expires)}
+		l.event.Is = &Content{Properties: c.is, Expires: Expiry(c.Is.Expires)}
 	}
 	return &l.event
 }

@@ -385,7 +385,7 @@ func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*featur
 		if tiler, is := in.(feature.Tiler); is {
 			return tiler.Tile(ctx, t)
 		}
-		return feature.Fail(feature.Unsupported("tiles of this collection"))
+		return feature.ErrSeq(feature.Unsupported("tiles of this collection"))
 	})
 }
 
@@ -405,7 +405,7 @@ func (c *Collection) Cluster(ctx context.Context, id string) (in feature.Area, e
 // answers is read for an answer that comes bit by bit. Once some of it has come, it does not
 // begin again.
 func (c *Collection) answers(ctx context.Context, ask func(Index) iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var begun bool
 		var failed error
 		err := c.read(ctx, func(now *current) error {

@@ -108,7 +108,7 @@ func (x *toy) Get(_ context.Context, id string, at time.Time, f *feature.Feature
 // Features implements feature.Layer, in the order of ids.
 func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := x.Info().Check(q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		box, boxed := q.In.(feature.Box)

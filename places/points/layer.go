@@ -44,7 +44,7 @@ func info(m *live.Meta, changes bool) *feature.Info {
 // MaxLimit + 1. The nearest of an area and an order by importance are not supported. The
 // answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
 }
 
 // each calls fn with the points that answer a query.

@@ -114,9 +114,9 @@ func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cel
 	return nil
 }
 
-// Stored writes the point that a row of a live collection holds over f, and reports whether it
-// holds one. The properties belong to the row.
-func Stored(row *cellstore.Row, f *feature.Feature) bool {
+// DecodeRow sets f to the point in a row of a live collection, and reports whether the row holds
+// one. The properties belong to the row.
+func DecodeRow(row *cellstore.Row, f *feature.Feature) bool {
 	var r record
 	ok := len(row.Key) > 0 && row.Key[0] == rowPoint && r.stored(row)
 	if ok {

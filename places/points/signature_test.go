@@ -79,7 +79,7 @@ func TestMasks(t *testing.T) {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
-	// Stored signatures depend on it.
+	// DecodeRow signatures depend on it.
 	if got := bitOf(valueHash(`"category"`, []byte(`"cafe"`))); got != newSummary().add(compact(t, `{"category":"cafe"}`)) || got != 1<<0 {
 		t.Errorf("%x", got)
 	}

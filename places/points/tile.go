@@ -18,7 +18,7 @@ const maxTile = 1000
 // the number of their points near the mean of their positions. Every point is shown in one tile
 // of a zoom, alone or in a cluster.
 func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
 }
 
 // showTile calls fn with the items of a map tile. The argument of fn is reused.

@@ -79,7 +79,7 @@ const MaxExamined = 100_000
 // on country, and on begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	flt, rest, possible := filterOf(q.Filter)
 	switch {
@@ -162,10 +162,10 @@ func (f *Finder) after(m feature.Mark) (int, error) {
 	var id ID
 	cell, err := quadkey.CellFromKey(m)
 	if err != nil || len(m) != 4+len(id) {
-		return 0, near.StrangeCursor()
+		return 0, near.BadCursor()
 	}
 	if copy(id[:], m[4:]); !id.Valid() {
-		return 0, near.StrangeCursor()
+		return 0, near.BadCursor()
 	}
 	from, to := near.Between(f.cells, cell, cell)
 	for from < to && string(f.entries[from].id[:]) <= string(id[:]) {
@@ -180,10 +180,10 @@ func parseDistance(m feature.Mark) (near.Cursor, error) {
 		return near.Cursor{}, nil
 	}
 	if len(m) != 8+len(id) {
-		return near.Cursor{}, near.StrangeCursor()
+		return near.Cursor{}, near.BadCursor()
 	}
 	if copy(id[:], m[8:]); !id.Valid() {
-		return near.Cursor{}, near.StrangeCursor()
+		return near.Cursor{}, near.BadCursor()
 	}
 	return near.Cursor{Rank: binary.BigEndian.Uint64(m), Key: near.ID(id.number() + 1)}, nil
 }
@@ -192,11 +192,11 @@ func parseDistance(m feature.Mark) (near.Cursor, error) {
 func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter, possible bool) iter.Seq2[*feature.Feature, error] {
 	after, err := parseDistance(q.After)
 	if err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	reach, after, err := near.Ring(q.Near, after)
 	if err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		if !possible {
@@ -247,7 +247,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 	if len(q.After) > 0 {
 		var err error
 		if first, err = f.after(q.After); err != nil {
-			return feature.Fail(err)
+			return feature.ErrSeq(err)
 		}
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {

@@ -84,11 +84,11 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	}
 	if q.Cursor != "" {
 		if len(pages.After) != 4 {
-			return dst, "", near.StrangeCursor()
+			return dst, "", near.BadCursor()
 		}
 		at := binary.BigEndian.Uint32(pages.After)
 		if at == 0 || at > newest {
-			return dst, "", near.StrangeCursor()
+			return dst, "", near.BadCursor()
 		}
 		newest = at - 1
 	}

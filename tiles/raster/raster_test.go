@@ -559,13 +559,13 @@ func TestErrors(t *testing.T) {
 }
 
 func TestStyle(t *testing.T) {
-	for name, spoil := range map[string]func(*Type){
-		"wide border": func(t *Type) { t.Border.Width = 8 },
-		"casing":      func(t *Type) { t.Coast = Line{Width: 2, Casing: 3} },
-		"negative":    func(t *Type) { t.Coast.Width = -1 },
-		"huge text":   func(t *Type) { t.Text.Size = 40 },
-		"NaN":         func(t *Type) { t.Fill.Opacity = math.NaN() },
-		"dot":         func(t *Type) { t.Dot.Radius = 100 },
+	for name, spoil := range map[string]func(*RegionStyle){
+		"wide border": func(t *RegionStyle) { t.Border.Width = 8 },
+		"casing":      func(t *RegionStyle) { t.Coast = Line{Width: 2, Casing: 3} },
+		"negative":    func(t *RegionStyle) { t.Coast.Width = -1 },
+		"huge text":   func(t *RegionStyle) { t.Text.Size = 40 },
+		"NaN":         func(t *RegionStyle) { t.Fill.Opacity = math.NaN() },
+		"dot":         func(t *RegionStyle) { t.Dot.Radius = 100 },
 	} {
 		s := PoliticalStyle(&somePalette)
 		c := s.Types["country"]

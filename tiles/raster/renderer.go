@@ -66,7 +66,7 @@ type Renderer struct {
 
 // look is a Type prepared for drawing.
 type look struct {
-	Type
+	RegionStyle
 	palette palette
 	face    *face
 	sizes   []*look // of its names: itself, and those of Type.Smaller
@@ -81,22 +81,22 @@ func New(style Style) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var prepare func(t Type) *look
-	prepare = func(t Type) *look {
+	var prepare func(t RegionStyle) *look
+	prepare = func(t RegionStyle) *look {
 		t.Turn = cmp.Or(t.Turn, t.Order)
-		l := &look{Type: t, palette: t.Fill.palette(), face: fonts.regular}
+		l := &look{RegionStyle: t, palette: t.Fill.palette(), face: fonts.regular}
 		if t.Text.Bold {
 			l.face = fonts.bold
 		}
 		l.sizes = []*look{l}
 		for _, text := range t.Smaller {
-			l.sizes = append(l.sizes, prepare(Type{Turn: t.Turn, Text: text, Lands: t.Lands}))
+			l.sizes = append(l.sizes, prepare(RegionStyle{Turn: t.Turn, Text: text, Lands: t.Lands}))
 		}
 		return l
 	}
 	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other), land: style.Land.palette(), style: style}
 	for _, t := range style.Places.Tiers {
-		disc := Type{Turn: t.Turn, Text: t.Text, Dot: style.Types[placesType].Dot}
+		disc := RegionStyle{Turn: t.Turn, Text: t.Text, Dot: style.Types[placesType].Dot}
 		disc.Dot.Radius = t.Radius
 		ring := disc // comes as early as great capitals do
 		ring.Turn = style.Places.Tiers[0].Turn

@@ -13,9 +13,9 @@ import (
 // Style gives layers their look by region type. The type is the layer's name
 // without its ending "_line" or "_label".
 type Style struct {
-	Types map[string]Type
+	Types map[string]RegionStyle
 	// Other is the look of all other types.
-	Other Type
+	Other RegionStyle
 	// Places is the look of points with a population.
 	Places Places
 	// Land is the fill of the type that is a tile's land.
@@ -56,8 +56,8 @@ type Tier struct {
 	Radius float64
 }
 
-// Type is the look of a region type. Lengths are pixels of a tile of 256.
-type Type struct {
+// RegionStyle is the look of a region type. Lengths are pixels of a tile of 256.
+type RegionStyle struct {
 	// Order sorts fills from bottom to top, and lines from top to bottom. Countries
 	// lie beneath states, but their borders come first.
 	Order int
@@ -148,16 +148,16 @@ func (s *Style) check() error {
 			return fmt.Errorf("type %s: %w", name, err)
 		}
 	}
-	land := Type{Fill: s.Land}
+	land := RegionStyle{Fill: s.Land}
 	for _, t := range s.Places.Tiers {
-		if err := (&Type{Text: t.Text, Dot: Dot{Radius: t.Radius}}).check(); err != nil {
+		if err := (&RegionStyle{Text: t.Text, Dot: Dot{Radius: t.Radius}}).check(); err != nil {
 			return fmt.Errorf("places: %w", err)
 		}
 	}
 	return errors.Join(s.Other.check(), land.check())
 }
 
-func (t *Type) check() error {
+func (t *RegionStyle) check() error {
 	within := func(what string, v, most float64) error {
 		if v >= 0 && v <= most {
 			return nil

@@ -123,7 +123,7 @@ func TestHBase(t *testing.T) {
 }
 
 // listed are the generations of a directory or of a store.
-func listed(t *testing.T, g *dataset.Generations) []dataset.Info {
+func listed(t *testing.T, g *dataset.Generations) []dataset.GenerationInfo {
 	t.Helper()
 	list, err := g.List(t.Context())
 	if err != nil {

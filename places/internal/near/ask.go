@@ -29,7 +29,7 @@ func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) 
 		return 0, first, feature.BadQuery("smallest radius %v: give metres, at most the radius", least)
 	}
 	if after != (Cursor{}) && !isDistance(after.Rank) {
-		return 0, first, StrangeCursor()
+		return 0, first, BadCursor()
 	}
 	// Ids start at 1, so nothing that far away is left out.
 	if first.Rank = ByDistance(n.MinM); after.Rank >= first.Rank {

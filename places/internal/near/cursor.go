@@ -16,5 +16,5 @@ func isDistance(rank uint64) bool {
 	return d >= 0 && !math.IsInf(d, 0) && !math.Signbit(d)
 }
 
-// StrangeCursor is the error for a cursor that no query can have returned.
-func StrangeCursor() error { return feature.BadCursor("it is not one that was handed out") }
+// BadCursor is the error for a cursor that no query can have returned.
+func BadCursor() error { return feature.BadCursor("it is not one that was handed out") }

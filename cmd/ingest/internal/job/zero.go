@@ -6,9 +6,9 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Zero counts records at exactly 0, 0, which many programs write for an unknown position. One
+// NullIsland counts records at exactly 0, 0, which many programs write for an unknown position. One
 // goroutine at a time uses it.
-type Zero struct {
+type NullIsland struct {
 	Drop bool // leaves them out
 
 	count int64
@@ -17,7 +17,7 @@ type Zero struct {
 
 // Check counts a record at that position. With Drop the error is a *source.BadRecord, which is no
 // fault of the file.
-func (z *Zero) Check(lat, lon float64, path string, line int) error {
+func (z *NullIsland) Check(lat, lon float64, path string, line int) error {
 	if lat != 0 || lon != 0 {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (z *Zero) Check(lat, lon float64, path string, line int) error {
 }
 
 // Note notes the records that were kept, if there are any.
-func (z *Zero) Note(rep Reporter) {
+func (z *NullIsland) Note(rep Reporter) {
 	if z.count > 0 {
 		rep.Note(fmt.Sprintf("warning: positions that are exactly 0, 0, as many programs write unknown ones: %d, the first in %s; --drop-zero leaves them out", z.count, z.first))
 	}

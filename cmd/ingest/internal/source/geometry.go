@@ -106,7 +106,7 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 			vertices += len(ring)
 			for i := range ring {
 				var why, what string
-				if ring[i], why, what = Place(ring[i][0], ring[i][1]); why != "" && reason == "" {
+				if ring[i], why, what = NormalizePosition(ring[i][0], ring[i][1]); why != "" && reason == "" {
 					reason, detail = why, what
 				}
 			}
@@ -161,7 +161,7 @@ func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail str
 	}
 	for _, l := range lines {
 		for i := range l {
-			if l[i], reason, detail = Place(l[i][0], l[i][1]); reason != "" {
+			if l[i], reason, detail = NormalizePosition(l[i][0], l[i][1]); reason != "" {
 				return nil, ok, reason, detail
 			}
 		}
@@ -188,12 +188,12 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 // 90.0002.
 const rounding = 0.01
 
-// Place checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
+// NormalizePosition checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
 // rounding goes to the edge. A longitude up to 360° either way, as written for
 // shapes unwrapped across the antimeridian, stays: turned back, its edges would
 // look as if they went around the globe. A pair that cannot be is refused with
 // a reason and detail for a BadRecord.
-func Place(lon, lat float64) (p orb.Point, reason, detail string) {
+func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	switch {
 	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:
 		return orb.Point{lon, lat}, "", ""

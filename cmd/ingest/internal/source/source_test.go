@@ -169,7 +169,7 @@ func TestPlace(t *testing.T) {
 		{inf, 0, orb.Point{}, source.NotANumber},
 		{0, -inf, orb.Point{}, source.NotANumber},
 	} {
-		if p, reason, _ := source.Place(tc.lon, tc.lat); p != tc.want || reason != tc.reason {
+		if p, reason, _ := source.NormalizePosition(tc.lon, tc.lat); p != tc.want || reason != tc.reason {
 			t.Errorf("%v %v: %v %q", tc.lon, tc.lat, p, reason)
 		}
 	}

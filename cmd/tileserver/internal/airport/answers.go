@@ -35,7 +35,7 @@ type AirportFeatures struct {
 type AirportRecord struct {
 	_ struct{} `doc:"What is known of an airport; with local=true also what clocks show."`
 	airports.Airport
-	*timezone.Clock
+	*timezone.LocalTime
 }
 
 // AirportOffset is the answer of /airports/{code}/offset.

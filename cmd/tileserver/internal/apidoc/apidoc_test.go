@@ -152,7 +152,7 @@ func TestBelow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		below, err := d.Below("/x", "http://127.0.0.1/x")
+		below, err := d.OpenAPI30("/x", "http://127.0.0.1/x")
 		if err != nil || !bytes.Contains(below, []byte(`"/":{"get":{`)) || !bytes.Contains(below, []byte(`"operationId":"getX",`)) {
 			t.Fatalf("%v: %s", err, below)
 		}

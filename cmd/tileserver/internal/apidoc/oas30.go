@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Below describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that version:
+// OpenAPI30 describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that version:
 // GET alone, paths without the prefix, and server as the address of the prefix. It translates what
 // OpenAPI 3.1 writes differently.
-func (d *Document) Below(prefix, server string) ([]byte, error) {
+func (d *Document) OpenAPI30(prefix, server string) ([]byte, error) {
 	var whole object
 	if err := json.Unmarshal(d.json, &whole); err != nil {
 		return nil, bad("%s", err)

@@ -114,7 +114,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 		g.division(&d)
 	}
 	if level > 1 {
-		codes, second, err := v.Below(ctx, &d)
+		codes, second, err := v.LowerDivisions(ctx, &d)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (y *yards) Get(_ context.Context, id string, _ time.Time, f *feature.Featur
 // Features implements feature.Layer. A mark of the nearest has the distance before the id.
 func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := y.Info().Check(q); err != nil {
-		return feature.Fail(err)
+		return feature.ErrSeq(err)
 	}
 	list := y.list()
 	for i := range list {
@@ -125,7 +125,7 @@ func (y *yards) Enclosing(_ context.Context, at quadkey.Position) iter.Seq2[*fea
 		size := func(b quadkey.Box) float64 { return (b.East - b.West) * (b.North - b.South) }
 		return cmp.Compare(size(a.Bounds), size(b.Bounds))
 	})
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		if err := at.Check(); err != nil {
 			return err
 		}

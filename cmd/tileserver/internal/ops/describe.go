@@ -105,7 +105,7 @@ func (s *Handlers) DescribeBelow(path, server string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doc.Below(path, server)
+	return doc.OpenAPI30(path, server)
 }
 
 func (s *Handlers) makeDescription() (*apidoc.Document, error) {

@@ -45,18 +45,18 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	switch {
 	case len(q.After) == 0:
 	case !whole || len(rest) == 0:
-		return feature.Fail(feature.BadCursor("it is not one of regions"))
+		return feature.ErrSeq(feature.BadCursor("it is not one of regions"))
 	default:
 		at = slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
 		if at < 0 {
-			return feature.Fail(feature.BadCursor("its region type is gone"))
+			return feature.ErrSeq(feature.BadCursor("its region type is gone"))
 		}
 	}
 	if q.Near != nil {
 		return s.nearest(ctx, q, at, rest)
 	}
 	of = of[at:]
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		one := *q
 		one.After = rest
 		left := q.Limit
@@ -90,11 +90,11 @@ func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after [
 			last = math.Float64frombits(binary.BigEndian.Uint64(after))
 		}
 		if !(last >= 0) {
-			return feature.Fail(feature.BadCursor("it is not one of the nearest regions"))
+			return feature.ErrSeq(feature.BadCursor("it is not one of the nearest regions"))
 		}
 		after = after[8:]
 	}
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var lists []*merged
 		defer func() {
 			for _, m := range lists {

@@ -15,7 +15,7 @@ import (
 type doubled struct{ feature.Tiler }
 
 func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return feature.Answer(func(fn func(*feature.Feature) error) error {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var all []feature.Feature
 		for _, part := range t.Children() {
 			for f, err := range d.Tiler.Tile(ctx, part) {

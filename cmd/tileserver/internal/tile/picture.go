@@ -46,7 +46,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 			From: naming.From, To: naming.To, Ranks: naming.Ranks,
 		}
 	}
-	write := func(t *raster.Type, naming theme.Naming) {
+	write := func(t *raster.RegionStyle, naming theme.Naming) {
 		var all []raster.Text
 		for _, name := range naming.Looks {
 			all = append(all, text(name, naming))

@@ -14,8 +14,8 @@ type clock struct {
 	LocalTime    time.Time `json:"local_time" doc:"RFC 3339."`
 }
 
-// Clock is what AppendClock writes.
-type Clock struct {
+// LocalTime is what AppendClock writes.
+type LocalTime struct {
 	clock
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`
 }
@@ -24,7 +24,7 @@ type Clock struct {
 type ZoneAt struct {
 	TimeZone string    `json:"timezone" doc:"IANA."`
 	At       time.Time `json:"at"`
-	Clock
+	LocalTime
 }
 
 // Zone is what Append writes.

@@ -34,7 +34,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 		return dataset.Manifest{}, err
 	}
 	defer zones.Close()
-	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}, zero: job.Zero{Drop: o.DropZero}}
+	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}, zero: job.NullIsland{Drop: o.DropZero}}
 	return job.Publish(ctx, c, ask.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), job.Sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Dir(b.Dir()), Modified: f.Modified,
@@ -66,9 +66,9 @@ type airportReader struct {
 	zones *zonefinder.Finder
 	ids   map[uint32]string // ident by id, of files without ids
 
-	zero     job.Zero // airports at exactly 0, 0
-	ignored  int64    // fields
-	zoneless int64    // airports
+	zero     job.NullIsland // airports at exactly 0, 0
+	ignored  int64          // fields
+	zoneless int64          // airports
 }
 
 // read hands over the airports of the good records.

@@ -243,7 +243,7 @@ func (c *columns) label() (l build.Label, ok bool) {
 	x, hasX := known("label_x")
 	y, hasY := known("label_y")
 	if hasX && hasY {
-		if p, reason, _ := source.Place(x, y); reason == "" {
+		if p, reason, _ := source.NormalizePosition(x, y); reason == "" {
 			l.At = &p
 		}
 	}

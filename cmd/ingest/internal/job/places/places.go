@@ -37,7 +37,7 @@ type Input struct {
 // not hide behind a large one. The manifest dates each file by its newest row. A file whose rows
 // have no dates is dated by its name or its archive, if possible.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
-	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
+	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad), zero: job.NullIsland{Drop: o.DropZero}}
 	if err := j.recognise(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -91,7 +91,7 @@ type placesJob struct {
 	languages map[string]string // two-letter codes by three-letter codes
 	zones     map[string]bool   // nil: not given
 
-	zero         job.Zero       // places at exactly 0, 0
+	zero         job.NullIsland // places at exactly 0, 0
 	several      bool           // files of alternate names
 	names        geonames.IDSet // ids of alternate names, if there are several files
 	repeated     int64          // alternate names in more than one file

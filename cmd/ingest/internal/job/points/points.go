@@ -167,7 +167,7 @@ type pointsJob struct {
 	first   *points.Point              // the first good one
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
-	zero    job.Zero                   // points at exactly 0, 0
+	zero    job.NullIsland             // points at exactly 0, 0
 	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
@@ -177,7 +177,7 @@ type pointsJob struct {
 }
 
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.NullIsland{Drop: o.DropZero}}
 	j.near = func(*points.Point) string { return "" }
 	j.empty, j.input = source.NewWords(of.Empty...), &features.Files{}
 	if of.Empty != nil {

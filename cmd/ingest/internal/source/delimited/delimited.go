@@ -74,7 +74,7 @@ func ReasonColumns(columns ...int) string {
 type Reader struct {
 	Line int // where the row read last begins, 1-based
 	// Stray are the rows whose quotes are read as text, and Joined the rows of several lines.
-	Stray, Joined Seen
+	Stray, Joined Occurrences
 
 	name   string // in errors
 	format Format
@@ -89,10 +89,10 @@ type Reader struct {
 	fields   [][]byte
 }
 
-// Seen counts rows and keeps the line of the first.
-type Seen struct{ Count, Line int }
+// Occurrences counts rows and keeps the line of the first.
+type Occurrences struct{ Count, Line int }
 
-func (s *Seen) add(line int) {
+func (s *Occurrences) add(line int) {
 	if s.Count++; s.Count == 1 {
 		s.Line = line
 	}

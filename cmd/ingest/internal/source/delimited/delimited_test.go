@@ -142,26 +142,26 @@ func TestStrayQuotes(t *testing.T) {
 		format delimited.Format
 		text   string
 		want   []string
-		stray  delimited.Seen
-		joined delimited.Seen
+		stray  delimited.Occurrences
+		joined delimited.Occurrences
 	}{
-		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Seen{}, delimited.Seen{}},
+		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Occurrences{}, delimited.Occurrences{}},
 		// A quote that opens in one row and closes in a later one.
-		{long, "a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n", slices.Concat([]string{"2: 1|\"x|1"}, rows, []string{"14: 3|z\"|1"}), delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
-		{long, "a,b,c\nA,\"Mo, Tu\nWe, Th, Fr\nSa, Su\",1\n", []string{"2: A|Mo, Tu\nWe, Th, Fr\nSa, Su|1"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
-		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
+		{long, "a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n", slices.Concat([]string{"2: 1|\"x|1"}, rows, []string{"14: 3|z\"|1"}), delimited.Occurrences{Count: 1, Line: 2}, delimited.Occurrences{}},
+		{long, "a,b,c\nA,\"Mo, Tu\nWe, Th, Fr\nSa, Su\",1\n", []string{"2: A|Mo, Tu\nWe, Th, Fr\nSa, Su|1"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
+		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Occurrences{Count: 1, Line: 2}, delimited.Occurrences{}},
 		// A break in a field, even where its first line has as many columns.
-		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
-		{table, "a,b\n1,\"x\ny, z\n(1, 2)\"\n", []string{"2: 1|x\ny, z\n(1, 2)"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
-		{table, "a,b\n\"x,\n\ny\" ,1\n\"\n\",2", []string{"2: x,\n\ny|1", "5: |2"}, delimited.Seen{}, delimited.Seen{Count: 2, Line: 2}},
-		{table, "a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"", []string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes}, delimited.Seen{Count: 2, Line: 2}, delimited.Seen{}},
-		{table, "a,b\n1,\"x\n\xff\"\n", []string{"2! not UTF-8", "3! not UTF-8"}, delimited.Seen{}, delimited.Seen{}},
-		{tabbed, "a\tb\t\n\"1 \"\"x\"\"\"\t\"y\nz\"\t\n\t24\" \t\n\"The\" bar\t1\t2\n", []string{"2: 1 \"x\"|y\nz|", "4: |24\"|", "5: \"The\" bar|1|2"}, delimited.Seen{Count: 1, Line: 5}, delimited.Seen{Count: 1, Line: 2}},
+		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
+		{table, "a,b\n1,\"x\ny, z\n(1, 2)\"\n", []string{"2: 1|x\ny, z\n(1, 2)"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
+		{table, "a,b\n\"x,\n\ny\" ,1\n\"\n\",2", []string{"2: x,\n\ny|1", "5: |2"}, delimited.Occurrences{}, delimited.Occurrences{Count: 2, Line: 2}},
+		{table, "a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"", []string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes}, delimited.Occurrences{Count: 2, Line: 2}, delimited.Occurrences{}},
+		{table, "a,b\n1,\"x\n\xff\"\n", []string{"2! not UTF-8", "3! not UTF-8"}, delimited.Occurrences{}, delimited.Occurrences{}},
+		{tabbed, "a\tb\t\n\"1 \"\"x\"\"\"\t\"y\nz\"\t\n\t24\" \t\n\"The\" bar\t1\t2\n", []string{"2: 1 \"x\"|y\nz|", "4: |24\"|", "5: \"The\" bar|1|2"}, delimited.Occurrences{Count: 1, Line: 5}, delimited.Occurrences{Count: 1, Line: 2}},
 		// Other ends of lines, and a first line of Excel's.
-		{table, "a,b\r1,\"x\ry\"\r\r2,z\r", []string{"2: 1|x\ny", "5: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
-		{table, "sep=;\r\na;b\r\n1,1;2\r\n", []string{"3: 1,1|2"}, delimited.Seen{}, delimited.Seen{}},
-		{table, "\ufeffSEP=\t\na\tb\n1,1\t\n", []string{"3: 1,1|"}, delimited.Seen{}, delimited.Seen{}},
-		{table, "sep=,b\n1,2\n", []string{"2: 1|2"}, delimited.Seen{}, delimited.Seen{}},
+		{table, "a,b\r1,\"x\ry\"\r\r2,z\r", []string{"2: 1|x\ny", "5: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
+		{table, "sep=;\r\na;b\r\n1,1;2\r\n", []string{"3: 1,1|2"}, delimited.Occurrences{}, delimited.Occurrences{}},
+		{table, "\ufeffSEP=\t\na\tb\n1,1\t\n", []string{"3: 1,1|"}, delimited.Occurrences{}, delimited.Occurrences{}},
+		{table, "sep=,b\n1,2\n", []string{"2: 1|2"}, delimited.Occurrences{}, delimited.Occurrences{}},
 	} {
 		var in *delimited.Reader
 		tc.format.Header = func([][]byte, error) error { return nil }

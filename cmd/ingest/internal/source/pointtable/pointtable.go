@@ -279,7 +279,7 @@ func isBreak(r rune) bool { return r == '\n' || r == '\r' }
 // Notes returns what was guessed about the rows read so far.
 func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
-		delimited.Seen
+		delimited.Occurrences
 		what string
 	}{{t.in.Stray, "have a quote that stands for itself and is read as text"}, {t.in.Joined, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {

@@ -22,7 +22,7 @@ const maxTests = 1 << 28
 // and the rings within it, are holes if an odd number of other rings is around them.
 func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for _, p := range points {
-		if _, reason, detail := source.Place(p[0], p[1]); reason != "" {
+		if _, reason, detail := source.NormalizePosition(p[0], p[1]); reason != "" {
 			g.refuse(reason, "%s", detail)
 			return
 		}

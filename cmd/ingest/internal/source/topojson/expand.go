@@ -163,7 +163,7 @@ func (x *expansion) ring(refs []int32) orb.Ring {
 			if ref < 0 {
 				p = arc[len(arc)-1-k]
 			}
-			placed, reason, detail := source.Place(p[0], p[1])
+			placed, reason, detail := source.NormalizePosition(p[0], p[1])
 			if reason != "" {
 				x.refuse(reason, "%s", detail)
 				return nil
