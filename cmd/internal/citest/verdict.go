@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -43,7 +44,7 @@ func read(events io.Reader) ([]*pkg, error) {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if err == io.EOF { // half a line is of a program that was ended
+		if errors.Is(err, io.EOF) { // half a line is of a program that was ended
 			return slices.SortedFunc(maps.Values(pkgs), func(a, b *pkg) int { return strings.Compare(a.name, b.name) }), nil
 		}
 		var e event
