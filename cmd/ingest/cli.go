@@ -94,7 +94,7 @@ var added commands
 // commands make structs with the fields of commands, each a new one.
 type commands []func() any
 
-// add adds a command. Its result is only there to be assigned to a variable of the package.
+// add adds a command. Its result lets a variable of the package be declared by the call.
 func (c *commands) add(command func() any) bool {
 	*c = append(*c, command)
 	return true

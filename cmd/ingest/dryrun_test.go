@@ -115,7 +115,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// What is refused by --max-change is refused in a dry run, as it would be.
+// A change that --max-change refuses is refused in a dry run too.
 func TestDryRunRefused(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"ip", testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"), "--data", data}, io.Discard, io.Discard); err != nil {

@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// exportCmd has a command of its own for IP ranges; without one it is about tiles.
+// exportCmd has a subcommand for IP ranges. The default subcommand exports tiles.
 type exportCmd struct {
 	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file; tiles may be left out."`
 	IP    exportIPCmd    `cmd:"" name:"ip" help:"Write the IP ranges into a MaxMind DB, CSV or NDJSON file."`

@@ -29,8 +29,7 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
 
-// interrupted adds to the error of a command that was stopped which data sets
-// are unchanged.
+// interrupted adds to the error of a stopped command the names of the data sets that are unchanged.
 func (s *session) interrupted(command *kong.Context, err error) error {
 	var usage *usageError
 	if err == nil || s.ctx.Err() == nil || errors.As(err, &usage) {

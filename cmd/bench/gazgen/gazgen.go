@@ -49,7 +49,7 @@ func Points(k int, seed uint64) [][2]float64 {
 	return list
 }
 
-// runLength is how many ids ascend in a row.
+// runLength is the number of ids that ascend in a row.
 const runLength = 1024
 
 type generator struct {

@@ -164,7 +164,7 @@ func TestCodesOfTheWorldAreBounded(t *testing.T) {
 	}
 }
 
-// ask asks for the places that pass a filter, over dst.
+// ask appends the places that pass a filter to dst[:0].
 func ask(tb testing.TB, f *places.Finder, q feature.Query, of places.Filter, dst []places.Hit) (hits []places.Hit, err error) {
 	tb.Helper()
 	if q.Filter, err = of.Feature(); err != nil {
@@ -196,7 +196,7 @@ func peak(fn func()) uint64 {
 	return most.Load()
 }
 
-// treeSize is how many bytes the files of a directory have.
+// treeSize returns the size in bytes of the files of a directory.
 func treeSize(tb testing.TB, dir string) (total int64) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -204,7 +204,7 @@ func middle(all []state) state {
 	}
 }
 
-// grown names what has grown from one time to another by more than it may.
+// grown names the figures that have grown by more than they may.
 func grown(from, to state) (all []string) {
 	for _, f := range []struct {
 		name            string

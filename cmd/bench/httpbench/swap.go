@@ -27,8 +27,7 @@ type swapCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// swapBudget is how much longer the 99th percentile may be while generations
-// are swapped.
+// swapBudget is the factor by which the 99th percentile may rise while generations are swapped.
 const swapBudget = 2
 
 // latencies of the requests of all runs of one sort.
@@ -102,7 +101,7 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 		swapped := make(chan error, 1)
 		if swapping == 1 {
 			generation = 3 - generation
-			// In the middle of the run, so that what follows is in it too.
+			// In the middle of the run, so that the run includes the time after it.
 			go func() { swapped <- activate(ctx, catalog, server.url, "ip", generation, s.Duration/4) }()
 		} else {
 			swapped <- nil

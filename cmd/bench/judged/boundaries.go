@@ -32,7 +32,7 @@ func (l Level) String() string { return [...]string{"country", "state", "county"
 type Region struct {
 	Names    []string
 	Codes    []string // in lower case: us, us-mi, 26163
-	Country  string   // US, or "" where the file does not tell
+	Country  string   // US, or "" where the file does not say
 	Kind     string   // what the file calls it in English, such as State
 	Division string   // GeoNames' code of the division, if most rows within agree on one
 
@@ -69,8 +69,8 @@ func (l *Layer) indexNames() {
 	}
 }
 
-// speck is how far a region without an area reaches, in metres: world-atlas draws Vatican
-// City as a line.
+// speck is the reach of a region without an area, in metres: world-atlas draws Vatican City as a
+// line.
 const speck = 200
 
 // At returns the regions that hold a point, the smallest first.
@@ -104,7 +104,7 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether an edge of the region is within so many metres of a point.
+// Nearer reports whether an edge of the region is nearer to a point than a distance in metres.
 func (r *Region) Nearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
@@ -128,8 +128,8 @@ func (r *Region) Nearer(lon, lat, metres float64) bool {
 	return found
 }
 
-// each visits the rings of the polygons whose box, with a margin, holds a point. The point's
-// longitude is told as the polygon counts it, which may be beyond ±180.
+// each visits the rings of the polygons whose box, with a margin, holds a point. The longitude x of
+// the point is counted like the polygon's, which may go beyond ±180.
 func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]float64) bool) {
 	for i := range r.polygons {
 		p := &r.polygons[i]

@@ -86,9 +86,9 @@ type WorldOptions struct {
 	Sample string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
 }
 
-// EachWorld serves each set as Each does, and calls ask with what the publishers' files say of
-// it. A set whose files are absent is skipped, and told. What ask returns is printed, and its
-// second part compared with the record.
+// EachWorld serves each set as Each does, and calls ask with the publishers' files of the set. A
+// set whose files are absent is skipped, and a message says so. The report that ask returns is
+// printed, and its record is compared with the one on file.
 func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
 	return o.Each(ctx, func(ctx context.Context, site, set string) error {
 		w, err := o.World(set, o.Sample)

@@ -80,15 +80,15 @@ func (o *Options) World(set, sample string) (w *World, err error) {
 	return w, w.nameDivisions(meta)
 }
 
-// Finish makes ready what was read: the index of places, and the divisions of regions.
+// Finish prepares the data after reading: the index of places, and the divisions of regions.
 func (w *World) Finish() {
 	w.index()
 	w.agree()
 }
 
-// addCounties gives places of the demo's table, whose second-level divisions are others,
-// those of GeoNames' larger tables. Where these are absent the rows say nothing of counties,
-// which is told: the record was made with them.
+// addCounties gives places of the demo's table the second-level divisions of GeoNames' larger
+// tables, because the demo's are others. Without these tables the rows say nothing of counties, and
+// a message says so: the record was made with them.
 func (w *World) addCounties(tables []string) error {
 	rows, err := Places(tables...)
 	if errors.Is(err, os.ErrNotExist) {
@@ -140,9 +140,9 @@ func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 	return math.Hypot(east, lat2-lat1) / metre
 }
 
-// agree gives each region the code of GeoNames' division that at least three of the rows in
-// its polygons name, and four fifths of all that name one. Where the rows do not tell, a
-// state or county of the United States has that of its own code.
+// agree gives each region the code of GeoNames' division that at least three of the rows in its
+// polygons name, and four fifths of all that name one. Where the rows decide nothing, a state or
+// county of the United States gets the division of its own code.
 func (w *World) agree() {
 	for level, layer := range w.Layers {
 		for _, r := range layer.Regions {

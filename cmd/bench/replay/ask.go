@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A request is what is sent to both servers.
+// A request is a request that both servers get.
 type request struct {
 	method, target string // target is path and query as they are sent, broken or not
 	headers        []string

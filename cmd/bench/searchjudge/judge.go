@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// depth is how many answers of a query are looked at.
+// depth is the number of answers of a query that count.
 const depth = 10
 
 // outcome is what came of a query.
@@ -27,7 +27,7 @@ type judgement struct {
 	outcomes []outcome
 }
 
-// ask asks a server all queries of a set.
+// ask sends all queries of a set to a server.
 func ask(ctx context.Context, site, set string, queries []query) (judgement, error) {
 	j := judgement{set: set}
 	for i := range queries {

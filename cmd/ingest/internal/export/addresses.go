@@ -51,8 +51,8 @@ const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivi
 // ErrNoNetwork is matched when an export would be empty.
 var ErrNoNetwork = mmdb.ErrEmpty
 
-// CheckAddresses reports whether these options can export addresses to path: its name must tell
-// the format, it must be possible to make or replace the file, and the fields must fit the
+// CheckAddresses reports whether these options can export addresses to path: its extension must
+// name a format, it must be possible to make or replace the file, and the fields must fit the
 // format.
 func CheckAddresses(path string, o AddressOptions) error {
 	ext := filepath.Ext(path)
@@ -154,9 +154,9 @@ func chosen(list string) (ipgeo.Fields, error) {
 	return f, nil
 }
 
-// WriteAddresses exports the ranges of a generation to a file, whose name tells the
-// format. The file appears when it is complete. The error is ErrNoNetwork if no
-// range has any of the fields.
+// WriteAddresses exports the ranges of a generation to a file. The extension of its name decides
+// the format. The file appears when it is complete. The error is ErrNoNetwork if no range has any
+// of the fields.
 func WriteAddresses(ctx context.Context, r *ipgeo.Reader, m *dataset.Manifest, path string, o AddressOptions) (AddressStats, error) {
 	if err := CheckAddresses(path, o); err != nil {
 		return AddressStats{}, err

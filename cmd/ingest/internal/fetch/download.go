@@ -174,8 +174,8 @@ func refusal(res *http.Response) error {
 	return permanent(fmt.Errorf("the server answered %s, which is no answer to a download; look at the address in a browser", res.Status))
 }
 
-// retryAfter is how long the server wants to be left alone, 0 when it does not
-// say. It is an error when that is longer than a run should last.
+// retryAfter returns the delay of Retry-After, 0 if there is none. A delay longer than a run should
+// last is an error.
 func retryAfter(h http.Header) (time.Duration, error) {
 	text := h.Get("Retry-After")
 	var after time.Duration

@@ -472,7 +472,7 @@ func (d *draft) setRegion() {
 	}
 }
 
-// keep keeps a value for which there is no field, unless it is no text at all.
+// keep keeps a value that has no field of its own, unless it is an empty text.
 func (d *draft) keep(name string, v any) {
 	if v == "" {
 		return

@@ -109,8 +109,8 @@ func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
 
-// named reads a name whose owner the fields before it tell, in the order of names:
-// a company beside its system, a system, or a mobile carrier.
+// named reads a name whose owner is known from the fields before it, in the order of names: a
+// company beside its system, a system, or a mobile carrier.
 func named(d *draft, path string, v any) error {
 	switch {
 	case d.Traits.AutonomousSystemOrganization != "":

@@ -11,8 +11,8 @@ import (
 // one by more than Options.MaxChange.
 var ErrChanged = errors.New("more has changed than --max-change allows")
 
-// TooMuch returns an error that matches ErrChanged. what is a clause about the difference from
-// the published generation. most is the allowed share, 0 to 1.
+// TooMuch returns an error that matches ErrChanged. The argument what is a clause about the
+// difference from the published generation. most is the allowed share, 0 to 1.
 func TooMuch(what string, most float64) error { return &changeError{what, most} }
 
 type changeError struct {

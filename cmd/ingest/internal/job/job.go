@@ -235,7 +235,7 @@ type Tally struct {
 	reasons            map[string]*badReason
 
 	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // so many bad records are always tolerated, if four in five records are good
+	Floor int64   // this number of bad records is always tolerated, if four in five records are good
 	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
 	// others, but do not count in the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
@@ -299,8 +299,8 @@ func (t *Tally) Bad(err error) error {
 	return nil
 }
 
-// isApart tells of a bad record that it has no position, which RFC 7946 allows and tables do, or
-// is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
+// isApart reports whether a bad record has no position, which RFC 7946 and tables allow, or is a
+// label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
 // IsOther reports whether more records are counted apart than are good. Then the file is the
@@ -342,7 +342,7 @@ func (t *Tally) Counts() map[string]int64 {
 	return counts
 }
 
-// Report tells rep of every reason, the most frequent first.
+// Report reports every reason to rep, the most frequent first.
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]

@@ -16,7 +16,7 @@ const MaxVertices = 16 << 20
 // is refused at once.
 type Want string
 
-// What jobs take.
+// The kinds of geometries that jobs take.
 const (
 	WantPolygons  Want = "polygons" // or lines
 	WantPoints    Want = "points"
@@ -151,9 +151,9 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 	return nil, "", reason, detail
 }
 
-// Lines returns the lines of a geometry that consists of lines only, with positions as in
-// Polygons. Lines of fewer than two points are left out. ok reports whether it consists of lines;
-// reason tells why none is left.
+// Lines returns the lines of a geometry that consists of lines only, with positions as in Polygons.
+// Lines of fewer than two points are left out. ok reports whether it consists of lines; reason says
+// why none is left.
 func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
@@ -188,11 +188,10 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 // 90.0002.
 const rounding = 0.01
 
-// Place checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
-// rounding goes to the edge. A longitude up to 360° either way, as written for
-// shapes unwrapped across the antimeridian, stays: turned back, its edges would
-// look as if they went around the globe. A pair that cannot be is refused with
-// a reason and detail for a BadRecord.
+// Place checks a coordinate pair in degrees. Values beyond ±180° and ±90° by rounding go to the
+// edge. A longitude up to 360° either way, as written for shapes unwrapped across the antimeridian,
+// stays: turned back, its edges would look as if they went around the globe. An impossible pair is
+// refused with a reason and detail for a BadRecord.
 func Place(lon, lat float64) (p orb.Point, reason, detail string) {
 	switch {
 	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:

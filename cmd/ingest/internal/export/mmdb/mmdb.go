@@ -64,7 +64,7 @@ type Info struct {
 	Built       time.Time
 }
 
-// Stats counts what is in a database.
+// Stats counts the contents of a database.
 type Stats struct {
 	Networks   int64 // added, so before equal neighbours were joined
 	Nodes      int64

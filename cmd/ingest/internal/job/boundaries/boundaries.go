@@ -277,7 +277,7 @@ func tilesEntered(r orb.Ring) (n int64) {
 func checkLayers(inputs []Input) error {
 	view, viewed := "", false
 	for _, in := range inputs {
-		// What is published under a name that was taken since stays served.
+		// A published layer stays, even if its name was reserved since.
 		if err := CheckType(in.Type); err != nil && !in.kept {
 			return err
 		}

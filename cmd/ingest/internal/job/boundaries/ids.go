@@ -38,9 +38,8 @@ type claim struct {
 	level      int      // of the candidate that assignIDs took, from 1; 0: none
 }
 
-// spot tells features without a code or a name of their own apart by where they
-// are. near is short and stays when a border is drawn more exactly. exact
-// differs whenever the geometry does.
+// spot distinguishes features without a code or a name of their own by where they are. near is
+// short and stays when a border is drawn more exactly. exact differs whenever the geometry does.
 type spot struct{ near, exact string }
 
 // publishable matches ids that mean the same in every address.

@@ -117,7 +117,7 @@ func codeRank(name string) (rank int, ok bool) {
 	return rank, rank >= 0
 }
 
-// add adds the columns of one more feature.
+// add counts the columns of one more feature.
 func (o *ownIDs) add(c *columns) {
 	if o.features == 0 {
 		o.serial = true

@@ -74,7 +74,7 @@ func (d *described) addNames(c *columns) {
 	}
 }
 
-// presetFor returns the preset of a region type. Types without one keep whatever properties the
+// presetFor returns the preset of a region type. Types that have none keep whatever properties the
 // file has.
 func presetFor(typ string) preset {
 	switch typ {

@@ -30,12 +30,12 @@ const (
 // maxFilled bounds the coordinates whose answers are kept: cities repeat.
 const maxFilled = 1 << 17
 
-// filler derives from coordinates what a source does not say: country and
-// subdivision from the published boundaries, the time zone from these and
-// from places, as for airports. What is derived is marked in the record.
+// filler derives from coordinates what a source omits: country and subdivision from the published
+// boundaries, the time zone from these and from places, as for airports. Derived fields are marked
+// in the record.
 //
 // Coordinates of a network are those of a city at best. So the source's country counts more than
-// the derived one: a point beyond that country's border tells nothing about its states.
+// the derived one: a point beyond that country's border says nothing about its states.
 type filler struct {
 	zones *zonefinder.Finder
 	types []string // of state and country, the published ones

@@ -115,7 +115,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		if err != nil {
 			return nil, err
 		}
-		// What was unpacked must not become part of the generation.
+		// Unpacked files must not become part of the generation.
 		if err := in.close(); err != nil {
 			return nil, err
 		}

@@ -82,8 +82,9 @@ func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	})
 }
 
-// BuildSet adds to a build of layers of regions the index of their names, as Ingest does for the layers of
-// Boundaries: their parents may be among these. It returns nil if no region has a name.
+// BuildSet adds an index of names to a build of layers of regions, as Ingest does for the layers of
+// Boundaries. The parents of these regions may be in Boundaries. It returns nil if no region has a
+// name.
 func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error) {
 	n := newNamer(ctx, o)
 	defer n.close()
@@ -555,7 +556,7 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is the part of an airport's record by which people find it.
+// airportRecord is the part of an airport's record that search needs.
 type airportRecord struct {
 	id                       uint32
 	ident, iata, icao, local string

@@ -222,7 +222,9 @@ const swappedCheck = 100
 
 var errSwapped = errors.New("latitudes and longitudes are swapped")
 
-// explain adds to the error for too many bad records the fault that most of them share.
+// explain adds to the error how many records seem to have latitude and longitude swapped, and which
+// option mends it. It returns other errors, and errors where swaps are less than half of the
+// faults, unchanged.
 func (j *pointsJob) explain(f *pointFile, err error) error {
 	var many *job.TooManyBadError
 	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
@@ -382,9 +384,8 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	return j.tally.Err()
 }
 
-// learned warns of properties whose types are not as one would expect, and refuses
-// types for properties that no point has. For tables the headers have told that
-// already.
+// learned warns of properties whose types are not as one would expect, and refuses types for
+// properties that no point has. For tables the headers were checked before.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {

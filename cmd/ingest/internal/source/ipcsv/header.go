@@ -101,7 +101,7 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 // ignored.
 func (h *header) name(i int, name string) error {
 	c, before := ColumnNamed(name), h.columns[:i]
-	if c == Address { // names in use do not tell networks from addresses
+	if c == Address { // names in use do not distinguish networks from addresses
 		c = Network
 	}
 	j := slices.IndexFunc(h.names[:i], func(f []byte) bool { return columnName(string(f)) == name })
@@ -319,7 +319,7 @@ func (h *header) list() string {
 	return strings.Join(names, ", ")
 }
 
-// leftOver returns what was guessed, and the columns that are not known fields.
+// leftOver returns the guesses, and the columns that are not known fields.
 func (h *header) leftOver() string {
 	var kept, left []string
 	for i, c := range h.columns {

@@ -178,7 +178,7 @@ func (l *layout) guess(rows [][][]byte) string {
 	return "by its content; after the addresses it has " + strings.Join(taken, ", ")
 }
 
-// split splits the addresses of a row from the rest. It reports whether they are one network, or
+// split separates the addresses of a row from the rest. It reports whether they are one network, or
 // one single address.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 	if isWhole(fields[0]) {
