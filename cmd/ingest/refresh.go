@@ -208,7 +208,7 @@ func (c *refreshCmd) Run(s *session) error {
 
 // run runs the command, unless the published generation has the same basis.
 func (st step) run(s *session, force bool) error {
-	if st.name == "world" { // it checks by itself what has changed
+	if st.name == "world" { // it finds its own changes
 		st.cli.World.Force = st.cli.World.Force || force
 		st.cli.World.DryRun = st.cli.World.DryRun || s.options.DryRun
 		return st.ctx.Run(s)

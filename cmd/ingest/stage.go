@@ -73,8 +73,7 @@ func (r *reporter) beginStage() {
 	}
 }
 
-// tell writes how far the stage has come, unless that was written just now. The
-// lock is held.
+// tell reports the progress of the stage, unless it did so just now. The lock is held.
 func (r *reporter) tell(now time.Time) {
 	s := r.stage
 	if now.Sub(s.printed) < tellEvery {

@@ -106,8 +106,8 @@ func (p *certificate) usable(now time.Time) error {
 	return nil
 }
 
-// doubtful says what is wrong with the rest of the chain. Clients may find another way to a root
-// that they trust, as they do from a certificate that is signed by two.
+// doubtful returns an error if another certificate of the chain has expired or is not valid yet.
+// Clients may find another way to a root that they trust, as from a certificate signed by two.
 func (p *certificate) doubtful(now time.Time) error {
 	for _, one := range p.chain[1:] {
 		if now.After(one.NotAfter) || now.Before(one.NotBefore) {

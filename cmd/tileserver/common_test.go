@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	programs.Main(m)
 }
 
-// publish publishes the toy world in a directory, which it returns.
+// publish publishes the toy world in dir, and returns dir.
 func publish(t *testing.T, dir string) string {
 	t.Helper()
 	if err := toyworld.Publish(t.Context(), dir); err != nil {

@@ -22,8 +22,8 @@ const (
 	collectionFiles = 10
 )
 
-// openFiles returns how many files this process may have open, and how many it has. ok is
-// false if the system does not tell.
+// openFiles returns how many files this process may have open, and how many it has. ok is false if
+// the system does not report this.
 func openFiles() (limit, open int64, ok bool) {
 	var l syscall.Rlimit
 	list, err := os.ReadDir("/proc/self/fd")

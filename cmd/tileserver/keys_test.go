@@ -39,8 +39,7 @@ func rerun(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// foundKeys checks that a file has so many keys, and each of those that were
-// printed.
+// foundKeys checks that a file has n keys, and every printed key among them.
 func foundKeys(t *testing.T, file string, n int, printed []string) {
 	t.Helper()
 	keys, err := (&guardConfig{Keys: file}).readKeys()

@@ -363,9 +363,8 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has the state of each damaged
-// collection before it was read, by name. lost names the collections of which nothing could
-// be read.
+// prepare makes the store of whole collections. made has the state of each damaged collection
+// before it was read, by name. lost names the collections that could not be read at all.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"quadrille/places/points"
 )
 
-// makeLive makes a directory of live collections with so many points each.
+// makeLive makes a directory of live collections with n points each.
 func makeLive(t *testing.T, n int, names ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "live")
@@ -85,7 +85,7 @@ func spoil(t *testing.T, dir, name string) {
 	})
 }
 
-// A damaged collection is found, exported, and made anew; what was damaged is set aside.
+// A damaged collection is found, exported, and made anew; the damaged files are set aside.
 func TestRepairLive(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
@@ -382,7 +382,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A damaged block in one collection leaves the others to be exported, and what lies beside.
+// A damaged block in one collection does not hinder the export of the others, nor of the rest of
+// its own.
 func TestExportBesideDamage(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")

@@ -43,8 +43,8 @@ func (c *config) fitMemory(limit memlimit.Limit) {
 		return
 	}
 	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
-	// Half of what is left goes to caches: the other half is for the moments when many
-	// large answers are made at once.
+	// Half of the rest goes to caches: the other half is for the moments when many large answers
+	// are made at once.
 	left := limit.Bytes - c.memory.outside() - workingMemory
 	lower(c, "cache", &c.Cache, max(bytesize.Size(left/2)>>20<<20, 1<<20), why)
 	lower(c, "max-concurrent", &c.MaxConcurrent, int(max(limit.Bytes/memoryOfRequest, fewConnections)), why)

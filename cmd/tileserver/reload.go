@@ -29,7 +29,7 @@ type reloaded[T any] struct {
 
 	mu     sync.Mutex
 	loaded []os.FileInfo // the files that value was made of
-	failed []os.FileInfo // the files of which no value could be made
+	failed []os.FileInfo // the files as they were when load failed
 }
 
 // reloadInterval bounds the time until changed files are noticed.

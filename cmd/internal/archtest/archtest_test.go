@@ -20,8 +20,8 @@ type rule struct {
 	of []string
 	// but are the exceptions among them.
 	but []string
-	// ours, when not nil, is all of our own packages that they may import
-	// directly. What lies below the same entry of that list is always allowed.
+	// ours, when not nil, is all of our own packages that they may import directly. Packages below
+	// the same entry of that list are always allowed.
 	ours []string
 	// never are packages that they must not import, even indirectly.
 	never []string

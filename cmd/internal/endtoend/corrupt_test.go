@@ -308,7 +308,7 @@ func TestFullDisk(t *testing.T) {
 		want := rows(t, data, in.dataset)
 		s := serve(t, data)
 		_, place, _ := get(t, s.URL+"/places/7")
-		// What is left is too little for any build.
+		// The free space left on the disk is too small for any build.
 		ballast := filepath.Join(small, "ballast")
 		if err := exec.Command("dd", "if=/dev/zero", "of="+ballast, "bs=1M").Run(); err == nil {
 			t.Fatal("the disk is not full")

@@ -65,7 +65,7 @@ func of(system fs.FS) (l Limit) {
 	return l
 }
 
-// machine is the memory of the whole machine, which Linux tells.
+// machine limits memory to that of the machine, as /proc/meminfo of Linux has it.
 func (l *Limit) machine(system fs.FS) {
 	text, _ := fs.ReadFile(system, "proc/meminfo")
 	total := strings.TrimSuffix(field(text, "MemTotal:"), " kB")

@@ -32,7 +32,7 @@ var files embed.FS
 
 // Options are what the description needs to know about the server.
 type Options struct {
-	// Version is that of the server.
+	// Version is the version of the server.
 	Version string
 	// PublicURL is the address of the server, without a final slash, for examples on the
 	// page. Empty means an address of this machine.

@@ -32,7 +32,7 @@ func (b *builder) share(kind, name string, v object) object {
 	}
 }
 
-// equal compares what is marshalled.
+// equal reports whether two objects have the same text.
 func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // operation describes an endpoint at one of its paths.

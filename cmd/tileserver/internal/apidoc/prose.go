@@ -21,7 +21,7 @@ func prose(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // spans escapes
 }
 
-// spans escapes text, and makes code of what is between backquotes.
+// spans escapes text, and makes code of the words between backquotes.
 func spans(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

@@ -226,9 +226,8 @@ func framed(b []byte) bool {
 	return true
 }
 
-// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes
-// are the caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or are those of the
-// disk.
+// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes are the
+// caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or come from the disk.
 func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding Coding, ok bool, err error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -145,7 +145,7 @@ func (r *pmReader) readAt(offset, length uint64) ([]byte, error) {
 	return b, r.file.read(b, int64(offset))
 }
 
-// decode decodes a directory as it is stored.
+// decode decodes a directory as it is stored, compressed.
 func (r *pmReader) decode(packed []byte) (*directory, error) {
 	raw, err := Unpack(packed, r.internal, maxEntriesSize)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestTypesRecover(t *testing.T) {
 	}
 }
 
-// Instants are those of RFC 3339, section 5.6, everywhere: with a blank or a t, a z, or a date.
+// All instants may have the forms of RFC 3339, section 5.6: with a blank or a t, a z, or a date.
 func TestInstantsOfOneKind(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)

@@ -162,8 +162,8 @@ func TestLinesEnd(t *testing.T) {
 	}
 }
 
-// A batch without a valid write has a status that says so, for programs that look at nothing else,
-// and a body that says what is wanted. A batch with an answered write has not.
+// A batch without a valid write is refused by its status, for programs that look at nothing else,
+// and its body says how to write a line. A batch with one write that was answered is not refused.
 func TestNoLineTaken(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

@@ -394,8 +394,8 @@ func Decimal(s string) (float64, bool) {
 	return v, err == nil
 }
 
-// RunsOn reports whether the path goes on behind its last parameter. The router
-// makes what follows a part of the parameter.
+// RunsOn reports whether the path goes on behind its last parameter. The router makes the rest of
+// the path a part of the parameter.
 func RunsOn(c echo.Context) bool {
 	values := c.ParamValues()
 	return strings.Contains(values[len(values)-1], "/")

@@ -240,7 +240,7 @@ func nameIn(ctx context.Context, finder *places.Finder, id uint32, lang, own str
 	return name, nil
 }
 
-// countryInfo returns what is known about a country; knowing nothing is not an error.
+// countryInfo returns the record of a country. An unknown country is not an error.
 func countryInfo(ctx context.Context, finder *places.Finder, code string) (places.Country, error) {
 	if code == "" {
 		return places.Country{}, nil

@@ -35,7 +35,7 @@ import (
 	"quadrille/places"
 )
 
-// work counts what was read from a store.
+// work counts the reads of a store, their rows and bytes.
 type work struct{ reads, rows, bytes atomic.Int64 }
 
 func (w *work) reset() { w.reads.Store(0); w.rows.Store(0); w.bytes.Store(0) }
@@ -141,7 +141,7 @@ type dearWorld struct {
 	fill   *strings.Replacer
 }
 
-// newDearWorld serves what is in a directory, or made-up data if that is "".
+// newDearWorld serves the data in a directory, or made-up data if dir is "".
 func newDearWorld(t testing.TB, dir string) *dearWorld {
 	t.Helper()
 	w := &dearWorld{}

@@ -96,7 +96,7 @@ type Process struct {
 
 	Looks  []func()       // look at files again
 	Ready  []func()       // are called once the data is there
-	Closes []func() error // end what was begun, whether Open has failed or not
+	Closes []func() error // end what the face has begun, even if Open failed
 }
 
 // NewSettings returns the settings of all faces with their defaults.

@@ -2,7 +2,7 @@
 // kind of question, and the tables of their routes and errors.
 //
 // Each face is a package that no other face knows, and is registered in a file of its own here,
-// face_NAME.go: nothing else names it. What several faces need is in ask and its packages,
+// face_NAME.go: nothing else names it. Code that several faces need is in ask and its packages,
 // problems, listing, timezone, ipdatabase, ogcapi and basemaps.
 package httpapi
 
@@ -173,8 +173,8 @@ func (cfg *Config) tileBytes() int64 {
 	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
 }
 
-// generations are those in service, for traces and dates. A generation that was built in the same
-// second as the one before has no date: it would be that of both.
+// generations are the generations in service, for traces and dates. A generation that was built in
+// the same second as the one before has no date: the date would fit both.
 func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if m := st.Serving; m != nil {

@@ -277,7 +277,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// The refusal of what is switched off says how to switch it on.
+// The refusal of a feature that is switched off says how to switch it on.
 func TestSwitchedOff(t *testing.T) {
 	f := servertest.New(t, nil)
 	for path, want := range map[string]string{"/usage": "--keys", "/usage/top": "--admin-listen", "/metrics": "--public-metrics", "/nowhere": "/docs"} {

@@ -30,8 +30,8 @@ func tracing(share float64, into sdk.SpanProcessor) func(*httpapi.Config) {
 	}
 }
 
-// A trusted proxy decides what is traced. A stranger decides nothing: it cannot
-// have its requests traced, nor keep them from it, nor choose the trace.
+// A trusted proxy decides which requests are traced. A stranger decides nothing: it cannot have its
+// requests traced, nor keep them from it, nor choose the trace.
 func TestWhoIsTraced(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -33,7 +33,7 @@ var (
 	geoRefused     = []string{"refused"}
 )
 
-// headersPath is the path without one of a visitor.
+// headersPath is the path that names no visitor.
 const headersPath = "/ip/headers"
 
 var geoEmpty = []string{""}

@@ -94,7 +94,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	return q, p.Err
 }
 
-// formats are those that the Accept header may choose.
+// formats are the media types that the Accept header may choose, and their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
 
 func (q *rangesQuery) form() web.Form {
@@ -234,8 +234,8 @@ func (w *rangesWriter) flush() error {
 	return nil
 }
 
-// begin begins the sets of all versions up to the given one. A version without
-// networks has a set too, so that rules about it hold.
+// begin begins the sets of all versions up to the given one. A version that has no networks has a
+// set too, so that rules about it hold.
 func (w *rangesWriter) begin(version string) {
 	for w.sets != "" && w.sets[:1] <= version {
 		v := w.sets[:1]

@@ -89,8 +89,8 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 	return e
 }
 
-// filtered adds the parameters of filters. With shown it also adds those that change what is
-// shown of features.
+// filtered adds the parameters of filters. With shown it also adds the parameters that change how
+// features are shown.
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {

@@ -75,7 +75,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	return q, nil
 }
 
-// past returns the instant as of which the layers are read, zero for the present.
+// past returns the instant at which the layers are read, zero for the present.
 func (l *list) past(p *endpoint.Params) (at time.Time) {
 	if l.Open {
 		at = pastParam.Of(p)
@@ -121,7 +121,7 @@ func (q *question) addAll() error {
 	return nil
 }
 
-// add adds a layer. A private one does not exist for those who may not read it.
+// add adds a layer. For clients that may not read a private layer, it does not exist.
 func (q *question) add(layer, name string) error {
 	l, err := q.view.Layer(layer)
 	if err != nil {

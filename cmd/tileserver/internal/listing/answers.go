@@ -171,7 +171,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told has what lists and features share about a point of an open layer.
+// told has the members that lists and GeoJSON share about a point of an open layer.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
 	Distance   Distance       `json:"distance_m,omitzero"`

@@ -156,7 +156,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A reader of CSV reads what was written, for any text.
+// A reader of CSV reads back the written cells, for any text.
 func FuzzTable(f *testing.F) {
 	f.Add("plain", "a,b", `"`)
 	f.Add("", " ", "\r\n")

@@ -33,8 +33,8 @@ type Set struct {
 	// too.
 	Order  feature.Order
 	Bounds bool
-	// Show reads the parameters Shown, which only lists have. It returns a function that
-	// changes what is shown of a feature, or nil for no change.
+	// Show reads the parameters Shown, which only lists have. It returns a function that changes a
+	// feature for the answer, or nil for no change.
 	Shown []endpoint.Param
 	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 	// More adds members to the first page of an area. It may be nil.
@@ -52,7 +52,8 @@ type Set struct {
 
 // Words describe an interface.
 type Words struct {
-	// Tag is the group of the description, and Rank the place of the first path in it.
+	// Tag is the OpenAPI tag of the operations. Rank is the rank of the first of them within the
+	// tag.
 	Tag  string
 	Rank int
 	// IDs is the rest of get… in the operations' ids, such as Airports. Things are the

@@ -31,7 +31,7 @@ func open(v ask.View, name string) (*collection, error) {
 	return nil, err
 }
 
-// read reads the feature with an id. It redirects the client if the id is spelled otherwise.
+// read sets f to the feature with an id. It redirects the client if the id is spelled otherwise.
 func (c *collection) read(ctx context.Context, id string, f *feature.Feature) error {
 	if err := c.Get(ctx, id, time.Time{}, f); err != nil {
 		return err

@@ -97,7 +97,7 @@ type question struct {
 	shown
 }
 
-// read reads the parameters of a request for features of a collection.
+// read returns the question that the parameters of a request ask of a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
 	a.box, a.boxed = bbox(q)
@@ -229,7 +229,7 @@ func (c *collection) meets() feature.Meets {
 // returns the cursor of the next page, and how many features were left out before the
 // first.
 func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string, left int, err error) {
-	a.Limit = a.offset + a.limit + 1 // to tell whether another page follows
+	a.Limit = a.offset + a.limit + 1 // one more, to see whether another page follows
 	var last feature.Mark
 	found, full := 0, false
 	for f, err := range c.Features(ctx, &a.Query) {

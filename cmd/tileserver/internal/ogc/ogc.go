@@ -45,7 +45,7 @@ type Handlers struct {
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
-	// formats are those of features, and fFeatures names one.
+	// formats are the formats of features, and fFeatures is the parameter f that chooses one.
 	formats   []ogcapi.Format
 	fFeatures *endpoint.Value[string]
 }

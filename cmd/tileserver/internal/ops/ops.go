@@ -48,7 +48,7 @@ type Config struct {
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
-	// MetricsHandler answers /metrics; without it the path is not found.
+	// MetricsHandler answers /metrics. If it is nil, the path is not found.
 	MetricsHandler http.Handler
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
@@ -113,7 +113,7 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 	}
 	var waiting, damaged []string
 	missing, serving := slices.Clone(s.Require), false
-	for _, st := range s.Views.AllStates() { // what is required may be private
+	for _, st := range s.Views.AllStates() { // a required data set may be private
 		if st.Serving != nil {
 			serving = true
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == st.Dataset })
@@ -183,8 +183,8 @@ func isOperator(c echo.Context) bool { return c.Request().Context().Value(operat
 // operator is the context key of requests of the operator.
 type operator struct{}
 
-// ForOperator marks requests to h as the operator's. The operator is told about
-// private collections in /status and /readyz.
+// ForOperator marks requests to h as the operator's. Only the operator sees private collections in
+// /status and /readyz.
 func ForOperator(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operator{}, true)))

@@ -35,7 +35,7 @@ func New(k *web.Kit, batch web.BatchLimits) *Handlers {
 	return &Handlers{Kit: k, batch: batch}
 }
 
-// read reads the question about a point. fixed reports whether the question names the instant.
+// read returns the question about a point. fixed reports whether the question names the instant.
 func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
@@ -65,13 +65,13 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// getAt answers GET /at?lat=&lon=: everything about a point in one call – the
-// regions that hold it, its time zone and local time, and the nearest place,
-// airport and weather station, each with how it matched. What is not published
-// is left out and named in "missing"; a time zone that is not known is left out.
+// getAt answers GET /at?lat=&lon=: everything about a point in one call – the regions that hold it,
+// its time zone and local time, and the nearest place, airport and weather station, each with how
+// it matched. A data set that is not published is left out and named in "missing"; an unknown time
+// zone is left out.
 //
 // The answer is about an instant. With at= the answer depends on nothing else and may be cached.
-// Without it the instant is now, and the answer must not be cached.
+// Otherwise the instant is now, and the answer must not be cached.
 func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.In(q.View())
 	p, fixed := read(q)

@@ -5,7 +5,7 @@ type count struct {
 	turns   [windows]turn  // of the windows counted in
 	n       [windows]int64 // requests that passed
 	refused [windows]int64
-	// What of n and refused is not written yet.
+	// The parts of n and refused that are not written yet.
 	pending, pendingRefused [windows]int64
 	queued                  bool // a flush will come to it
 }

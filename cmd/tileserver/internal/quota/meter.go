@@ -26,7 +26,7 @@ type Options struct {
 	// room, and are counted from 0 when they come again: a flood of addresses
 	// evicts itself rather than the busy. Keys are always counted.
 	Clients int
-	// Now tells the time. time.Now.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 	// Steady returns how long this process has run, by a clock that nobody sets.
 	// The default is the monotonic reading of Now.
@@ -336,7 +336,7 @@ func busiest(all []Busy, n int) []Busy {
 	return all[:min(n, len(all))]
 }
 
-// Stats tells how a Meter does.
+// Stats are the figures of a Meter.
 type Stats struct {
 	Addresses int   // counted now
 	Keys      int   // counted now
@@ -344,7 +344,7 @@ type Stats struct {
 	Lost      int64 // requests that are missing from the table
 }
 
-// Stats counts what is in memory.
+// Stats counts the addresses in memory.
 func (m *Meter) Stats() Stats {
 	st := Stats{Evicted: m.evicted.Load(), Lost: m.lost.Load()}
 	for i := range m.shard {

@@ -36,7 +36,7 @@ const (
 
 var windowSeconds = [windows]int64{60, 3600, 86400}
 
-// Duration is how long the window lasts.
+// Duration is the length of the window.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
 // of returns the number of the window that holds a time, in Unix seconds. All

@@ -253,7 +253,7 @@ func TestRestart(t *testing.T) {
 		do(m)
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
-		if err := m.Run(ctx); err != nil { // writes what is left
+		if err := m.Run(ctx); err != nil { // writes the last counts
 			t.Fatal(err)
 		}
 		closeTable()

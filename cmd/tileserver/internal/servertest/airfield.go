@@ -36,8 +36,8 @@ func publishAirfield(dir string) error {
 	return errors.Join(toyworld.PublishAirports(ctx, c), toyworld.PublishTimeZones(ctx, c))
 }
 
-// NewAirfield serves the toy world's places, airports and time zones, of which
-// some may be missing.
+// NewAirfield serves the toy world's places, airports and time zones, without the data sets in
+// missing.
 func NewAirfield(t testing.TB, missing ...string) *Server {
 	t.Helper()
 	dir, err := airfieldData()

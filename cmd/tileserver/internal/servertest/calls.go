@@ -252,7 +252,7 @@ var contractCalls = map[string][]string{
 	"/embed":                          {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
 }
 
-// writeCalls are those of contractCalls for methods that write.
+// writeCalls are the calls of contractCalls by methods that write.
 var writeCalls = map[string][]string{
 	"PUT /points/{collection}": {"/points/new | Body: {\"title\":\"New\"}" + keyed, "/points/new | Body: {\"title\":\"New\"}" + keyed, "/points/new | Body: {}" + keyed, "/points/New | Body: " + keyed,
 		"/points/new2 | Body: []" + keyed, "/points/new2 | Body: {\"history\":\"-1h\"}" + keyed, "/points/new2 | Body: {}", "/points/new2 | Body: {} | Content-Encoding: br" + keyed},

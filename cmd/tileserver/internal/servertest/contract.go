@@ -219,8 +219,8 @@ func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	}
 }
 
-// Refusal returns the pointer to what a path says of parameters that are not valid, "" where the
-// path ignores them.
+// Refusal returns the $ref of the operation's 400 response, or "" if that does not describe
+// bad-parameter.
 func (d *apiDoc) Refusal(o *Operation) string {
 	r, _ := o.Members["responses"].(map[string]any)["400"].(map[string]any)
 	s, _ := r["$ref"].(string)

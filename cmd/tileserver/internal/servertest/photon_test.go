@@ -230,7 +230,8 @@ func TestPhotonNumbersAreNominatims(t *testing.T) {
 	}
 }
 
-// A filter never finds what is not found without it, and drops nothing that fits it.
+// A filter finds nothing that the search does not find without the filter, and drops nothing that
+// fits it.
 func TestPhotonFiltersAgree(t *testing.T) {
 	g := newPhoton(t, nil)
 	random := rand.New(rand.NewPCG(1, 2))

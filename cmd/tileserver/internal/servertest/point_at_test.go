@@ -143,8 +143,8 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 	}
 }
 
-// TestAtMissing: what is not published is left out and named; what is
-// published but cannot be read is an error.
+// TestAtMissing: a data set that is not published is left out and named. One that is published but
+// cannot be read is an error.
 func TestAtMissing(t *testing.T) {
 	every := []string{ask.Boundaries.Name, ask.TimeZones.Name, ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
 	for i := range every {

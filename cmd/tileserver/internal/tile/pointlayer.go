@@ -28,7 +28,7 @@ type pointLayer struct {
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
 
-// begin begins a point with the attributes that all have.
+// begin begins a point with the attributes that all points have.
 func (l *pointLayer) begin(id uint32, lon, lat float64, name string) {
 	l.place(uint64(id), lon, lat)
 	l.TagInt("id", int64(id))
@@ -121,7 +121,7 @@ func (l *pointLayer) scalar(key string, value feature.Value) bool {
 		l.TagInt(key, n)
 		return true
 	}
-	n, ok := value.Number() // not what is too large for a tile
+	n, ok := value.Number() // false if it is too large for a tile
 	if ok {
 		l.TagDouble(key, n)
 	}

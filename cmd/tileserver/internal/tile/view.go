@@ -135,9 +135,9 @@ func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	return l, err
 }
 
-// from appends the generations that the tiles of a set depend on, 0 for each that plays no part:
-// those of boundaries and of each single, and that of the collection or, of several, an even number
-// for all of them. Tiles of live collections may not be cached.
+// from appends the identities of the generations that the tiles of a set depend on, 0 for each that
+// plays no part. They are those of boundaries, of each single, and of the collection. For several
+// collections it is one even number. Tiles of live collections may not be cached.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)

@@ -28,7 +28,7 @@ var errPanic = errors.New("handler panicked")
 // sampling chooses the requests that are logged. It may be used by any number of
 // goroutines.
 type sampling struct {
-	every uint64 // one of so many
+	every uint64 // one of every requests is logged
 	slow  time.Duration
 	seen  atomic.Uint64
 }
@@ -80,8 +80,8 @@ func (s *journal) logAccess(c echo.Context, start time.Time) {
 	s.access.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// LogFailure logs why a request failed. The cause goes nowhere else; the client
-// gets a problem that does not tell it.
+// LogFailure logs why a request failed. The cause goes nowhere else: the problem that the client
+// gets omits it.
 func (s *journal) LogFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return

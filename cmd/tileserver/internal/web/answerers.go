@@ -115,7 +115,7 @@ func (b *questions) answer() error {
 	return nil
 }
 
-// find finds the answers to the lines that wait.
+// find fills in the answers to the waiting lines.
 func (b *questions) find() {
 	n := min(runtime.GOMAXPROCS(0), maxAnswerers, len(b.waiting))
 	for len(b.answerers) < n {
@@ -169,7 +169,7 @@ func (a *answerer) find(w *question) {
 	w.to, w.err = len(a.out), err
 }
 
-// read reads the parameters of a line.
+// read returns the parameters of a line.
 func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 	clear(a.values)
 	a.texts = a.texts[:0]

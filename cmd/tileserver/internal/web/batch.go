@@ -29,7 +29,7 @@ import (
 // while lines come in, so a client must read while it writes; what memory a batch takes
 // does not depend on its size.
 
-const batchBuffer = 32 << 10 // of what is read at once
+const batchBuffer = 32 << 10 // bytes that are read at once
 
 // BatchLimits bound a batch.
 type BatchLimits struct {
@@ -51,12 +51,12 @@ type Batch struct {
 	Answer func() error
 	// Wait is called before the batch waits for more of the body. Nil means Flush.
 	Wait func() error
-	// Refuse appends to Body why the batch ends with the line Line.
+	// Refuse appends to Body the reason why the batch ends at Line.
 	Refuse func(err error)
-	// Untaken says that no line has been taken so far, and that nothing is sent for as long.
-	// What ends such a batch is its status, and a batch of refusals alone is 400.
+	// Untaken is set while no line has been taken. Nothing is sent for as long. An error that ends
+	// such a batch is answered with its own status, and a batch of refusals alone with 400.
 	Untaken bool
-	// Sample is what a line looks like, for those who send something else.
+	// Sample is an example of a line, for clients that send something else.
 	Sample string
 
 	// Line is the number of the line that Each gave last, from 1.
@@ -139,7 +139,7 @@ func (b *Batch) Run() error {
 // its end. Otherwise the rest of the body would be taken for the next request: a
 // server that answers while it reads does not look at the rest.
 func (b *Batch) hangUp() {
-	// A handler tells this by reading beyond the limit of such a reader.
+	// net/http sets up the end of the connection when such a reader is read beyond its limit.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
 }

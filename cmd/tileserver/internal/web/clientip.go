@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// proxies are what is known about the proxies in front of the server, and about the
-// address by which the server is reached through them.
+// proxies are the settings about the proxies in front of the server, and about the address that
+// clients use to reach the server through them.
 type proxies struct {
 	PublicURL string
 	basePath  string
@@ -35,17 +35,17 @@ func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
-// chain returns the client's address, and how many elements of a forwarding header trusted
-// proxies have appended. So many elements count in every such header. The number is 0 if the
-// peer is not trusted. It is 1 if no address is told, since the peer itself may have written
-// other elements.
+// chain returns the client's address, and how many elements of a forwarding header trusted proxies
+// have appended. That number of elements counts in every such header. It is 0 if the peer is not
+// trusted. It is 1 if the header has no address, since the peer itself may have written other
+// elements.
 func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	if addr = peerAddr(r); !s.trusts(addr) {
 		return addr, 0
 	}
 	for element := range s.forwarded.elements(r.Header[s.forwarded.header("for")]) {
 		trusted++
-		hop, _ := s.forwarded.parameter(element, "for") // without one the hop is no address
+		hop, _ := s.forwarded.parameter(element, "for") // an absent "for" is no address
 		next, ok := parseHop(hop)
 		if !ok {
 			return addr, trusted
@@ -57,10 +57,10 @@ func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	return addr, max(trusted, 1)
 }
 
-// told returns what the outermost trusted proxy says beside an address in its element, ""
-// for nothing. This is what the client asked for; the element of the nearest proxy only has
-// what that proxy was asked for itself. A proxy that hands a header on unchanged leaves
-// fewer elements. The last of them then is the outermost proxy's.
+// told returns the value that the outermost trusted proxy gives to a parameter in its element, ""
+// for none. It is the client's own value: the element of the nearest proxy only has the value that
+// came to that proxy. A proxy that hands a header on unchanged leaves fewer elements. The last of
+// them then is the outermost proxy's.
 func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	lines := r.Header[s.forwarded.header(parameter)]
 	if len(lines) == 0 {
@@ -225,7 +225,7 @@ func (s *proxies) forwardedPrefix(r *http.Request) string {
 	return prefix
 }
 
-// CheckOrigins returns what is wrong with a list of origins. Browsers compare an entry with
+// CheckOrigins returns an error if a list of origins is invalid. Browsers compare an entry with
 // their own origin byte by byte. "*" and "none" stand alone.
 func CheckOrigins(list string) error {
 	if list == "" || list == "*" || list == "none" {

@@ -43,10 +43,10 @@ const (
 
 // A preference is the order among codings that a client takes equally well.
 //
-// Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them
-// at 17 MB/s, zstd "better" 45 % at 49, gzip 7 46 % at 32; and for what is sent
-// once zstd "fastest" leaves 52 % at 177 MB/s, br 1 52 % at 59, gzip 2 54 % at 116.
-// So kept answers, made once and sent often, are br; the others are zstd.
+// Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them at 17 MB/s, zstd
+// "better" 45 % at 49, gzip 7 46 % at 32. For answers sent once zstd "fastest" leaves 52 % at 177
+// MB/s, br 1 52 % at 59, gzip 2 54 % at 116. So kept answers, made once and sent often, are br; the
+// others are zstd.
 type preference struct {
 	order  []Coding
 	modern Coding // of "gzip, deflate, br, zstd"

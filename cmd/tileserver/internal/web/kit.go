@@ -8,14 +8,14 @@
 // from the text of a path. A face also contributes the kinds of errors it meets, of
 // which an answer in the form of RFC 9457 is made.
 //
-// The files lie in layers, and use those below them. At the bottom is what knows no kit:
-// status.go is the table from errors to statuses, form.go, condition.go and compress.go
-// have what headers say, query.go and params.go read parameters, and clientip.go, trace.go
-// and accesslog.go know who asks and write it down; guard.go, places.go and metrics.go
-// limit and count. kit.go puts these together. On it stand the ways to answer: reply.go
-// with dates.go for what is made now, kept.go for what is kept, stream.go and batch.go for
-// lines, asset.go for the page, problem.go for failures. admit.go and places.go let
-// requests in, and processors.go has dear answers take turns. route.go and serve.go make a handler of it all.
+// The files lie in layers, and use those below them. At the bottom are files that know no kit:
+// status.go is the table from errors to statuses, form.go, condition.go and compress.go read and
+// write headers, query.go and params.go read parameters, and clientip.go, trace.go and accesslog.go
+// find who asks and write it down; guard.go, places.go and metrics.go limit and count. kit.go puts
+// these together. On it stand the ways to answer: reply.go with dates.go for answers made now,
+// kept.go for kept answers, stream.go and batch.go for lines, asset.go for the page, problem.go for
+// failures. admit.go and places.go let requests in, and processors.go has dear answers take turns.
+// route.go and serve.go make a handler of it all.
 //
 // An entity tag is made of the identities of the generations an answer is from and
 // of the request itself, which is why 304 costs no read.
@@ -41,8 +41,8 @@ type Config struct {
 	// Version is part of every entity tag, since another version may write other
 	// bytes.
 	Version string
-	// PublicURL is the absolute URL of the server, without a final slash. If it is
-	// empty, each request tells the URL.
+	// PublicURL is the absolute URL of the server, without a final slash. If it is empty, the URL
+	// is taken from each request.
 	PublicURL string
 	// BasePath is the path below which everything is, such as "/maps"; see
 	// ValidBasePath. It is a part of PublicURL too. The default is "", no path.
@@ -70,9 +70,8 @@ type Config struct {
 	Log *slog.Logger
 	// AccessLog receives a record per request. Nil logs none.
 	AccessLog *slog.Logger
-	// AccessLogSample says that one of so many requests is logged; the default is
-	// 1. Requests that fail with 500 or more, or take SlowRequest or longer, are
-	// always logged. The default of SlowRequest is 1 s.
+	// AccessLogSample n logs one of n requests; the default is 1. Requests that fail with 500 or
+	// more, or take SlowRequest or longer, are always logged. The default of SlowRequest is 1 s.
 	AccessLogSample int
 	SlowRequest     time.Duration
 
@@ -89,7 +88,7 @@ type Config struct {
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Views are those that questions take of the data sets. If it is nil, nothing is published.
+	// Views gives questions their views of the data sets. If it is nil, nothing is published.
 	Views *ask.Views
 
 	// Kinds are the errors of the faces, and of what they stand on. Errors of requests to

@@ -84,7 +84,7 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 			return refused
 		})(c)
 	}
-	for range 2 { // the second time too: what was given back counts for the client no more
+	for range 2 { // the second time too: bytes given back no longer count for the client
 		if err := ask(1); !errors.Is(err, ErrBusy) || deepest != 4 || s.Heavy.Taken() != 0 {
 			t.Errorf("%d requests at once, then %v; %d places are taken in the end", deepest, err, s.Heavy.Taken())
 		}

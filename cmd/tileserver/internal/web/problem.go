@@ -85,7 +85,7 @@ func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 	return k, p
 }
 
-// slashAdvice tells of a slash too many in the escaped path of a request that failed for its
+// slashAdvice advises on a slash too many in the escaped path of a request that failed for its
 // address. Proxies and clients make such paths when they join two halves. A slash that is escaped
 // belongs to an id.
 func slashAdvice(k *Kind, path string) string {

@@ -68,11 +68,11 @@ func (b *Scratch) Release() {
 	scratches.Put(b)
 }
 
-// Reply answers with what fill writes, within the time that a request may take.
-// from are the generations from which the answer is made. Clients may keep the
-// answer under an entity tag made of from and the address; a client that has it
-// already is told so before anything is read. If the answer depends on more,
-// such as the time of day, from must be nil, and the answer must not be kept.
+// Reply answers with the body that fill writes, within the time that a request may take. from are
+// the generations from which the answer is made. Clients may keep the answer under an entity tag
+// made of from and the address; a client that has it already gets 304 before anything is read. If
+// the answer depends on more, such as the time of day, from must be nil, and the answer must not be
+// kept.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = Accepted(r)
@@ -132,7 +132,7 @@ func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) e
 	return s.Send(c, a, out)
 }
 
-// Send answers with what is in b.
+// Send answers with the body in b.
 func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	if r := c.Request(); a.has(r, true) || unchangedSince(r, a.dated) {
 		return s.notModified(c, &a) // "*" and dates: by now it is known to exist
@@ -228,8 +228,8 @@ const (
 	stallLimit = 10 * time.Second
 )
 
-// write sends a body unless only the header was asked for. An error means that
-// the client is gone, so nobody can be told.
+// write sends a body unless only the header was asked for. If it fails, the client is gone, so no
+// error is reported.
 func write(c echo.Context, body []byte) error {
 	if c.Request().Method == http.MethodHead {
 		return nil
@@ -249,10 +249,9 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf returns the Cache-Control of an answer with the headers h. What is left
-// of a limit concerns its caller alone, so answers that tell it are kept out of
-// shared caches. Answers that never change are meant for those: they stay public
-// and do not tell it.
+// cacheOf returns the Cache-Control of an answer with the headers h. The rest of a limit concerns
+// its caller alone, so answers with that header are kept out of shared caches. Answers that never
+// change are meant for those caches: they stay public, and the header is deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache

@@ -33,7 +33,7 @@ var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
 	ErrRateLimited = errors.New("limit of requests is used up")
-	// errScopeMissing is matched if a key lacks the right to do what was asked.
+	// errScopeMissing is matched if a key lacks the scope of the request.
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
@@ -133,7 +133,7 @@ func (s *table) Replaced(err error) error {
 	return s.meaning(err)
 }
 
-// table is that of the kinds of errors.
+// table is the table of the kinds of errors.
 type table struct {
 	Kinds   []Kind
 	meaning func(error) error // nil for none

@@ -66,7 +66,7 @@ func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	return span
 }
 
-// tracedMethods are those that the conventions of OpenTelemetry know.
+// tracedMethods are the methods that the conventions of OpenTelemetry name.
 var tracedMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodConnect, http.MethodTrace,

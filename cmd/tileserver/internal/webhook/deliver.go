@@ -247,7 +247,7 @@ func (h *hook) messageID(body []byte) string {
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// sign signs a message as Standard Webhooks says.
+// sign signs a message by the rules of Standard Webhooks.
 func sign(secret []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + timestamp + "."))
@@ -276,7 +276,7 @@ var (
 	errNoHTTP    = errors.New("the connection failed, or what came was no HTTP answer")
 )
 
-// told translates an error of the network into one of these.
+// told replaces an error of the network by one of these.
 func told(err error) error {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
