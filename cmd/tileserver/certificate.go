@@ -48,7 +48,7 @@ func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tl
 	}, nil
 }
 
-// checkCertificate says why clients could not be served by TLS.
+// checkCertificate returns an error if clients could not be served by TLS.
 func (c *config) checkCertificate() error {
 	if c.TLSCert == "" {
 		return nil
@@ -95,7 +95,7 @@ func (c *config) readCertificate() (*certificate, error) {
 	return pair, nil
 }
 
-// usable says why clients would refuse the server's own certificate at a time.
+// usable returns an error if clients would refuse the server's own certificate at a time.
 func (p *certificate) usable(now time.Time) error {
 	switch own := p.chain[0]; {
 	case now.After(own.NotAfter):

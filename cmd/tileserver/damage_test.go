@@ -68,8 +68,8 @@ type damaged struct {
 	hit  map[string]bool // the owners of damaged files
 	told map[string]bool // those owners that the server calls damaged
 	cut  map[string]bool // the owners of logs whose end the server cannot read, as it says
-	// mapped says that the index of addresses was changed in place while it is mapped into
-	// memory, which only the next start finds out.
+	// mapped is set if the index of addresses was changed in place while it is mapped into memory.
+	// Only the next start finds that out.
 	mapped bool
 
 	process    bool // it runs in one of its own

@@ -36,7 +36,7 @@ type Options struct {
 	Update bool   `help:"Write the recorded files instead of comparing with them."`
 }
 
-// ErrNoData says that neither set is there.
+// ErrNoData is matched if neither set is there.
 var ErrNoData = errors.New("there is no data to judge: run make demo, or name the demo's data with --demo")
 
 // Each serves each set that is there, one after the other, and calls ask with its address.

@@ -33,11 +33,11 @@ type answer struct {
 	text   string   // the answer in few words, for people
 	point  []claim  // where the point is
 	place  int      // the id of the place that is named; 0 if there is none
-	beside []claim  // what the named place is said to be in
+	beside []claim  // the regions that the face names for the named place
 	lakes  []string // among the parents
 	parts  []string // of an address, which may be lakes
 	nested []string // regions in one of their own kind
-	own    []claim  // codes that are said to be the place's own, in GeoNames' faces
+	own    []claim  // codes that the face gives as the place's own, in GeoNames' faces
 }
 
 // face is an endpoint that says where a point is.

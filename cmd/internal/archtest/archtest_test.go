@@ -27,7 +27,7 @@ type rule struct {
 	never []string
 	// neverDirectly are packages they must not name themselves.
 	neverDirectly []string
-	// alone says that none of the packages imports another of them.
+	// alone is set if none of the packages imports another of them.
 	alone bool
 	why   string
 }

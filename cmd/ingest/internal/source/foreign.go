@@ -19,8 +19,9 @@ type foreigner struct {
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is for every command. shapes, addresses and rows are for commands that want those.
-	// Without advice the file may have the wanted content.
+	// advice is for every command. Without advice, shapes is for commands that want polygons or
+	// points, addresses for those that want addresses, and rows for those that want rows. If the
+	// one for the command is empty, the file may have the wanted content.
 	advice, shapes, addresses, rows string
 }
 

@@ -58,7 +58,7 @@ type Link struct{ Address, Title string }
 type Problem struct {
 	Type, Title, Detail string
 	Status              int
-	// Retry says that the answer has a Retry-After header.
+	// Retry is set if the answer has a Retry-After header.
 	Retry bool
 }
 

@@ -52,7 +52,7 @@ type pageOperation struct {
 	Elsewhere string
 	// Request and Body are those of the example, for the page's forms.
 	Request, Body string
-	// Writes says that the operation changes something.
+	// Writes is set if the operation changes something.
 	Writes bool
 }
 

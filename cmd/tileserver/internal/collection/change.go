@@ -76,7 +76,7 @@ type changeReader struct {
 	foreigner string
 	// ignored is the first member that gives a time.
 	ignored string
-	// patching says that members are changes.
+	// patching is set if members are changes.
 	patching bool
 
 	conditions http.Header // the conditions that a line has as members

@@ -96,7 +96,7 @@ func (p *parser) function() (o operand, err error) {
 	return o, err
 }
 
-// unsupported says what to write instead of a function.
+// unsupported returns the refusal of a function, with advice what to write instead.
 func unsupported(name string) string {
 	upper := strings.ToUpper(name)
 	advice := "write a property, or its name in double quotes"

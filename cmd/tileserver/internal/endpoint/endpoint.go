@@ -44,13 +44,13 @@ type Endpoint struct {
 	// Hidden endpoints are not described: they answer at the root like a described
 	// endpoint below it, or are part of a page.
 	Hidden bool
-	// Admin says that the endpoint is on the operator's own listener alone.
+	// Admin is set if the endpoint is on the operator's own listener alone.
 	Admin bool
 
 	// Params are the parameters that requests may have, those of the path first.
 	Params []Param
-	// Loose says that other parameters are ignored. Filters says that the handler judges
-	// them, by [Params.Others].
+	// Loose is set if other parameters are ignored, and Filters if the handler judges them, by
+	// [Params.Others].
 	Loose, Filters bool
 	// Lines are the parameters that a line of the body may have.
 	Lines []Param
@@ -59,10 +59,10 @@ type Endpoint struct {
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped says that GET checks the scope of the key. Other methods may do so without it.
+	// Scoped is set if GET checks the scope of the key. Other methods may do so if it is not set.
 	Scoped bool
-	// Body says that the endpoint reads a body, or tolerates one, and bounds it itself. Takes
-	// has its media types with their content. Needed says that there must be a body.
+	// Body is set if the endpoint reads a body, or tolerates one, and bounds it itself. Takes has
+	// its media types with their content. Needed is set if there must be a body.
 	Body   bool
 	Takes  Content
 	Needed bool
@@ -168,7 +168,7 @@ const (
 	Vital
 )
 
-// KeyRule says who may ask an endpoint.
+// KeyRule is the rule for who may ask an endpoint.
 type KeyRule uint8
 
 const (

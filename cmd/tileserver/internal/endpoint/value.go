@@ -93,10 +93,10 @@ func (v *Value[T]) Or(absent T) *Value[T] {
 	return v.with(func(w *Value[T]) { w.absent, w.Schema["default"] = absent, absent })
 }
 
-// Must says that requests without the parameter are refused.
+// Must makes the parameter required: requests without the parameter are refused.
 func (v *Value[T]) Must() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
 
-// May says that requests without the parameter are taken.
+// May makes the parameter optional.
 func (v *Value[T]) May() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
 
 // Like gives an example.

@@ -29,7 +29,7 @@ type Face struct {
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
 	Settings func() Settings
-	// Root says that its handlers implement rooted.
+	// Root is set if its handlers implement rooted.
 	Root bool
 	// New makes its handlers. It is nil if the face only has errors, which several faces share.
 	New func(*Parts) Handlers

@@ -41,7 +41,7 @@ type Config struct {
 
 	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
-	// Remote says that others may remove generations while they are read here.
+	// Remote is set if others may remove generations while they are read here.
 	Remote bool
 
 	// Page holds the built map page with index.html at its root; nil serves a

@@ -305,7 +305,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Each type stands for one status, and each row explains itself.
+// Each type of problem has one status, and each row explains itself.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
@@ -317,7 +317,7 @@ func TestKinds(t *testing.T) {
 		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
 			t.Errorf("%s: title %q, detail %q: end the detail with a full stop, the title without one", k.Type, k.Title, k.Detail)
 		}
-		// A full disk gets room again, as a busy server does.
+		// A full disk may have room again later, as a busy server has.
 		if k.Retry && k.Status != http.StatusServiceUnavailable && k.Status != http.StatusInsufficientStorage {
 			t.Errorf("%s: retry with %d", k.Type, k.Status)
 		}

@@ -154,7 +154,7 @@ func explainAddress(err error, addr netip.Addr) error {
 	return err
 }
 
-// ipPart says which part of an answer a client wants; nil stands for all of it.
+// ipPart is the part of an answer that a client wants; nil stands for all of it.
 type ipPart struct {
 	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
 	lang   string       // language of names, "" for all languages

@@ -15,7 +15,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// rangesQuery says which networks are asked for.
+// rangesQuery chooses networks, and the format of their list.
 type rangesQuery struct {
 	country string // "" for any
 	loose   bool   // the code is of no country, and only some sources have it

@@ -125,5 +125,5 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 // it may be used.
 const Header = "X-Geo-Database"
 
-// ErrNoPeer says that a request's sender is unknown.
+// ErrNoPeer is matched if a request's sender is unknown.
 var ErrNoPeer = errors.New("the connection has no peer address")

@@ -44,12 +44,12 @@ type question struct {
 	asking
 }
 
-// asking says how an endpoint asks.
+// asking is the way an endpoint asks.
 type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
 	form    *listing.Form
-	// byAccept says that no parameter names the form.
+	// byAccept is set if no parameter names the form.
 	byAccept bool
 	writer   feature.Writer
 	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error

@@ -18,12 +18,12 @@ type Form struct {
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
-	// Whole says that an answer has all features of an area, sent as they are found, unless the
+	// Whole is set if an answer has all features of an area, sent as they are found, unless the
 	// request asks for a page.
 	Whole bool
 	// Doc says what the list is, such as "a row each"; "" for nothing.
 	Doc string
-	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON object,
+	// GeoJSON is set if features are written as GeoJSON. Object is set if a list is a JSON object,
 	// which may have further members and has the cursor of the next page. In any other form, the
 	// header Link has the address of the next page.
 	GeoJSON, Object bool

@@ -36,7 +36,7 @@ type question struct {
 	name   string
 	format format // where none is asked for
 	simple bool   // the answer is one result
-	// details says that the address is part of the answer by default.
+	// details is set if the address is part of the answer by default.
 	details bool
 	fresh   bool // the answer is not cached
 	find    func(q *request, ctx context.Context) error

@@ -60,11 +60,11 @@ func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	return s.sendJSON(c, web.Answer{}, doc)
 }
 
-// maxTop bounds the lists of the busiest.
+// maxTop bounds the lists of the busiest clients.
 const maxTop = 1000
 
-// TopHandler answers with the busiest addresses and keys, at most the number of the parameter limit
-// or 100 of each. It is for the operator: it needs no key.
+// TopHandler answers with the busiest addresses and keys. The parameter limit, 100 by default,
+// bounds each list. The handler is for the operator: it needs no key.
 func TopHandler(m *quota.Meter) http.Handler {
 	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -37,8 +37,8 @@ const (
 	maxRadius = 5000 // km
 )
 
-// params are the query parameters of a request. Of several with one name the first counts, unless
-// all are wanted.
+// params are the query parameters of a request. If one name has several values, the first counts,
+// except for parameters that take all values.
 type params struct {
 	values url.Values
 	accept []string // the languages of Accept-Language
@@ -161,7 +161,7 @@ func (p *params) languages() (langs []string, byHeader bool) {
 type searchRequest struct {
 	common
 	query geocoder.Query
-	// nowhere says that none of the countries asked for has a code.
+	// nowhere is set if none of the countries asked for has a code.
 	nowhere bool
 }
 

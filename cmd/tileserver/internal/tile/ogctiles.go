@@ -64,7 +64,7 @@ func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tile
 	return of, nil
 }
 
-// isTiled says why a collection has no tiles, nil if it has.
+// isTiled returns an error if a collection has no tiles.
 func (v *view) isTiled(collection string) (err error) {
 	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
 		_, err = v.TiledCollection(name)

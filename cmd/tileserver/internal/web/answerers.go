@@ -206,7 +206,7 @@ func (a *answerer) set(name, value string) {
 // line that does not give its own.
 type Questions struct {
 	BatchLimits
-	// Points says that a line may also be a latitude and a longitude with a comma between.
+	// Points is set if a line may also be a latitude and a longitude with a comma between.
 	Points bool
 	// Check reads the parameters of a line. It is first called with those of the address,
 	// so that they are refused before any line is read.

@@ -45,7 +45,7 @@ type Batch struct {
 	// LineBytes bounds the lines that are read, in bytes; the default is maxBatchLine.
 	// Only the end of a longer line is looked for.
 	LineBytes int
-	// Text says that lines need not be JSON objects.
+	// Text is set if lines need not be JSON objects.
 	Text bool
 	// Answer answers the lines that Each gives, until that fails.
 	Answer func() error

@@ -70,9 +70,9 @@ type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
 // Kept answers with what it keeps. Its keys have everything that the bytes depend on:
 // an entry can never be wrong, only unused.
 type Kept[K bytecache.Key] struct {
-	// Foreign says that the bytes are other people's. No browser may guess what they are.
+	// Foreign is set if the bytes are other people's. No browser may guess what they are.
 	Foreign bool
-	// Total says that every key has an answer, except that one without bytes is 404. A
+	// Total is set if every key has an answer, except that one without bytes is 404. A
 	// condition "*", which asks whether there is any, then costs no read.
 	Total bool
 

@@ -10,7 +10,7 @@ import (
 // moved is the error of a handler whose address ends in another spelling of an id.
 type moved struct{ id string }
 
-// Error says where to.
+// Error returns a text with the published id.
 func (m *moved) Error() string { return "the id is " + m.id }
 
 // IsAt returns nil if an address that ends in an id has it as it is published. Else the error

@@ -18,14 +18,14 @@ type Answer struct {
 	Form  Form
 	Tag   Tag      // empty for answers that must not be revalidated
 	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
-	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
-	// chose the language.
+	// ByAccept is set if the Accept header chose the form, and ByLanguage if Accept-Language chose
+	// the language.
 	ByAccept, ByLanguage bool
 	// Coding is a coding that the client takes. Small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked
-	// says that headers may have links.
+	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked is
+	// set if headers may have links.
 	Base   string
 	Linked bool
 	// dated is Last-Modified, nil for none; see Kit.dated.

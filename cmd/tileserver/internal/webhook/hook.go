@@ -44,7 +44,7 @@ type Definition struct {
 	Overlap *live.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
-// Loss says that events were passed over because they were no longer kept.
+// Loss describes events that a hook skipped because they were no longer kept.
 type Loss struct {
 	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`

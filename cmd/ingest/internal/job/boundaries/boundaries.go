@@ -57,9 +57,9 @@ type Input struct {
 	// IDProperty names the property with the region's id, in any case of letters. If it is empty,
 	// the type's preset decides, or else the feature's own id.
 	IDProperty string
-	// Worldview says whose view of disputed areas to take, as two letters or "ISO".
-	// If it is empty, the source's own view is taken, which mostly shows who
-	// controls an area. Only layers of countries have such views.
+	// Worldview names whose view of disputed areas to take, as two letters or "ISO". If it is
+	// empty, the source's own view is taken, which mostly shows who controls an area. Only layers
+	// of countries have such views.
 	Worldview string
 	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
 	// windows-1252 where they can be nothing else.
@@ -68,7 +68,7 @@ type Input struct {
 	LongEdges build.LongEdges
 
 	kept bool    // Path is a layer of the published generation
-	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
+	base *uint64 // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
 }
 
 // typeName matches the names that package tiles accepts.
@@ -232,9 +232,9 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint
 	return meta.TileBudget, nil
 }
 
-// boundaryCosts are for each vertex of the layers, and crossingCosts for each
-// tile of the deepest zoom that their borders enter. A border between two regions
-// is stored once, but counted for both. The figures allow for that.
+// boundaryCosts are the costs of a vertex of the layers. crossingCosts are the costs of a tile of
+// the deepest zoom that a border enters. A border between two regions is stored once, but counted
+// for both. The figures allow for that.
 var (
 	boundaryCosts = job.Costs{Nanoseconds: 26e3, Memory: 210, Disk: 40}
 	crossingCosts = job.Costs{Nanoseconds: 27e3, Memory: 570, Disk: 320}

@@ -23,7 +23,7 @@ const maxID = 80
 // candidate is a value that may become a region's id.
 type candidate struct {
 	value string // as in the source; empty if missing
-	// shared says that features with the same value form one region. A candidate that is not
+	// shared is set if features with the same value form one region. A candidate that is not
 	// shared is good only if a single feature has it.
 	shared bool
 }

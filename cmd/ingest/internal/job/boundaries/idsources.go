@@ -74,7 +74,7 @@ func sameCountry(name, code string) bool {
 type ownIDs struct {
 	features int
 	columns  []*codeColumn // by rank
-	// serial says that so far every id is the value of a column in which a database numbers rows.
+	// serial is set if so far every id is the value of a column in which a database numbers rows.
 	serial bool
 }
 

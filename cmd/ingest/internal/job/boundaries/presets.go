@@ -31,14 +31,13 @@ type preset struct {
 	describe func(*columns) described
 	// from describes each candidate for an id, in words.
 	from []string
-	// numbers says that features' ids may be numbers of countries. This can be decided only from
-	// all features of a file together.
+	// numbers is set if features' ids may be country numbers. Only all features of a file together
+	// show whether they are.
 	numbers bool
-	// own says that the id may come from a column of codes or the feature's own id, if describe
+	// own is set if the id may come from a column of codes or the feature's own id, if describe
 	// yields none.
 	own bool
-	// apart says that a region is not one of its features, so that it has none of their
-	// properties.
+	// apart is set if a region is not one of its features, and so has none of their properties.
 	apart bool
 }
 

@@ -32,7 +32,7 @@ type System struct {
 	Name string // for messages
 }
 
-// Error says that the coordinates of a file must be converted first, and how.
+// Error is the refusal of a file whose coordinates must be converted first. Its message says how.
 type Error struct {
 	System
 	File string   // the subject of the message

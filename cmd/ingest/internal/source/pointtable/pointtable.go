@@ -45,8 +45,8 @@ type Columns struct {
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
 	// brackets around them decide the order, and then the first row once it is read.
 	Order string
-	// Certain says that, unless an id is named, only columns with the certain name of an id count
-	// as ids, not those with a possible one.
+	// Certain is set if only columns with a certain name of an id count as ids, not columns with a
+	// possible one. A named id always counts.
 	Certain bool
 	// Empty are the words for an empty cell; nil: source.EmptyWords.
 	Empty *source.Words
