@@ -110,7 +110,7 @@ var groups = []kong.Group{
 	{Key: "settings", Title: "Commands about the settings:"},
 }
 
-// session is what a command works with.
+// session is the context that a command works in.
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog

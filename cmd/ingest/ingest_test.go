@@ -436,7 +436,7 @@ func TestPrintReport(t *testing.T) {
 	}
 }
 
-// Every line a machine reads is an object that says what it is.
+// Every line for programs is an object that names its event.
 func TestJSONEvents(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{JSON: true}, &out, &stderr)

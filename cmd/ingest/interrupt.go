@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/ingest/internal/world"
 )
 
-// interruptedError is the error of a command stopped by a signal. It describes what the command
-// left behind.
+// interruptedError is the error of a command stopped by a signal. It describes the state that the
+// command left.
 type interruptedError struct {
 	left  string
 	cause error // nil where stopping alone was the reason

@@ -25,7 +25,7 @@ import (
 // minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
 
-// fitMemory lowers --memory to what this process may take, unless it was set, and says so. An
+// fitMemory lowers --memory to the process's own limit, unless it was set, and reports that. An
 // eighth is left for memory that only the system counts, such as file pages.
 func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
 	if limit.Unread != nil {

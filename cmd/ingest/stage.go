@@ -222,9 +222,8 @@ func amount(n int64, unit string) string {
 	return strings.TrimSpace(grouped(n) + " " + unit)
 }
 
-// phaseLine sums up what a job did: "reading ip 3s, writing ranges 9.1s; peak
-// memory 812 MB". Stages that took no time are left out. Stages that came
-// several times are added up.
+// phaseLine sums up the phases of a job: "reading ip 3s, writing ranges 9.1s; peak memory 812 MB".
+// Stages that took no time are left out. Stages that came several times are added up.
 func phaseLine(phases []phase, peak int64) string {
 	var names []string
 	seconds := map[string]float64{}

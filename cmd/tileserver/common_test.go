@@ -60,7 +60,7 @@ func refused(t *testing.T, why string, args ...string) {
 	}
 }
 
-// command runs the program and returns what it prints.
+// command runs the program and returns its output.
 func command(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -109,7 +109,7 @@ func damagedQuestions() (all []damagedQuestion) {
 	return append(all, damagedQuestion{owner: "data/ip", path: "/ip/batch", body: strings.Trim(fmt.Sprint(damagedAddresses), "[]")})
 }
 
-// owner returns the name of what a file belongs to: damage of the file damages it.
+// owner returns the name of the data that a file belongs to: damage of the file damages that data.
 func (d *damaged) owner(name string) string {
 	parts := strings.Split(strings.TrimPrefix(name, d.root+"/"), "/")
 	switch parts[0] {
@@ -148,7 +148,7 @@ func (d *damaged) start() bool {
 		return false
 	}
 	var log string
-	waitFor(d.t, "the address of the admin listener", func() bool { // what a process logs comes by a pipe
+	waitFor(d.t, "the address of the admin listener", func() bool { // the log of a process comes by a pipe
 		log = d.log.String()
 		_, admin, _ := strings.Cut(log, "msg=administration url=")
 		admin, _, found := strings.Cut(admin, "\n")
@@ -374,7 +374,7 @@ func (d *damaged) read() damagetest.Image {
 	return all
 }
 
-// put makes the directories those of an image.
+// put makes the directories equal to an image.
 func (d *damaged) put(image damagetest.Image) {
 	d.t.Helper()
 	if err := image.Write(true, d.read().Differ(image)...); err != nil {

@@ -47,9 +47,9 @@ func checkFiles(limit, open, collections int64) error {
 	return nil
 }
 
-// fitFiles lowers --max-connections and --max-collections to what the system's limit of open
-// files leaves, and refuses if that is next to nothing. A connection or a collection that
-// took the last file would make reads fail.
+// fitFiles lowers --max-connections and --max-collections to the rest of the system's limit of open
+// files, and refuses if that is next to nothing. A connection or a collection that took the last
+// file would make reads fail.
 func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	collections := int64(0)
 	if live != nil {

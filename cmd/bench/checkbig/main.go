@@ -188,7 +188,7 @@ func names(all []*scenario) string {
 	return strings.Join(list, ", ")
 }
 
-// play runs a scenario below dir and removes what it left there.
+// play runs a scenario below dir and removes the files it left there.
 func (c *cli) play(ctx context.Context, s *scenario, dir string) (o outcome) {
 	o.scenario = s
 	defer func() { o.err = errors.Join(o.err, os.RemoveAll(dir)) }()

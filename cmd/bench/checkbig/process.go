@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// measured is what a run of ingest took.
+// measured are the figures of a run of ingest.
 type measured struct {
 	wall, cpu time.Duration
 	memory    int64  // peak, resident

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// hit is what the judge reads of a result of either endpoint.
+// hit is the part of a result that the judge reads, from either endpoint.
 type hit struct {
 	Kind, Type, Name, Label, Country, Code string
 	ID                                     json.RawMessage

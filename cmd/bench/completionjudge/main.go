@@ -69,7 +69,7 @@ func (c *cli) run(ctx context.Context) error {
 // most is the largest number of letters that has a column.
 const most = 6
 
-// judge types all lists, and returns the tables and what fails.
+// judge types all lists, and returns the tables and the failures.
 func judge(ctx context.Context, site string, r *reference, w *judged.World, examples int) (string, error) {
 	var five, first, worst strings.Builder
 	head := func(b *strings.Builder, what string) {

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// The kinds of what people type.
+// The kinds of targets.
 const (
 	city    = "city"
 	country = "country"
@@ -19,7 +19,7 @@ const (
 	airport = "airport"
 )
 
-// target is what a person types the name of.
+// target is a thing whose name a person types.
 type target struct {
 	kind, name string
 	typed      []rune // the letters of the name

@@ -103,8 +103,8 @@ var rare = []struct {
 	{"no such country", 48, 11, places.Filter{Countries: []string{"QQ"}}},
 }
 
-// However rare what a filter lets pass, a search looks at few places more than
-// it finds: the index knows in which blocks of 128 to look.
+// However few places pass a filter, a search looks at few more than it finds: the index knows which
+// blocks of 128 to look in.
 func TestRareFiltersAreBounded(t *testing.T) {
 	n := 100_000
 	switch {

@@ -39,7 +39,7 @@ type condition struct {
 	kinds string
 }
 
-// trouble is what requests are measured beside, and what that is compared with.
+// trouble is a load that requests are measured beside, and the one it is compared with.
 type trouble struct {
 	name         string
 	beside, than condition
@@ -59,7 +59,7 @@ type besideResult struct {
 	AloneCPU float64 `json:"alone_cpu_share,omitempty"`
 }
 
-// besideRuns are what the runs of one sort found out, run by run.
+// besideRuns are the results of the runs of one sort, run by run.
 type besideRuns struct{ p50, p99, cpu []float64 }
 
 func (r *besideRuns) add(sum latencies, cpu float64) {
@@ -319,7 +319,7 @@ func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) 
 	return summarize(took, 0), float64(cpuTime(pid)-before) / float64(time.Since(began)), err
 }
 
-// settled waits until a server hardly works any more for what came before.
+// settled waits until a server has hardly any work left from earlier requests.
 func settled(ctx context.Context, pid int) error {
 	const look = 100 * time.Millisecond
 	for range 300 {

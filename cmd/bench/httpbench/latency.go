@@ -29,8 +29,8 @@ const latencyBudget = 3
 // latencyScenarios are the scenarios measured by default.
 var latencyScenarios = []string{tilesHigh, addresses, completions}
 
-// paced is what the runs at a fixed rate against one server found out, run by
-// run, in microseconds.
+// paced are the results of the runs at a fixed rate against one server, run by run, in
+// microseconds.
 type paced struct{ P50, P99 []float64 }
 
 // latencyResult is the comparison of one scenario; times are in microseconds.

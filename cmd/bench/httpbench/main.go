@@ -167,8 +167,7 @@ func (r *runCmd) table(w io.Writer, results []result) error {
 	return err
 }
 
-// compare has the load generator go by turns to the server and what it is compared
-// with.
+// compare has the load generator send by turns to the server and to its comparator.
 func (r *runCmd) compare(ctx context.Context, bench *bench, s scenario) (result, error) {
 	servers, answers := bench.against(s)
 	args := []string{"--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}

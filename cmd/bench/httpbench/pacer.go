@@ -27,7 +27,7 @@ type pacer struct {
 type pacedConn struct {
 	raw  syscall.RawConn
 	read func(fd uintptr) bool // into buf
-	n    int                   // what it returned
+	n    int                   // the number of bytes that read returned
 	err  error
 
 	want *answer
@@ -140,8 +140,8 @@ func (p *pacer) send(due time.Duration) error {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// receive reads what there is and reports whether the answer is complete and the
-// one expected.
+// receive reads the bytes that have come and reports whether the answer is complete and the one
+// expected.
 func (c *pacedConn) receive() (bool, error) {
 	if err := c.raw.Read(c.read); err != nil {
 		return false, err

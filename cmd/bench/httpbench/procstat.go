@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// state is what a server process takes at one moment, in bytes and numbers.
+// state is the resources of a server process at one moment, in bytes and numbers.
 type state struct {
 	RSS   float64 `json:"rss_bytes"`       // resident memory
 	Anon  float64 `json:"anonymous_bytes"` // the part that is no file: heap, stacks, caches

@@ -16,8 +16,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// answer is a request and what the tile server says to it. The bare server
-// says the same.
+// answer is a request and the tile server's answer to it. The bare server gives the same answer.
 type answer struct {
 	Path      string
 	Accept    string // Accept-Encoding, "" for none
@@ -32,7 +31,7 @@ type answer struct {
 
 func (a *answer) status() int { return cmp.Or(a.Status, http.StatusOK) }
 
-// request is what goes over the connection to a host.
+// request returns the bytes that go over the connection to a host.
 func (a *answer) request(host string) []byte {
 	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", a.Path, host)
 	for _, h := range [...]struct{ name, value string }{{"Accept-Encoding", a.Accept}, {"X-Forwarded-For", a.Forwarded}, {"If-None-Match", a.Match}} {
@@ -43,8 +42,7 @@ func (a *answer) request(host string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// scenario is one row: requests to the tile server, and what they are compared
-// with.
+// scenario is one row: requests to the tile server, and their comparator.
 type scenario struct {
 	Name    string
 	Answers []answer
@@ -52,7 +50,7 @@ type scenario struct {
 	// compared with those. Without any, it is the bare handler with the same
 	// bytes.
 	Own     []answer
-	Against string // what the comparator is called
+	Against string // the name of the comparator
 	Budget  float64
 }
 

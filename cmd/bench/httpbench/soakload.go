@@ -97,7 +97,7 @@ func newMix(ctx context.Context, url string, swaps *swapper) ([]kind, error) {
 	return kinds, nil
 }
 
-// check compares what the first answers were with what the kind is for.
+// check compares the first answers with the purpose of the kind.
 func (k *kind) check() error {
 	from, to := 200, 204
 	switch k.name {
@@ -218,7 +218,7 @@ func (l *soakLoad) drive(ctx context.Context, i int) {
 				}
 			}
 			if err == nil && used%batch == 0 {
-				// Often enough to end what hangs, seldom enough to cost nothing.
+				// Often enough to end a connection that hangs, seldom enough to cost nothing.
 				err = conn.SetDeadline(time.Now().Add(batchTime))
 			}
 			if err == nil {
@@ -252,7 +252,7 @@ func (l *soakLoad) one(conn net.Conn, r *bufio.Reader, which int) error {
 	return expect(r, &l.answers[which])
 }
 
-// tell counts a failure, and prints the first few.
+// tell counts a failure, and keeps the first maxTold messages.
 func (l *soakLoad) tell(err error) {
 	l.failed.Add(1)
 	l.mu.Lock()

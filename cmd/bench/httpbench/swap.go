@@ -15,10 +15,10 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// swapCmd measures what publishing does to requests that run meanwhile: the
-// load on a server alternates between runs in which nothing is published and
-// runs in which generations of addresses are swapped. No request may fail, and
-// the 99th percentile of the latter should stay within twice that of the former.
+// swapCmd measures how publishing affects requests that run meanwhile: the load on a server
+// alternates between runs in which nothing is published and runs in which generations of addresses
+// are swapped. No request may fail, and the 99th percentile of the latter should stay within twice
+// that of the former.
 type swapCmd struct {
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
 	Swaps       int           `default:"20" help:"How many swaps."`

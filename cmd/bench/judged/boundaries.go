@@ -33,7 +33,7 @@ type Region struct {
 	Names    []string
 	Codes    []string // in lower case: us, us-mi, 26163
 	Country  string   // US, or "" where the file does not say
-	Kind     string   // what the file calls it in English, such as State
+	Kind     string   // the file's word for it in English, such as State
 	Division string   // GeoNames' code of the division, if most rows within agree on one
 
 	polygons []polygon
@@ -188,9 +188,9 @@ func (r *Region) Edge(share float64) (at, direction [2]float64) {
 	return r.polygons[0].rings[0][0], direction
 }
 
-// ReadLayer reads a file of GeoJSON, or an object of a file of TopoJSON. describe says what
-// the region is from its id and its properties, whose names are in lower case. A region that
-// it returns nothing for is left out.
+// ReadLayer reads a file of GeoJSON, or an object of a file of TopoJSON. describe makes a region
+// from its id and its properties, whose names are in lower case. A feature for which it returns nil
+// is left out.
 func ReadLayer(file, object string, describe func(id string, text func(names ...string) string) *Region) (*Layer, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -342,7 +342,7 @@ func geoShapes(r io.Reader, take func(*shape) error) error {
 	return nil
 }
 
-// topology is what outlines of TopoJSON are made of.
+// topology has the arcs that outlines of TopoJSON are made of.
 type topology struct {
 	Transform struct{ Scale, Translate [2]float64 }
 	Arcs      [][][2]float64

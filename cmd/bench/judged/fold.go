@@ -27,8 +27,8 @@ func Typed(name string) string {
 	}, norm.NFD.String(lower))
 }
 
-// SameName reports whether two names differ in case, marks, punctuation and the words that
-// say what kind of division it is, and in nothing else.
+// SameName reports whether two names are equal apart from case, marks, punctuation and the words
+// for the kind of division.
 func SameName(a, b string) bool { return a != "" && b != "" && plain(a) == plain(b) }
 
 func plain(name string) string {

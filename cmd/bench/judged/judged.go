@@ -80,7 +80,7 @@ func (o *Options) Each(ctx context.Context, ask func(ctx context.Context, site, 
 	return nil
 }
 
-// WorldOptions are the flags of judges that compare with what the publishers' files say.
+// WorldOptions are the flags of judges that compare with the publishers' files.
 type WorldOptions struct {
 	Options
 	Sample string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
@@ -156,7 +156,7 @@ func (o *Options) absent(set string) string {
 	return ""
 }
 
-// Compare compares what fails now with the recorded file of that name, or writes it.
+// Compare compares the present failures with the recorded file of that name, or writes it.
 func (o *Options) Compare(name string, failing []byte) error {
 	path := filepath.Join(o.Record, name)
 	if o.Update {

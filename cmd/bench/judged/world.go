@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// World is what the publishers' files of a set say.
+// World is the content of the publishers' files of a set.
 type World struct {
 	Layers    [Levels]*Layer
 	Lakes     *Layer // nil where the set has no lakes

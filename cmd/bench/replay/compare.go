@@ -27,8 +27,8 @@ var connection = regexp.MustCompile(`\S+->\S+`)
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 
-// alike leaves out what differs by nature, and times that are about now, or a day from it,
-// which is when things end: the server's clock wrote them.
+// alike removes natural differences, and times within minutes of now or of a day from now, when
+// things expire: the server's clock wrote them.
 func alike(text string) string {
 	return instant.ReplaceAllStringFunc(natural.ReplaceAllString(text, "$1$2"), func(s string) string {
 		t, err := time.Parse(time.RFC3339, s)
@@ -41,10 +41,10 @@ func alike(text string) string {
 	})
 }
 
-// A difference is one thing that two answers have otherwise.
+// A difference is one part of two answers that is not the same.
 type difference struct{ what, before, after string }
 
-// compare lists what differs in the answers to a request.
+// compare lists the differences between the answers to a request.
 func compare(r request, before, after answer) (list []difference) {
 	say := func(what, b, a string) {
 		if b != a {

@@ -25,8 +25,8 @@ var changes = func() map[string][]string {
 
 var escapes = strings.NewReplacer(`\n`, "\n", `\0`, "\x00", `\xff`, "\xff", `\ufeff`, "\ufeff")
 
-// places are what templates take the place of. Those marked once are of no use in a second
-// request of an operation.
+// places are the parts of a request that templates replace. Places marked once are of no use in a
+// second request of an operation.
 var places = []struct {
 	kind    string
 	once    bool

@@ -28,7 +28,7 @@ func (c claim) String() string {
 	return "nothing"
 }
 
-// answer is what a face says of a point.
+// answer is the answer of a face about a point.
 type answer struct {
 	text   string   // the answer in few words, for people
 	point  []claim  // where the point is
@@ -225,7 +225,7 @@ func readNominatim(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// readGeoNames reads what says where a point is in GeoNames' faces.
+// readGeoNames reads where a point is from an answer in the form of GeoNames.
 func readGeoNames(body []byte) (a answer, err error) {
 	var in struct {
 		CountryCode, CountryName, AdminCode1, AdminName1, AdminCode2, AdminName2 string

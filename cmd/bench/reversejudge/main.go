@@ -59,7 +59,7 @@ func (c *cli) run(ctx context.Context) error {
 	})
 }
 
-// report is what came of the questions.
+// report is the result of the questions.
 type report struct {
 	questions int
 	judged    [judged.Levels]int

@@ -11,7 +11,7 @@ import (
 // blurred is how near a border may be for the regions on both sides to be right, in metres.
 const blurred = 100
 
-// truth is what the polygons say of a point at a level.
+// truth is the right answer for a point at a level, by the polygons.
 type truth struct {
 	right []*judged.Region // none where nothing is judged
 	apart string           // why the level is counted apart, or ""

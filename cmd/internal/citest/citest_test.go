@@ -15,8 +15,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// said is what the events say of packages, as go test writes them, shortly: "p" begins the
-// name of a package, anything else that of a test, ">" what it prints.
+// said returns the packages of short events: "p" begins the name of a package, anything else the
+// name of a test, and ">" printed output. The events are written as go test writes them.
 func said(t *testing.T, lines ...string) []*pkg {
 	t.Helper()
 	var b strings.Builder

@@ -30,7 +30,7 @@ var told = []struct {
 
 var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
 
-// The bounds on pages are those of the programs.
+// The bounds on pages equal the constants of the programs.
 func TestBoundsOnPages(t *testing.T) {
 	for _, path := range pages(t) {
 		text := testfile.Read(t, path)

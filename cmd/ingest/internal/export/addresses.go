@@ -33,7 +33,7 @@ type AddressOptions struct {
 	Progress func(done, total int64)
 }
 
-// AddressStats counts what an export of addresses wrote.
+// AddressStats counts the written ranges and networks of an export of addresses.
 type AddressStats struct {
 	Ranges   int64 // ranges of the table with at least one exported field
 	Networks int64
@@ -187,9 +187,9 @@ type addresses struct {
 	stats    AddressStats
 }
 
-// each calls write for every longest range of one record, in ascending order, IPv4
-// before IPv6. Records are what pick appends; ranges with none are left out. The
-// record is valid until write returns.
+// each calls write for every longest range of one record, in ascending order, IPv4 before IPv6.
+// pick appends the record of a range; ranges for which it appends nothing are left out. The record
+// is valid until write returns.
 func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.Result) ([]byte, error), write func(span ipgeo.Span, record []byte) error) error {
 	var span ipgeo.Span
 	var record, next []byte

@@ -40,7 +40,7 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Stats counts what an export wrote.
+// Stats counts the tiles of an export.
 type Stats struct {
 	Tiles    int64 // on the map
 	Contents int64 // different ones, as far as they were recognised

@@ -39,7 +39,7 @@ type Reporter interface {
 	Bad(reason string, count int64, examples []*source.BadRecord)
 	// Note is a sentence for the user that is neither progress nor a failure.
 	Note(text string)
-	// Published reports the end of a successful job, and Rehearsed that of a successful dry run.
+	// Published reports the end of a successful job, and Rehearsed the end of a successful dry run.
 	Published(dataset.Manifest)
 	Rehearsed(Rehearsal)
 }
@@ -59,9 +59,9 @@ type Options struct {
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
-	// Memory is about how many bytes of memory the program may take in all; 0
-	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
-	// it writes anything.
+	// Memory is about the number of bytes of memory that the program may take in all; 0 means 2
+	// GiB. Data that does not fit is sorted on disk, or the job refuses it before it writes
+	// anything.
 	Memory int64
 	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
 	// build.Options.TileBudget. If it is nil, the budget of the published

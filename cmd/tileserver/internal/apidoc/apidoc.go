@@ -30,7 +30,7 @@ import (
 //go:embed head.json components.json examples.json
 var files embed.FS
 
-// Options are what the description needs to know about the server.
+// Options are the facts about the server that the description needs.
 type Options struct {
 	// Version is the version of the server.
 	Version string

@@ -127,7 +127,7 @@ func (m mediaTypes) MarshalJSON() ([]byte, error) {
 // one line.
 const ndjson = "application/x-ndjson"
 
-// content describes what bodies hold.
+// content describes the content of bodies.
 func (b *builder) content(all endpoint.Content) mediaTypes {
 	content := mediaTypes{}
 	for media, of := range all {

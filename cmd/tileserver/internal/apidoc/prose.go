@@ -34,7 +34,7 @@ func spans(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part is escaped
 }
 
-// bounds describes in few words what a parameter may be.
+// bounds describes in few words the values that a parameter may have.
 func bounds(schema object) string {
 	if items, ok := schema["items"].(object); ok {
 		n := ""

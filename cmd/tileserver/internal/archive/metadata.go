@@ -11,8 +11,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Metadata is what an archive says about itself, cleaned: text is valid UTF-8 without
-// control characters, and of bounded length.
+// Metadata is an archive's description of itself, cleaned: text is valid UTF-8 without control
+// characters, and of bounded length.
 type Metadata struct {
 	Title       string
 	Description string

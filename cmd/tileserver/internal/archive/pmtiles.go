@@ -97,7 +97,7 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader,
 	return r, nil
 }
 
-// checkHeader checks what the header says against the size of the file.
+// checkHeader checks the header against the size of the file.
 func (r *pmReader) checkHeader(size uint64) error {
 	h := &r.header
 	for _, s := range []struct {

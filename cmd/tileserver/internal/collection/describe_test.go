@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The properties of one point do not change what a filter means for others, also after it is gone.
+// The properties of one point do not change the meaning of filters for others, also after it is
+// gone.
 func TestFiltersAreNotShadowed(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

@@ -20,7 +20,7 @@ const (
 	// heartbeat is the interval at which an idle stream sends something. It makes proxies keep the
 	// stream open, and shows which clients are gone and which keys have been revoked.
 	heartbeat = 15 * time.Second
-	// takeTimeout bounds how long a client may take to read what it was sent.
+	// takeTimeout bounds how long a client may take to read the events sent.
 	takeTimeout = 30 * time.Second
 	// flushSize is the number of bytes that are collected before they are sent.
 	flushSize = 64 << 10

@@ -122,7 +122,7 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// A batch that is too long, or whose body is damaged, keeps what it has written.
+// A batch that is too long, or whose body is damaged, keeps the points it has written.
 func TestLinesEnd(t *testing.T) {
 	s := newService(t, func(_ *web.Config, _ *ask.Sets, c *Config) {
 		c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute}

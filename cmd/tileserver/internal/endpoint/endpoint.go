@@ -175,8 +175,8 @@ const (
 	// KeysAsked admits requests with a key, if the server asks for keys, and counts
 	// them against a limit.
 	KeysAsked KeyRule = iota
-	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that
-	// watch the service, and for what belongs to its page.
+	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that watch the
+	// service, and for the files of its page.
 	KeysUnasked
 	// KeysInside: the handler asks for a key, and no limit is used up.
 	KeysInside
@@ -287,8 +287,7 @@ func (e *Endpoint) In(where string) (list []*Spec) {
 	return list
 }
 
-// Ready prepares what every request needs of the endpoint. It is called before the endpoint is
-// served.
+// Ready computes Query once for all requests. It is called before the endpoint is served.
 func (e *Endpoint) Ready() { e.query = e.Query() }
 
 // Query returns the parameters that a query may have. It must not be changed.

@@ -122,8 +122,8 @@ func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *
 	return g.toponymDetails(ctx, finder, t, &country)
 }
 
-// toponymDetails writes what the styles LONG and FULL have in addition to
-// MEDIUM. The place was read from its record.
+// toponymDetails writes the members that the styles LONG and FULL have in addition to MEDIUM. The
+// place was read from its record.
 func (g *request) toponymDetails(ctx context.Context, finder *places.Finder, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)

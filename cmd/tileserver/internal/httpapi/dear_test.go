@@ -40,10 +40,10 @@ type work struct{ reads, rows, bytes atomic.Int64 }
 
 func (w *work) reset() { w.reads.Store(0); w.rows.Store(0); w.bytes.Store(0) }
 
-// micros estimates the processor time of the work and of an answer, after what
-// BenchmarkDearest shows for real data: 5 µs for a positioning, 3 ns for a byte that
-// is read and 30 ns for one that is written. A row that is passed over takes 0.1 µs;
-// it counts ten times that, since the sets of these tests are small.
+// micros estimates the processor time of the work and of an answer. BenchmarkDearest shows for real
+// data: 5 µs for a positioning, 3 ns for a byte that is read and 30 ns for one that is written. A
+// row that is passed over takes 0.1 µs; it counts ten times that, since the sets of these tests are
+// small.
 func (w *work) micros(answer int) int64 {
 	return 5*w.reads.Load() + w.rows.Load() + (3*w.bytes.Load()+30*int64(answer))/1000
 }
@@ -367,7 +367,7 @@ func testGeonamesWork(t *testing.T, w *dearWorld) {
 	}
 }
 
-// testGeonamesConditions: what meets conditions is found, in the order of all places.
+// testGeonamesConditions: places that meet conditions are found, in the order of all places.
 func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	type entry struct {
 		ID                      int

@@ -39,8 +39,8 @@ func (s *baseMaps) Validate() error {
 	return nil
 }
 
-// Open takes the maps into service. Directories of archives get a share of what finished tiles
-// would have.
+// Open takes the maps into service. Directories of archives get a share of the cache for finished
+// tiles.
 func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 	directories := int64(0)
 	if len(s.names) > 0 {

@@ -36,7 +36,7 @@ type Config struct {
 	// none.
 	BaseMaps basemaps.Maps
 
-	// Settings are what the operator sets for each face.
+	// Settings are the operator's settings for each face.
 	Settings []Settings
 
 	// Store is the kind of store that /status shows: "local" or "hbase".
@@ -52,8 +52,8 @@ type Config struct {
 	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int
 
-	// RootGeocoder names the face whose paths are also answered at the root, instead of what
-	// is there otherwise: one of RootGeocoders. Any other name stands for no face.
+	// RootGeocoder names the face whose paths are also answered at the root, in place of the paths
+	// that are there otherwise: one of RootGeocoders. Any other name stands for no face.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
@@ -115,7 +115,7 @@ func init() {
 // sets of the configuration.
 func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 
-// Compose makes a server of some faces, and of what only operators see.
+// Compose makes a server of some faces, and of the pages that only operators see.
 func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
@@ -200,7 +200,7 @@ func (s *Server) Endpoints() (all []endpoint.Endpoint) {
 // Handlers returns the handlers of a face, nil if the server is made without it.
 func (s *Server) Handlers(face string) Handlers { return s.named[face] }
 
-// Handler returns what answers requests.
+// Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.

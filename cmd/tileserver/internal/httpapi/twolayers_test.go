@@ -46,7 +46,7 @@ type around struct {
 // maxFound is the most features of an answer.
 const maxFound = 100
 
-// found is a feature and what it is around.
+// found is a feature, and the feature that it is around.
 type found struct {
 	ID       string  `json:"id"`
 	By       string  `json:"by" doc:"Id of the feature of the other layer that it is nearest to."`

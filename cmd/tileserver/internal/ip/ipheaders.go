@@ -168,9 +168,9 @@ func headerValue(raw []byte) string {
 	return percentEncode(string(raw)) // digits, which stay as they are
 }
 
-// percentEncode writes what may not stand in a header, and the percent sign, as
-// the percent-encoding of its UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces
-// stay. Decoding it as a part of a URL gives the text back.
+// percentEncode replaces characters that may not stand in a header, and the percent sign, by the
+// percent-encoding of their UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces stay. Decoding it
+// as a part of a URL gives the text back.
 func percentEncode(s string) string {
 	plain := true
 	for i := range len(s) {

@@ -42,7 +42,7 @@ func readASN(p *endpoint.Params, name string) uint32 {
 // maxDenied bounds the countries that are refused: there are 250.
 const maxDenied = 250
 
-// readCountry reads the code of a country, or of what sources of addresses use for one, such
+// readCountry reads the code of a country, or a code that sources of addresses use like one, such
 // as EU.
 func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
 

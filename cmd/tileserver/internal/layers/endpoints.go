@@ -66,8 +66,8 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	return added.To(s, all...)
 }
 
-// endpoint returns what the endpoints of a list have in common. end is the rest of the
-// path, id the rest of the operation's id, and rank the place behind the first.
+// endpoint returns the common part of the endpoints of a list. end is the rest of the path, id the
+// rest of the operation's id, and rank the place behind the first.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
 		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,

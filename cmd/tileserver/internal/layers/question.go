@@ -31,7 +31,7 @@ type asked struct {
 	filter feature.Filter
 }
 
-// question is what a request asks of layers.
+// question is a request's question to layers.
 type question struct {
 	*list
 	view    ask.View
@@ -153,7 +153,8 @@ func (q *question) unread(layer, name string, err error) error {
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 }
 
-// read checks what can only be checked against the layers, and makes their filters.
+// read makes the filters of the layers, and checks the parameters that can only be checked against
+// the layers.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
 		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
@@ -202,7 +203,7 @@ func (q *question) explain(err error) error {
 	return err
 }
 
-// reply answers with what fill writes.
+// reply answers with the body that fill writes.
 func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.Scratch) error) error {
 	return q.handlers.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
 		if !q.turns {

@@ -31,7 +31,7 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
-// question describes what an endpoint answers. Its path may also end with .php.
+// question describes the answers of an endpoint. Its path may also end with .php.
 type question struct {
 	name   string
 	format format // where none is asked for

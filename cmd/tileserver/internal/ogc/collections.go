@@ -56,7 +56,7 @@ func newCollection(v ask.View, l *ask.Layer) *collection {
 	return c
 }
 
-// canBeAsked says in words what a layer can be asked.
+// canBeAsked lists the questions that a layer can be asked.
 func canBeAsked(can *feature.Can) []string {
 	words := []string{}
 	for _, of := range []struct {

@@ -52,14 +52,14 @@ var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box t
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
-// shown is what a client gets of features, and how.
+// shown is the part of features that a client gets, and its coordinate system.
 type shown struct {
 	*crs
 	skipGeometry bool
 	properties   []string // nil for all
 }
 
-// readShown reads what a client wants to get of the features of a collection.
+// readShown reads the parameters of the shown part of the features of a collection.
 func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
@@ -501,8 +501,8 @@ func (k pageKey) Spread() uint64 {
 
 func (k pageKey) Extra() int { return len(k.address) }
 
-// sendFeatures answers with what fill writes, and caches it unless it is valid for this moment
-// only. next is the address of the next page, if the body has no place for it.
+// sendFeatures answers with the body that fill writes, and caches it unless it is valid for this
+// moment only. next is the address of the next page, if the body has no place for it.
 func (s *Handlers) sendFeatures(
 	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),

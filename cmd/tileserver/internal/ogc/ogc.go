@@ -30,7 +30,7 @@ import (
 
 // Config says what the face serves.
 type Config struct {
-	// Parts are what other faces add.
+	// Parts are the additions of other faces.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
 	// address of /ogc.

@@ -39,7 +39,7 @@ func newPage(fsys fs.FS) *page {
 	if fsys != nil {
 		_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil //nolint:nilerr // what can be read is served
+				return nil //nolint:nilerr // serve the part that can be read
 			}
 			typ, ok := assetTypes[path.Ext(name)]
 			if !ok {

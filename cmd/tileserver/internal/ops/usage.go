@@ -36,8 +36,7 @@ type UsageLimit struct {
 	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
-// getUsage answers GET /usage: what the key of the request was used for. It
-// uses up nothing.
+// getUsage answers GET /usage: the counts of the request's key. It uses up nothing.
 func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)
 	if err != nil {

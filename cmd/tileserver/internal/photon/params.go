@@ -48,7 +48,7 @@ type params struct {
 // readParams refuses unknown parameters, as Photon does. Parameters that every endpoint
 // here knows are accepted.
 func readParams(r *http.Request, known []string) *params {
-	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be read is ignored
+	values, _ := url.ParseQuery(r.URL.RawQuery) // unreadable parameters are ignored
 	p := &params{values: values, accept: web.Languages(r)}
 	for name := range values {
 		if !slices.Contains(known, name) && name != "key" && !strings.HasPrefix(name, "_") {
@@ -117,7 +117,7 @@ func (p *params) list(name string) []string {
 	return values
 }
 
-// common is what both endpoints take.
+// common has the parameters of both endpoints.
 type common struct {
 	langs    []string // the preferred first; none for own names
 	byHeader bool     // Accept-Language chose them, or would have

@@ -72,8 +72,8 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 	})
 }
 
-// answer writes what find returns. from are the generations that it is made from; nil is not
-// cached.
+// answer writes the results that find returns. from are the generations that they are made from;
+// nil is not cached.
 func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {

@@ -87,7 +87,7 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	}
 }
 
-// appendCounts adds how many places of each class a tile holds, up to zoom 10 and whatever the
+// appendCounts adds the number of places of each class in a tile, up to zoom 10 and ignoring
 // filters; places without a class are counted under "".
 func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
 	t, ok := in.(feature.Tile)

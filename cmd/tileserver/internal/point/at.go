@@ -49,7 +49,7 @@ func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 
 // postAt answers POST /at: a point in each line of its body.
 func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
-	// It remembers what it found last, so each goroutine has its own.
+	// Each goroutine has its own, because it remembers the last result.
 	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },

@@ -10,7 +10,7 @@ import (
 
 // Trouble is the reason why something that the server writes cannot be read or written.
 type Trouble struct {
-	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
+	Store      string `json:"store" schema:"enum=live|usage|data"` // data for published data sets
 	Collection string `json:"collection,omitempty"`                // of users' points
 	State      string `json:"state" schema:"enum=damaged|full|failing"`
 	Detail     string `json:"detail" doc:"What to do."`

@@ -1,6 +1,6 @@
 package quota
 
-// count is what one client did in the current windows. Its owner locks it.
+// count has the requests of one client in the current windows. Its owner locks it.
 type count struct {
 	turns   [windows]turn  // of the windows counted in
 	n       [windows]int64 // requests that passed

@@ -191,7 +191,7 @@ func (m *Meter) ChargeKey(name string, n int64) {
 	m.withKey(name, func(k *keyCount, _ moment) Verdict { return k.charge(n) })
 }
 
-// Look returns what Key would return, without counting.
+// Look returns the Verdict that Key would return, without counting.
 func (m *Meter) Look(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.look(at, limits) })
 }
@@ -242,8 +242,8 @@ func (m *Meter) retire(c *count, ended *[]late, id string) {
 	}
 }
 
-// maxEnded bounds what a shard keeps of windows and clients that are gone,
-// until it is written.
+// maxEnded bounds the counts that a shard keeps of windows and clients that are gone, until they
+// are written.
 const maxEnded = 1 << 10
 
 // keep stores counts for the next flush. A flood of clients that come once does
@@ -267,8 +267,7 @@ func (m *Meter) keep(ended *[]late, l late) {
 	*ended = append(*ended, l)
 }
 
-// Busy is what an address, or the owner of a key, did in the current hour and
-// day.
+// Busy counts the requests of an address, or of a key's owner, in the current hour and day.
 type Busy struct {
 	_            struct{} `name:"BusyClient" doc:"What one client asked."`
 	Client       string   `json:"client" doc:"The address, of IPv6 its /64, or the name of the key."`
@@ -299,7 +298,7 @@ func (m *Meter) Top(n int) []Busy {
 	return all
 }
 
-// TopKeys does for keys what Top does for addresses.
+// TopKeys is Top for keys.
 func (m *Meter) TopKeys(n int) []Busy {
 	r := m.moment().running
 	all := []Busy{}

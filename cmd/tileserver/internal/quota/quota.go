@@ -97,8 +97,7 @@ func (l *Limits) Add(one Limit) error {
 // None reports whether there is no limit at all.
 func (l *Limits) None() bool { return *l == Limits{} }
 
-// Verdict is what became of a request. The zero value lets it pass without a
-// limit.
+// Verdict is the decision about a request. The zero value lets it pass without a limit.
 type Verdict struct {
 	Refused bool
 	// Limit is the limit that refused the request. If the request passed, it is the

@@ -66,7 +66,7 @@ func (c Client) id() string {
 	return "?"
 }
 
-// clientOf reads what id wrote.
+// clientOf returns the client of an id that Client.id wrote.
 func clientOf(id string) (Client, bool) {
 	switch {
 	case len(id) == 5 && id[0] == '4':
@@ -272,15 +272,13 @@ type Bucket struct {
 	Refused  int64     `json:"refused,omitempty" doc:"Requests beyond a limit." schema:"min=0"`
 }
 
-// Usage is what a key was used for, oldest first and without the windows it was
-// not used in.
+// Usage counts the requests of a key, oldest first and without windows that have none.
 type Usage struct {
 	Hours []Bucket `json:"hours" doc:"Hours of the last day, oldest first."`
 	Days  []Bucket `json:"days" doc:"Days of the last month, oldest first."`
 }
 
-// Usage reads what a key was used for. Without a table it returns the current
-// hour and day.
+// Usage reads the counts of a key. If there is no table, it returns the current hour and day.
 func (m *Meter) Usage(ctx context.Context, name string) (u Usage, err error) {
 	if u.Hours, err = m.buckets(ctx, name, Hour, hoursKept); err != nil {
 		return Usage{}, err

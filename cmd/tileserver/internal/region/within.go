@@ -126,7 +126,7 @@ const maxPageBytes = 16 << 20
 // list describes lists of regions.
 var list = listing.Set{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, One: RegionFeature{}}
 
-// schema has what lists know of a region.
+// schema has the properties of a region in lists.
 var schema = feature.Schema{
 	{Name: "bbox", Kind: feature.Any},
 	{Name: "id", Kind: feature.Text},

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// noon is what the clock of these tests shows.
+// noon is the time on the clock of these tests.
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 999, time.UTC)
 
 // airfieldData is the toy world with airports and time zones, published once for

@@ -95,7 +95,7 @@ func HeadersOf(parts []string) (headers []string, sent io.Reader) {
 	return headers, sent
 }
 
-// Call sends one of contractCalls, with what it says of headers and a body.
+// Call sends one of contractCalls, with its headers and body.
 func (f *Server) Call(method, call string) *http.Response {
 	parts := strings.Split(f.Pin(call), " | ")
 	headers, sent := HeadersOf(parts[1:])

@@ -420,8 +420,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// BenchmarkIPBatchAgainstSingle compares what an address costs in a batch with
-// what it costs in a request of its own, over a connection kept open.
+// BenchmarkIPBatchAgainstSingle compares the cost of an address in a batch with its cost in a
+// request of its own, over a connection kept open.
 func BenchmarkIPBatchAgainstSingle(b *testing.B) {
 	f := servertest.NewAddresses(b, nil)
 	server := httptest.NewServer(f.Handler)

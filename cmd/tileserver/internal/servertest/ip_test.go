@@ -160,8 +160,7 @@ func TestIPHeadersDenied(t *testing.T) {
 	}
 }
 
-// A proxy refuses its clients when it is refused: whatever fails here must not
-// show as a status.
+// A proxy refuses its clients when it is refused itself: no failure here may show as a status.
 func TestIPHeadersUnavailable(t *testing.T) {
 	f := servertest.New(t, nil)
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {

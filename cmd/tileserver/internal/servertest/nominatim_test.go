@@ -284,8 +284,8 @@ func TestNominatimMore(t *testing.T) {
 	}
 }
 
-// TestNominatimGeocodeJSON: an entry is in its own section, and the country and its code
-// are of one region, whatever the gazetteer counts a place to.
+// TestNominatimGeocodeJSON: an entry is in its own section. The country and its code are of one
+// region, even if the gazetteer counts the place to another.
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
 	// The map draws Germany as a part of another country.

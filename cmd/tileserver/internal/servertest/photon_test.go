@@ -217,7 +217,7 @@ func TestPhotonRefusals(t *testing.T) {
 	}
 }
 
-// Clients may ask one service for what the other found.
+// Clients may ask one service for the results of the other.
 func TestPhotonNumbersAreNominatims(t *testing.T) {
 	g := newPhoton(t, nil)
 	for _, f := range photon(g, "/photon/api?q=zur&limit=50") {

@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// pointAnswer is what /at answers, as a client reads it.
+// pointAnswer is the answer of /at, as a client reads it.
 type pointAnswer struct {
 	Regions  []struct{ Type, ID, Match string }
 	Timezone struct {

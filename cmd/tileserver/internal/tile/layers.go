@@ -42,7 +42,8 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 	return set, v.addCollections(set.points)
 }
 
-// stateOf reduces a generation to what lists of layers depend on: published, absent or failed.
+// stateOf reduces a generation to the state that lists of layers depend on: published, absent or
+// failed.
 func stateOf(id uint64) uint64 {
 	if id&1 == 1 {
 		return 1

@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// OGCPart returns what tiles add to the documents of the OGC APIs.
+// OGCPart returns the addition of tiles to the documents of the OGC APIs.
 func (s *Handlers) OGCPart() ogcapi.Part {
 	const tiles, matrices = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/", "http://www.opengis.net/spec/tms/2.0/conf/"
 	return ogcapi.Part{

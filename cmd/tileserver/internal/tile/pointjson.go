@@ -9,7 +9,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
+// appendTileGeoJSON appends the features of a layer in a tile, as GeoJSON features joined by
+// commas.
 func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile, names naming) ([]byte, error) {
 	start := len(dst)
 	var memory []byte

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Bounds of what a vector tile has of a point. The record of the point has everything.
+// Bounds of a point's content in a vector tile. The record of the point has everything.
 const (
 	maxTags = 20  // properties, besides the name
 	maxText = 200 // bytes

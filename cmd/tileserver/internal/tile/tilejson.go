@@ -147,9 +147,9 @@ func with(address, name, value string) string {
 	return address + "?" + name + "=" + value
 }
 
-// describedBy returns a hash of what a document about the tiles of a set depends on besides its
-// form: base, and the generations. from are the collections among these. A document of live
-// collections may not be cached, since their properties change.
+// describedBy returns a hash of the dependencies of a document about the tiles of a set, besides
+// its form: base, and the generations. from is the identity of the collections among these. A
+// document of live collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)

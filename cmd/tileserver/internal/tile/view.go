@@ -15,7 +15,7 @@ import (
 	"quadrille/tiles"
 )
 
-// view is what the tiles of a request are made from.
+// view has the generations that the tiles of a request are made from.
 type view struct {
 	ask.View
 	// points are layers of points: all singles, which are one data set each, in the order of
@@ -29,8 +29,8 @@ type view struct {
 // views are reused memory, so that sending a cached tile allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
-// viewOf returns what tiles are made from, without collections, since a list of layers may name any
-// collection. The caller releases it, before the view that it is of.
+// viewOf returns a view without collections, since a list of layers may name any collection. The
+// caller releases it, before the ask.View that it is made from.
 func viewOf(of ask.View) *view {
 	v := views.Get().(*view)
 	v.View = of

@@ -14,20 +14,20 @@ type clock struct {
 	LocalTime    time.Time `json:"local_time" doc:"RFC 3339."`
 }
 
-// Clock is what AppendClock writes.
+// Clock describes the output of AppendClock.
 type Clock struct {
 	clock
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`
 }
 
-// ZoneAt is what SendOffset writes.
+// ZoneAt describes the output of SendOffset.
 type ZoneAt struct {
 	TimeZone string    `json:"timezone" doc:"IANA."`
 	At       time.Time `json:"at"`
 	Clock
 }
 
-// Zone is what Append writes.
+// Zone describes the output of Append.
 type Zone struct {
 	*clock
 	ID       string   `json:"id" doc:"IANA."`

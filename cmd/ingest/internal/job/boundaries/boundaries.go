@@ -461,7 +461,7 @@ type layerFile struct {
 	repaired          []string
 	columns           []string // properties of the first feature, for errors
 
-	waiting  []source.Feature // until it is known what their ids are
+	waiting  []source.Feature // until their ids are known
 	numbered bool             // numeric ids are those of countries
 	own      ownIDs
 	from     []string // the meaning of each candidate of the features

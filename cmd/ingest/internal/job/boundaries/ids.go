@@ -28,13 +28,13 @@ type candidate struct {
 	shared bool
 }
 
-// claim is what a feature can get its id from: candidates in order of preference, and a fallback
-// text, usually the name, if none is good. The same index has the same meaning in all features of
-// a layer.
+// claim has the sources of a feature's id: candidates in order of preference, and a fallback text,
+// usually the name, if none is good. The same index has the same meaning in all features of a
+// layer.
 type claim struct {
 	candidates []candidate
 	fallback   string
-	from       []string // what the candidates are, in words
+	from       []string // the sources of the candidates, in words
 	level      int      // of the candidate that assignIDs took, from 1; 0: none
 }
 

@@ -166,8 +166,8 @@ func (f *filler) derive(ctx context.Context, p point) (d derived, err error) {
 	return d, err
 }
 
-// divisionCode returns the ISO 3166-2 code, without the country, of a state whose region has
-// none. It is that of the nearest place in a division of the same name. It works for countries
+// divisionCode returns the ISO 3166-2 code, without the country, of a state whose region has none.
+// It takes the code of the nearest place in a division of the same name. It works for countries
 // whose divisions have ISO codes in GeoNames.
 func (f *filler) divisionCode(ctx context.Context, p point, country, name string) (string, error) {
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {

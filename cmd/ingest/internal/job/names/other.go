@@ -234,8 +234,8 @@ func airportNames(name, city, iata string) (list []search.Name) {
 	return list
 }
 
-// addRecord adds what only the record of an airport has: the GPS code, and the keywords by
-// which people look for it, such as former names and codes.
+// addRecord adds names that only the record of an airport has: the GPS code, and keywords such as
+// former names and codes.
 func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
 	// A more important airport may have a code too; the code then finds its record.

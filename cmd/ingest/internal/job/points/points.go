@@ -475,7 +475,7 @@ func (j *pointsJob) note(meta *live.Meta) {
 	}
 }
 
-// noteSearch warns about what search will not find. The index of names uses a text property
+// noteSearch warns about points that search will not find. The index of names uses a text property
 // called name, in any case.
 func (j *pointsJob) noteSearch(schema feature.Schema) {
 	texts := slices.DeleteFunc(slices.Clone(schema), func(f feature.Field) bool { return f.Kind != feature.Text && f.Kind != feature.Any })

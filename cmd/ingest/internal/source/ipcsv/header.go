@@ -65,9 +65,9 @@ type header struct {
 	guessed []string // conclusions from the rows, for people
 }
 
-// readHeader finds out what the columns are whose names are given. Only the columns of
-// addresses may be recognised by what they hold. Others with unknown names keep these. It
-// says why if the line does not name both an address and something about it.
+// readHeader assigns columns to the given names. Only the columns of addresses may be recognised by
+// their content. Other columns with unknown names keep these. The error says why, if the line does
+// not name both an address and something about it.
 func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	h := &header{names: names, rows: rows, columns: make([]Column, len(names))}
 	if len(names) > maxColumns {

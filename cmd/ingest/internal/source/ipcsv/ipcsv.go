@@ -92,7 +92,7 @@ type Table struct {
 	open    bool     // more fields than columns may come
 	least   int      // fields that a row must have, when the columns were named
 
-	first, last int  // columns of addresses, or negative; first is also that of networks
+	first, last int  // columns of addresses, or negative; first also holds networks
 	length      int  // the column of masks, or negative
 	network     bool // is in the column first
 
@@ -266,7 +266,7 @@ func (t *Table) Guess() string { return t.guess }
 // IsGeofeed reports whether the list has the columns of a geofeed, and no others.
 func (t *Table) IsGeofeed() bool { return slices.Contains(t.columns, Region) && t.isPlain() }
 
-// isPlain reports whether the list has only what a geofeed may have.
+// isPlain reports whether the list has only columns that a geofeed may have.
 func (t *Table) isPlain() bool {
 	return !slices.ContainsFunc(t.columns, func(c Column) bool {
 		return !slices.Contains([]Column{First, Last, Network, Country, CountryCode, Region, City, Postal, Skip}, c)
