@@ -126,7 +126,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	for _, tc := range []struct {
 		args []string
-		want string // nothing where the command is done before it looks
+		want string // "" where the command is done before it looks
 	}{
 		{[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
 		{[]string{"places", "--as", "places=../../sample/airports.csv"}, "nothing was published; the data set places is as before (none yet)"},

@@ -82,8 +82,8 @@ func (c *timezonesCmd) reads() []string {
 
 func (c *worldCmd) reads() []string { return c.IPFile }
 
-// refreshed are the commands that a refresh runs, in order: those of the data sets, with world
-// after boundaries and places so that the others use its results, and then points.
+// refreshed are the commands that a refresh runs, in order: the commands of the data sets, with
+// world after boundaries and places so that the others use its results, and then points.
 var refreshed = append(slices.Insert(ask.DatasetNames(slices.DeleteFunc(slices.Clone(ask.Datasets), func(d ask.Dataset) bool {
 	return d.Name == ask.Names.Name // it is built from the others
 })), 2, "world"), "points")

@@ -70,8 +70,8 @@ func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	return nil
 }
 
-// fitWithin is fitFiles for a process that may have limit files open and has open,
-// including those of its live collections. live says that more collections can be made.
+// fitWithin is fitFiles for a process that may have limit files open and has open, including the
+// files of its live collections. live is set if more collections can be made.
 func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
 	few := int64(fewConnections)

@@ -182,7 +182,7 @@ func sampleAddrs(db *maxminddb.Reader, rnd *rand.Rand, n int) ([]netip.Addr, err
 	return out[:min(n, len(out))], nil
 }
 
-// within returns the address of a network whose other bits are those of fill.
+// within returns an address of a network. fill supplies the bits behind the prefix.
 func within(p netip.Prefix, fill func() byte) netip.Addr {
 	b := p.Addr().AsSlice()
 	for i := range b {

@@ -72,7 +72,7 @@ type besideBench struct {
 	points  *pointsBench // starts servers, and fills the collection
 	self    string
 	readers []answer // of one run, in their order
-	before  string   // the id of the event before those that are replayed
+	before  string   // the id of the event before the replayed ones
 	servers []*running
 	files   []*os.File
 }

@@ -149,7 +149,7 @@ func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]
 	}
 }
 
-// Within reports whether the region's box lies in that of another: it may be an enclave.
+// Within reports whether the region's box lies in the box of another: it may be an enclave.
 func (r *Region) Within(of *Region) bool {
 	a, b := r.box(), of.box()
 	return a.west >= b.west && a.east <= b.east && a.south >= b.south && a.north <= b.north

@@ -78,8 +78,8 @@ func (p *Place) Division(level Level) string {
 	return ""
 }
 
-// Places reads tables of GeoNames. Of several rows of a place the latest counts, and the
-// first of those of one day.
+// Places reads tables of GeoNames. If a place has several rows, the latest counts, and the first of
+// rows of one day.
 func Places(files ...string) ([]Place, error) {
 	var list []Place
 	index := map[int]int{}

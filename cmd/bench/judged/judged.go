@@ -108,8 +108,8 @@ func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Conte
 	})
 }
 
-// Main reads the flags of a judge, whose name is that of its folder, runs it, and ends the
-// process with a status other than 0 where it fails.
+// Main reads the flags of a judge, which has the name of its folder, runs it, and ends the process
+// with a status other than 0 where it fails.
 func Main(name, does string, flags any, run func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	kong.Parse(flags, kong.Description(does), kong.Vars{"record": "cmd/bench/" + name + "/testdata"})

@@ -281,7 +281,8 @@ func describeLake(_ string, text func(...string) string) *Region {
 // territories.
 const fips = "01AL02AK04AZ05AR06CA08CO09CT10DE11DC12FL13GA15HI16ID17IL18IN19IA20KS21KY22LA23ME24MD25MA26MI27MN28MS29MO30MT31NE32NV33NH34NJ35NM36NY37NC38ND39OH40OK41OR42PA44RI45SC46SD47TN48TX49UT50VT51VA53WA54WV55WI56WY60AS66GU69MP72PR78VI"
 
-// Letters are the postal letters of a state, or of that of a county, of the United States.
+// Letters returns the postal letters of a state of the United States, by the number of the state or
+// of one of its counties.
 func Letters(number string) string {
 	for i := 0; i+4 <= len(fips) && len(number) >= 2; i += 4 {
 		if fips[i:i+2] == number[:2] {

@@ -91,7 +91,7 @@ func compare(r request, before, after answer) (list []difference) {
 	return list
 }
 
-// leaves are the values of a JSON document by where they are, those of one list together.
+// leaves returns the values of a JSON document by their paths. The values of one list share a path.
 // Any other text is one value.
 func leaves(text string) map[string]string {
 	var v any

@@ -76,7 +76,8 @@ func (r request) mutations(first bool) (list []request) {
 	return list
 }
 
-// as is the request by another method, with headers in place of those of their names.
+// as returns the request by another method, with the given headers in place of headers of the same
+// name.
 func (r request) as(parts []string) request {
 	if parts[0] != "." {
 		r.method = parts[0]

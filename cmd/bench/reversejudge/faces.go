@@ -262,7 +262,7 @@ func readGeoNames(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// readNearby reads the nearest place of GeoNames' faces: its codes are those of its own row.
+// readNearby reads the nearest place of GeoNames' faces. The codes are from the place's own row.
 func readNearby(body []byte) (a answer, err error) {
 	var in struct {
 		GeoNames []struct {

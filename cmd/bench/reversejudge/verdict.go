@@ -67,7 +67,7 @@ func compatible(r *judged.Region, above []truth) bool {
 	return true
 }
 
-// stateOf is the code of a state of the United States, or of that of a county.
+// stateOf returns the code of a state of the United States, or of the state of a county.
 func stateOf(r *judged.Region) string {
 	if r.Country != "US" || len(r.Codes) == 0 {
 		return ""

@@ -149,8 +149,8 @@ func TestAddressesOnPages(t *testing.T) {
 	}
 }
 
-// demoData returns a directory with the demo's data: that of QUADRILLE_DEMO_DATA, or one built
-// from the sample's packages. Building takes minutes, so short tests skip it.
+// demoData returns the directory of the demo's data in QUADRILLE_DEMO_DATA, or one built from the
+// sample's packages. Building takes minutes, so short tests skip it.
 func demoData(t *testing.T) string {
 	t.Helper()
 	if data := os.Getenv("QUADRILLE_DEMO_DATA"); data != "" {

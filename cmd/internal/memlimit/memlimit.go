@@ -65,7 +65,7 @@ func of(system fs.FS) (l Limit) {
 	return l
 }
 
-// machine limits memory to that of the machine, as /proc/meminfo of Linux has it.
+// machine lowers the limit to the memory of the machine, as /proc/meminfo of Linux has it.
 func (l *Limit) machine(system fs.FS) {
 	text, _ := fs.ReadFile(system, "proc/meminfo")
 	total := strings.TrimSuffix(field(text, "MemTotal:"), " kB")
@@ -80,8 +80,8 @@ type mount struct {
 	unified     bool   // version 2
 }
 
-// mountOf reads a line of mountinfo. ok is false if it is of something else than control
-// groups that limit memory.
+// mountOf reads a line of mountinfo. ok is false if it is not about control groups that limit
+// memory.
 func mountOf(line string) (m mount, ok bool) {
 	before, after, _ := strings.Cut(line, " - ")
 	what, kind := strings.Fields(before), strings.Fields(after)
@@ -107,8 +107,8 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// group lowers the limit to those of the process's group and of the groups above it, as
-// far as a mount shows them. A limit above counts for all below.
+// group lowers the limit to the limits of the process's group and of the groups above it, as far as
+// a mount shows them. A limit above counts for all below.
 func (l *Limit) group(system fs.FS, m mount, groups []byte) {
 	top := path.Join("/", m.point)
 	dir := path.Join(top, m.below(groups))

@@ -76,9 +76,8 @@ var iplocation = Schema{
 		"autonomous_system_number autonomous_system_organization"),
 }
 
-// ipinfo is the schema of IPinfo's databases. Older ones have codes where newer
-// ones have names. The domain is that of the network's owner, not of the
-// address; it is kept in Extra.
+// ipinfo is the schema of IPinfo's databases. Older ones have codes where newer ones have names.
+// The domain belongs to the network's owner, not to the address; it is kept in Extra.
 var ipinfo = Schema{
 	Name: "IPinfo",
 	fields: join(

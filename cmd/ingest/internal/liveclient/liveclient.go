@@ -116,7 +116,7 @@ func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 	return feature.NewSchema(m.Schema)
 }
 
-// Create makes the collection. Its name is that of the target.
+// Create creates the collection of the target.
 func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 	types := map[string]feature.Kind{}
 	for _, f := range m.Schema {

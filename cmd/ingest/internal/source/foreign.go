@@ -158,8 +158,8 @@ func isUTF16(head []byte) bool {
 	return true
 }
 
-// isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: by the
-// number of the product, that of its columns, and the date in three bytes.
+// isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: with the
+// number of the product, the number of its columns, and the date in three bytes.
 func isBIN(head []byte) bool {
 	const products, columns = 30, 30 // there are fewer
 	if len(head) < 64 {

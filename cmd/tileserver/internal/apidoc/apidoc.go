@@ -51,7 +51,7 @@ type Options struct {
 	Problems []Problem
 }
 
-// Link leads to a page, by its address relative to that of the description.
+// Link leads to a page, by its address relative to the address of the description.
 type Link struct{ Address, Title string }
 
 // Problem is one sort of error.

@@ -47,7 +47,7 @@ type Endpoint struct {
 	// Admin is set if the endpoint is on the operator's own listener alone.
 	Admin bool
 
-	// Params are the parameters that requests may have, those of the path first.
+	// Params are the parameters that requests may have, parameters of the path first.
 	Params []Param
 	// Loose is set if other parameters are ignored, and Filters if the handler judges them, by
 	// [Params.Others].
@@ -79,8 +79,8 @@ type Endpoint struct {
 	Keeps   Keeping
 	// Headers are further headers of a 200, by their names in package apidoc.
 	Headers []string
-	// Problems are the types of errors. dataset-missing includes those of a data set that
-	// cannot be read, and any type includes those of every request.
+	// Problems are the types of errors. dataset-missing includes the types for a data set that
+	// cannot be read. The types of every request are always included.
 	Problems []string
 	// Others are further answers.
 	Others []Other

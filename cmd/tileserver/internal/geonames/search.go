@@ -30,9 +30,8 @@ const (
 	// maxExamined bounds, roughly, the places of a box that are tested for the
 	// conditions. It is as much work as a search by name may cost.
 	maxExamined = 100_000
-	// maxRecords bounds the records that are read for conditions which only records
-	// can decide. They are those of the most important places that meet all other
-	// conditions.
+	// maxRecords bounds the records that are read for conditions which only records can decide. The
+	// most important places that meet all other conditions are read first.
 	maxRecords = 3_000
 )
 

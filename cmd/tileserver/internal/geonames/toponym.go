@@ -128,7 +128,7 @@ func (g *request) toponymDetails(ctx context.Context, finder *places.Finder, t *
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
-	if t.Admin2 == "" { // in older generations the name is that of the first level
+	if t.Admin2 == "" { // older generations have the name of the first level
 		t.Admin2Name = ""
 	}
 	g.text("adminName2", t.Admin2Name)

@@ -76,7 +76,7 @@ type Config struct {
 	BatchBytes   int64
 	BatchTimeout time.Duration
 
-	// Require and NoData are those of ops.Config.
+	// Require and NoData are as in ops.Config.
 	Require []string
 	NoData  func() error
 

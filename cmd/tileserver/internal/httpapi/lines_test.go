@@ -129,7 +129,7 @@ func TestQuestionLines(t *testing.T) {
 	}
 }
 
-// Batches of questions are bounded as those of addresses are.
+// Batches of questions have the bounds of batches of addresses.
 func TestQuestionLimits(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })

@@ -145,7 +145,7 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
-// OPTIONS and refusals of a method without a route name the same methods: those of the path's
+// OPTIONS and refusals of a method without a route name the same methods, the methods of the path's
 // routes.
 func TestAllowedMethods(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)

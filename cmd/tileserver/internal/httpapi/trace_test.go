@@ -95,7 +95,7 @@ func TestWhoIsTraced(t *testing.T) {
 	}
 }
 
-// The span of a failure or a panic is marked as an error, that of a client's mistake is not.
+// The span of a failure or a panic is marked as an error. The span of a client's mistake is not.
 func TestTracesOfFailures(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	f := servertest.New(t, func(c *httpapi.Config) {

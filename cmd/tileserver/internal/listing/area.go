@@ -19,8 +19,8 @@ type Ground struct {
 	from  []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From adds the generations that draw the ground to those of an answer. It returns nil if the
-// answer may not be cached.
+// From adds to the generations of an answer those that draw the area. It returns nil if the answer
+// may not be cached.
 func (a *Ground) From(ids []uint64) []uint64 {
 	switch {
 	case !a.Drawn:

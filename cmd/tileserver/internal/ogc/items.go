@@ -27,7 +27,7 @@ import (
 // Bounds of a page.
 const (
 	defaultLimit = 10
-	maxLimit     = 1000 // as those of the searches behind it
+	maxLimit     = 1000 // as in the searches behind it
 	// maxLooked bounds the features that a filter looks at for a page. A page ends there, and
 	// the next one goes on. A filter that costs more than readCost looks at fewer.
 	maxLooked = 20_000

@@ -60,7 +60,7 @@ type Handlers struct {
 	*web.Kit
 	Config
 	page *page
-	// description is the description of the interface. pages are its page and style, and those
+	// description is the description of the interface. pages are its page and style, and the pages
 	// of the guide.
 	description func() (*apidoc.Document, error)
 	guide       func() (*docspages.Pages, error)

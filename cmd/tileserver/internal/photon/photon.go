@@ -140,9 +140,8 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 	return append(dst, "]}"...), nil
 }
 
-// fail answers with Photon's error: a message. Errors that Photon does not have, such
-// as that of a data set that is not published, keep the status and the sentence that
-// they have elsewhere.
+// fail answers with Photon's error: a message. Errors that Photon does not have, such as a data set
+// that is not published, keep the status and the sentence that they have elsewhere.
 func (s *Handlers) fail(c echo.Context, err error) error {
 	var own *refusal
 	var status int

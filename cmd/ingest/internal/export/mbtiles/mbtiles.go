@@ -109,7 +109,7 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 	w := &Writer{ctx: ctx, path: path, temp: f.Name()}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // the first error is the telling one
+			_ = w.Abort() // the first error says why
 		}
 	}()
 	if err = f.Close(); err != nil {

@@ -101,7 +101,7 @@ func Create(path string, o Options) (_ *Writer, err error) {
 	w := &Writer{path: path, recordSize: o.RecordSize, aliases: Aliases}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // the first error is the telling one
+			_ = w.Abort() // the first error says why
 		}
 	}()
 	if w.file, err = disk.CreateBeside(path); err != nil {

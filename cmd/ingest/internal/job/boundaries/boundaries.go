@@ -212,8 +212,8 @@ func noteAssumed(rep job.Reporter, assumed []string) {
 	}
 }
 
-// tileBudget returns TileBudget if it is set, else that of the published generation if layers of
-// it are kept, else the default. Adding a layer should not change the tiles of the others.
+// tileBudget returns TileBudget if it is set, else the budget of the published generation if layers
+// of it are kept, else the default. Adding a layer should not change the tiles of the others.
 func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint64, o job.Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
@@ -462,7 +462,7 @@ type layerFile struct {
 	columns           []string // properties of the first feature, for errors
 
 	waiting  []source.Feature // until their ids are known
-	numbered bool             // numeric ids are those of countries
+	numbered bool             // numeric ids are ids of countries
 	own      ownIDs
 	from     []string // the meaning of each candidate of the features
 

@@ -115,7 +115,7 @@ func (p preset) of(c *columns) described {
 // some.
 type columns struct {
 	id       string // of the feature itself
-	numbered bool   // numeric ids of the file are those of countries
+	numbered bool   // numeric ids of the file are ids of countries
 	lost     source.Lost
 	folded   map[string]any
 	names    map[string]string // folded name to the file's own

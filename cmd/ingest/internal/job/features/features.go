@@ -173,7 +173,7 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 	}
 	for _, path := range l.Paths {
 		if path == f.OnDisk && f.Path != stdinName {
-			path = f.Path // not that of its copy
+			path = f.Path // not the path of its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)
 		if err != nil {

@@ -366,7 +366,7 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes that of GeoNames' division of the same name, in countries
+// A state without an ISO code takes the code of GeoNames' division of the same name, in countries
 // whose divisions have ISO codes there.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")

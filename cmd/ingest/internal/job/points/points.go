@@ -55,7 +55,7 @@ type Collection struct {
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
 	// another one after #.
 	Layer string
-	// Title, Private and Search are those of live.Meta. Credit holds for all files.
+	// Title, Private and Search are as in live.Meta. Credit holds for all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -168,7 +168,7 @@ type pointsJob struct {
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
 	zero    job.Zero                   // points at exactly 0, 0
-	repeats counted                    // points that are left out because another one has their id
+	repeats counted                    // points left out because another has their id
 	lost    job.LostProperties
 	swapped int64
 	object  []byte       // properties; reused

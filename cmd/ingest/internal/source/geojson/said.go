@@ -20,7 +20,7 @@ type Said struct {
 
 	parts map[int64]*part // pages of a whole, by its declared number of features
 	cut   string          // the fault of a collection with fewer features than it declares
-	more  string          // the first collection that announces further ones, and its member that does
+	more  string          // the first collection that announces further ones, and the member that announces them
 	last  int64           // collections that announce none
 	read  int64           // features of all collections
 	told  bool            // whether a note says that a collection of geometries is one feature

@@ -28,7 +28,7 @@ var languages = map[byte]string{
 
 // texts counts the texts of a table that are not ASCII.
 type texts struct {
-	count, other int    // all of them; those that are not UTF-8
+	count, other int    // all texts, and the texts that are not UTF-8
 	first, wrong string // the first of each, with its row
 }
 
