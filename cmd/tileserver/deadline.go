@@ -93,7 +93,7 @@ func (d *lazyDeadline) enter() bool {
 	return true
 }
 
-// leave ends what enter has begun.
+// leave ends the call that enter has begun.
 func (d *lazyDeadline) leave() {
 	d.mu.Lock()
 	d.running--

@@ -223,7 +223,7 @@ func TestKeysHalfLine(t *testing.T) {
 	}
 }
 
-// Half a line that met a running server does not take away what it has.
+// A running server that reads half a line keeps the keys that it has.
 func TestKeysReloadHalfLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	one, _, err := addTo(t, file)
@@ -302,7 +302,7 @@ func TestKeysNoFile(t *testing.T) {
 	}
 }
 
-// A symlink stays one, and what it points to keeps its mode.
+// A symlink stays one, and its target keeps its mode.
 func TestKeysSymlink(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "keys"), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(file, link); err != nil {

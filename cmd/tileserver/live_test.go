@@ -123,7 +123,7 @@ func TestRepairLive(t *testing.T) {
 	})
 }
 
-// A directory is repaired whatever it is called.
+// A directory is repaired under any name.
 func TestRepairOddName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[live]")
 	if err := os.Rename(makeLive(t, 3, "shops"), dir); err != nil {
@@ -320,7 +320,7 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	})
 }
 
-// A server that starts while a repair reads keeps what it wrote, and a running server keeps its
+// A server that starts while a repair reads keeps its own writes, and a running server keeps its
 // tables.
 func TestRepairBesideServer(t *testing.T) {
 	dir := makeLive(t, 5, "shops")
@@ -352,7 +352,7 @@ func TestRepairBesideServer(t *testing.T) {
 	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
-// If two repairs run at once, the second leaves what the first has made.
+// If two repairs run at once, the second leaves the result of the first.
 func TestRepairTwice(t *testing.T) {
 	dir := makeLive(t, 3, "shops")
 	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
@@ -438,8 +438,8 @@ func TestRepairOtherLayout(t *testing.T) {
 	}
 }
 
-// A directory of something else, and one with a table of a newer program, are called what they are.
-// Neither is taken for an empty or a damaged one.
+// The refusal of a directory of something else, and of one with a table of a newer program, says
+// which it is. Neither is taken for an empty or a damaged directory.
 func TestLiveOfAnotherLayout(t *testing.T) {
 	other := t.TempDir()
 	if err := os.Mkdir(filepath.Join(other, "boundaries"), 0o755); err != nil {

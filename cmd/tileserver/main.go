@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return cfg.run(ctx, stdout, stderr)
 }
 
-// run does what the command line asks for.
+// run runs the command of the command line.
 func (c *config) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch c.command {
 	case "serve":

@@ -35,8 +35,8 @@ type memory struct {
 // program, pages of files that are being read, and garbage that is collected too late.
 func (m *memory) outside() int64 { return m.Bytes / 8 }
 
-// fitMemory lowers the defaults that take memory to what the process may take. What
-// somebody has set stays.
+// fitMemory lowers the defaults that take memory to fit the memory of the process. Settings that
+// somebody has set stay.
 func (c *config) fitMemory(limit memlimit.Limit) {
 	c.memory = memory{Limit: limit}
 	if limit.Bytes == 0 {

@@ -74,8 +74,8 @@ func (r *reloaded[T]) again() {
 
 func (r *reloaded[T]) look() {
 	defer func() { r.next.Store(int64(r.elapsed() + r.interval)) }()
-	// The files are looked at before they are read, so that whatever changes
-	// in between is noticed the next time.
+	// The files are looked at before they are read, so that any change in between is noticed the
+	// next time.
 	files, err := stat(r.paths)
 	if err == nil && same(files, r.loaded) {
 		r.failed = nil

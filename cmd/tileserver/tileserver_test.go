@@ -41,7 +41,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// has reports whether a running program says something: what it logs comes a moment later.
+// has reports whether a running program has logged a text: its log comes a moment later.
 func (s *syncBuffer) has(text string) bool {
 	for range 1000 {
 		if strings.Contains(s.String(), text) {
@@ -81,8 +81,7 @@ func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func
 	return url, log, stop
 }
 
-// tryStart is start of a program that may end at once, without an address. stop returns what
-// it ended with.
+// tryStart is start of a program that may end at once, without an address. stop returns its error.
 func tryStart(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -101,9 +101,9 @@ func (s *journal) LogFailure(c echo.Context, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
-// redacted returns a query that may be logged. Routes that ask for no key, and
-// requests without a route, leave a key in it. It also hides what other
-// services call their secrets: clients send them by mistake.
+// redacted returns a query that may be logged. Routes that ask for no key, and requests without a
+// route, leave a key in it. It also hides the secrets of other services: clients send them by
+// mistake.
 func redacted(query string) string {
 	b := make([]byte, 0, maxLogged+len("…"))
 	for rest := query; rest != ""; {

@@ -32,7 +32,7 @@ type questions struct {
 	ctx       context.Context
 	q         *Questions
 	common    *endpoint.Params // of the address
-	query     *endpoint.Query  // what a line may have
+	query     *endpoint.Query  // the parameters of a line
 	text      []byte           // of the lines that wait
 	waiting   []question
 	answerers []*answerer

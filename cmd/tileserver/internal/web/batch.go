@@ -22,12 +22,11 @@ import (
 	"quadrille/internal/bom"
 )
 
-// A batch is a request with a question, or a write, in each line of its body. Each is
-// answered by one line of JSON, in their order: line n of the answer is about line n
-// of the request, and a blank one of questions is answered by a blank one. A line that
-// cannot be answered gets an error of its own, and the batch goes on. Answers are sent
-// while lines come in, so a client must read while it writes; what memory a batch takes
-// does not depend on its size.
+// A batch is a request with a question, or a write, in each line of its body. Each is answered by
+// one line of JSON, in their order: line n of the answer is about line n of the request, and a
+// blank line of questions is answered by a blank one. A line that cannot be answered gets an error
+// of its own, and the batch goes on. Answers are sent while lines come in, so a client must read
+// while it writes. The memory of a batch does not depend on its size.
 
 const batchBuffer = 32 << 10 // bytes that are read at once
 
@@ -212,8 +211,8 @@ var (
 	form  = regexp.MustCompile(`^[\w.%+-]+=[^&{]*(&[\w.%+-]+=[^&{]*)*$`)
 )
 
-// foreign returns what to do if the first line shows that the body is not made of
-// lines, and "" otherwise.
+// foreign returns advice if the first line shows that the body is not made of lines, and ""
+// otherwise.
 func (b *Batch) foreign(line []byte) string {
 	var object struct{ Type string }
 	first, open := line[0], bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0
@@ -232,7 +231,7 @@ func (b *Batch) foreign(line []byte) string {
 	return "Begin each line with {, the beginning of a JSON object" + b.sample()
 }
 
-// sample ends a sentence with what a line looks like.
+// sample returns the end of a sentence, with an example of a line.
 func (b *Batch) sample() string {
 	if b.Sample == "" {
 		return "."

@@ -16,7 +16,7 @@ import (
 	"quadrille/internal/bom"
 )
 
-// formType is what curl calls the body of a request whatever it is.
+// formType is the media type that curl gives to every body.
 const formType = "application/x-www-form-urlencoded"
 
 // bodyType returns the media type of a body of JSON. It returns "" if the request does not

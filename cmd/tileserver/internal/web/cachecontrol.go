@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// argument is what a directive of Cache-Control takes.
+// argument is the kind of argument of a directive of Cache-Control.
 type argument uint8
 
 const (

@@ -28,8 +28,8 @@ type proxies struct {
 // could. Behind a proxy that speaks the PROXY protocol the peer is the client
 // that proxy names.
 //
-// It is what everything that wants to know the caller asks: answers about the
-// caller, limits and logs. The zero Addr means that the peer itself is unknown.
+// It serves everything that needs to know the caller: answers about the caller, limits and logs.
+// The zero Addr means that the peer itself is unknown.
 func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	addr, _ := s.chain(r)
 	return addr
@@ -129,8 +129,8 @@ func parseHop(s string) (netip.Addr, bool) {
 	return plain(ap.Addr()), err == nil
 }
 
-// plain drops what would keep equal addresses from comparing equal: the zone,
-// and the IPv6 wrapping of an IPv4 address.
+// plain drops the zone, and the IPv6 wrapping of an IPv4 address, so that equal addresses compare
+// equal.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // BaseURL is the address under which the client reached the server, without a final
@@ -165,9 +165,8 @@ func (s *proxies) scheme(r *http.Request) string {
 	return "http"
 }
 
-// validHost accepts what may stand in the authority of a URL in our answers:
-// letters, digits, dots, hyphens, underscores, an optional port, and IPv6
-// addresses in brackets.
+// validHost reports whether a text may stand in the authority of a URL in our answers: letters,
+// digits, dots, hyphens, underscores, an optional port, and IPv6 addresses in brackets.
 func validHost(h string) bool {
 	name, port := h, "0"
 	if at := strings.LastIndexByte(h, ':'); at > strings.LastIndexByte(h, ']') {

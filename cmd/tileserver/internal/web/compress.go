@@ -86,7 +86,7 @@ func (p *preference) Of(r *http.Request) Coding {
 		return Identity
 	}
 	if len(values) == 1 {
-		switch values[0] { // what clients and browsers really send
+		switch values[0] { // the values that clients and browsers really send
 		case "gzip, deflate, br, zstd":
 			return p.modern
 		case "gzip, deflate, br":

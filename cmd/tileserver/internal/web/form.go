@@ -9,7 +9,7 @@ import (
 // number is valid in one process only; entity tags have Tag.
 type Form uint16
 
-// Media says what a form is.
+// Media describes a form.
 type Media struct {
 	// Name distinguishes the form from all others, which may have its media type.
 	Name, Type string
@@ -30,7 +30,7 @@ type registered struct {
 // forms are the forms of all faces, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
-// FormJSON is what an answer has that names no form.
+// FormJSON is the form of answers that name none.
 const FormJSON Form = 0
 
 // Forms that several faces answer in.
@@ -120,6 +120,6 @@ const (
 // headers such as ETag and Retry-After.
 var exposed = []string{"*"}
 
-// crossOrigin lets pages that keep themselves apart from other sites show what they load
-// without CORS, as by an img or a script.
+// crossOrigin lets pages that isolate themselves from other sites show resources loaded without
+// CORS, as by an img or a script.
 var crossOrigin = []string{"cross-origin"}

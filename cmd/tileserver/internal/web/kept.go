@@ -24,7 +24,7 @@ type Finished struct {
 	Link []string
 }
 
-// Bytes is what keeping the response takes.
+// Bytes is the memory that keeping the response takes.
 func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
 
 // maxKeptEffort is the largest body, in bytes, for which the effort of kept answers is
@@ -145,7 +145,8 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	return write(c, res.Body)
 }
 
-// Get is what Send answers with, for a part of another answer. ctx is of a request.
+// Get returns the answer that Send would send, for use in another answer. ctx is the context of a
+// request.
 func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
 	res := k.cache.Get(key)
 	k.kit.traceCache(ctx, res != nil)

@@ -80,7 +80,7 @@ type Config struct {
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard
-	// Metrics counts what the handlers do. Nil counts nothing, at no cost.
+	// Metrics counts the work of the handlers. Nil counts nothing, at no cost.
 	Metrics *Metrics
 	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests,
 	// and of all requests that trusted proxies trace. It must record every span
@@ -91,7 +91,7 @@ type Config struct {
 	// Views gives questions their views of the data sets. If it is nil, nothing is published.
 	Views *ask.Views
 
-	// Kinds are the errors of the faces, and of what they stand on. Errors of requests to
+	// Kinds are the errors of the faces, and of the packages that they use. Errors of requests to
 	// any endpoint need not be among them.
 	Kinds []Kind
 	// Meaning gives an error of the store its meaning here, before anything else

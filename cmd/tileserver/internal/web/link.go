@@ -6,9 +6,10 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// LinkNext sets the header Link to the address of the next page of a list: that of the request
-// with another cursor. It is for forms that have no place for it. form is what the parameter format
-// calls the form: who follows the link need not send the same Accept header.
+// LinkNext sets the header Link to the address of the next page of a list: the address of the
+// request with another cursor. It is for forms whose body has no place for it. form is the form's
+// name in the parameter format: a client that follows the link need not send the same Accept
+// header.
 func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	r := c.Request()
 	base, err := s.BaseURL(r)

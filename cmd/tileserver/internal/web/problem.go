@@ -71,8 +71,8 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
-// Judge returns what an error looks like from outside, for services that answer in words
-// of their own. It logs the error if the server has failed.
+// Judge returns the kind and the problem of an error, for services that answer in words of their
+// own. It logs the error if the server has failed.
 func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
 
 // judge is Judge of an error that has its meaning.

@@ -111,8 +111,8 @@ func (a *Answer) has(r *http.Request, exists bool) bool {
 	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
 }
 
-// SendJSON answers with what document makes, as JSON, unless the client has it already by
-// the tag of the answer.
+// SendJSON answers with the document that document returns, as JSON, unless the client has it
+// already by the tag of the answer.
 func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) error {
 	r := c.Request()
 	if a.has(r, false) {
@@ -199,8 +199,8 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	if a.dated != nil && h["Content-Encoding"] == nil {
 		h["Last-Modified"] = a.dated
 	}
-	// Not what may be of a private collection. Elements of a page load pictures and scripts;
-	// all else is asked for by CORS, for which the policy means nothing.
+	// Answers that may be of a private collection are not allowed. Elements of a page load pictures
+	// and scripts; all else is asked for by CORS, for which the policy means nothing.
 	shown := a.Form.Picture() || a.Form == FormScript
 	if shown && &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
@@ -265,8 +265,8 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
-// requestTag returns the entity tag of an answer that is made from a whole
-// address and from generations, or whatever else it depends on.
+// requestTag returns the entity tag of an answer that depends on a whole address and on generations
+// or other numbers.
 func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {

@@ -42,8 +42,8 @@ func (o *Stream) begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// release gives back what the answer holds, except the memory of Body. It cuts the
-// connection of an answer that has not come to its end.
+// release gives back the resources of the answer, except the memory of Body. It cuts the connection
+// of an answer that has not come to its end.
 func (o *Stream) release() {
 	if o.reset != nil {
 		_ = o.reset.Close() // before TLS says that all is sent

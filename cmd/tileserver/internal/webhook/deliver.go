@@ -240,8 +240,8 @@ func (h *hook) body(events []fence.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// messageID returns the same id for the same events, also after a restart, so that
-// receivers can drop what they have already.
+// messageID returns the same id for the same events, also after a restart, so that receivers can
+// drop duplicates.
 func (h *hook) messageID(body []byte) string {
 	sum := sha256.Sum256(body)
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
@@ -266,8 +266,8 @@ func (h *hook) signatures(id, timestamp string, body []byte) string {
 	return all
 }
 
-// Reasons why a receiver is not reached, for those who may write the collection. They
-// do not repeat what the network answered.
+// Reasons why a receiver is not reached, for those who may write the collection. They do not repeat
+// the network's answers.
 var (
 	errNoHost    = errors.New("the host of the url has no address")
 	errTooLate   = errors.New("the receiver did not answer in time")

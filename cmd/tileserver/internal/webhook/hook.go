@@ -32,7 +32,7 @@ const (
 	maxEarlier = 4
 )
 
-// Definition is what the owner of a hook sets. Without fences the hook gets every move.
+// Definition is the owner's definition of a hook. A hook that has no fences gets every move.
 type Definition struct {
 	URL    string   `json:"url"`
 	Enter  []string `json:"enter,omitempty"`
