@@ -114,7 +114,7 @@ var groups = []kong.Group{
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog
-	depot    *dataset.Depot // of --store; nil without it
+	depot    *dataset.Depot // of --store; nil if that is not set
 	reporter *reporter
 	stdout   io.Writer
 	options  job.Options

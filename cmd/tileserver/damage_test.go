@@ -72,7 +72,7 @@ type damaged struct {
 	// Only the next start finds that out.
 	mapped bool
 
-	process    bool // it runs in one of its own
+	process    bool // the server runs in a process of its own
 	url, admin string
 	log        *syncBuffer
 	stop       func() error

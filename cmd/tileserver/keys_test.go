@@ -163,9 +163,9 @@ func addTo(t *testing.T, file string) (key, notes string, err error) {
 	return strings.TrimSpace(out.String()), log.String(), err
 }
 
-// A program that is killed leaves half a line at most. It is no key, and it
-// takes none with it: a server starts with the others and says so, one that runs
-// keeps those it has, and the next key has a line of its own.
+// A program that is killed leaves half a line at most. The half line is no key, and it invalidates
+// no other: a server starts with the other keys and says so, a running server keeps its keys, and
+// the next key has a line of its own.
 func TestKeysHalfLine(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()

@@ -374,7 +374,7 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	if err = errors.Join(err, store.Close()); err != nil || len(damaged) == 0 {
 		return nil, nil, err
 	}
-	if err := os.RemoveAll(dir); err != nil { // copies, of one that was interrupted
+	if err := os.RemoveAll(dir); err != nil { // copies of an interrupted repair
 		return nil, nil, err
 	}
 	to, err := pebblestore.Open(dir, nil)

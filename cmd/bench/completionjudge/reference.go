@@ -33,13 +33,13 @@ type target struct {
 // airportWeight is the population that a large airport counts for.
 const airportWeight = 100_000
 
-// list is a list of targets that is judged.
+// list is a list of judged targets.
 type list struct {
 	name    string
 	targets []*target
 }
 
-// reference is whom a person expects.
+// reference is the target that a person expects.
 type reference struct {
 	all   []*target // by name
 	lists []list

@@ -60,8 +60,8 @@ const budget = 0.85
 // against names the comparator of most scenarios.
 const against = "bare echo handler, same bytes"
 
-// points are where tiles are asked for: in the made-up world, in France and in
-// Kansas. Those that show nothing are left out.
+// points are the positions of requested tiles: in the made-up world, in France and in Kansas. Tiles
+// that show nothing are left out.
 var points = []struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
 
 // scenarios asks a tile server for the answers to measure with.

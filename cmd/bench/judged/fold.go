@@ -10,8 +10,8 @@ import (
 var letters = strings.NewReplacer("ß", "ss", "ø", "o", "æ", "ae", "œ", "oe", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ħ", "h", "ŋ", "n",
 	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "`", "'", "–", "-")
 
-// Typed is a name in the letters that people type: lower case without marks. A name of
-// another script stays in it.
+// Typed returns a name in the letters that people type: lower case without marks. The name stays in
+// its script.
 func Typed(name string) string {
 	lower := letters.Replace(strings.ToLower(name))
 	for _, r := range lower {

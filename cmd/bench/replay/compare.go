@@ -14,8 +14,8 @@ import (
 // unlike are headers that differ by nature: by the clock or at random.
 var unlike = []string{"Date", "X-Request-Id", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 
-// bodiless are paths whose good bodies are not compared, nor their lengths and tags: they
-// have times and memory, or are made from the declarations of the endpoints.
+// bodiless matches paths whose good answers are compared without bodies, lengths and tags: the
+// bodies have times and memory, or are made from the declarations of the endpoints.
 var bodiless = regexp.MustCompile(`^/(metrics|openapi\.json|docs|ogc/api)\b`)
 
 // natural matches natural differences in texts: random values, the time since which a data set is

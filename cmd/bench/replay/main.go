@@ -83,7 +83,7 @@ func eachLine(file string, read func(string) error) error {
 	return nil
 }
 
-// A pair of servers is asked in step, so that what they keep stays the same.
+// A pair of servers gets the same requests in step, so that both keep the same data.
 type pair struct {
 	before, after *server
 	operations    []*operation

@@ -166,8 +166,8 @@ func (j judge) isLake(name string) bool {
 	return j.Lakes != nil && len(j.Lakes.Named(name)) > 0 && len(j.Layers[judged.County].Named(name)) == 0
 }
 
-// claims reports whether all that a claim says is true of one of some regions. A code that
-// the files lack, and a division of a region that has none, say nothing.
+// claims reports whether one of some regions fits all parts of a claim. A code that the files lack,
+// and a division of a region that has none, contradict nothing.
 func (j judge) claims(c claim, right []*judged.Region) bool {
 	return slices.ContainsFunc(right, func(r *judged.Region) bool {
 		if known := j.Layers[c.level].Known(c.id); len(known) > 0 {

@@ -150,7 +150,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestMain stands for gotestsum when it is called so: it writes the events that it is given.
+// TestMain acts as gotestsum when it is called so: it writes the given events.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "gotestsum" {
 		os.Exit(m.Run())
@@ -201,7 +201,7 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestGotestsum runs the program on a module, where gotestsum is at hand, as it is in CI.
+// TestGotestsum runs the program on a module, if gotestsum is at hand, as it is in CI.
 func TestGotestsum(t *testing.T) {
 	if _, err := exec.LookPath("gotestsum"); err != nil {
 		t.Skip("there is no gotestsum: .ci/run installs it")

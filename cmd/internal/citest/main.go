@@ -118,7 +118,7 @@ func limit(flags []string) time.Duration {
 	return 10 * time.Minute // go test's own
 }
 
-// flag is the value of a flag of go test, "" without it.
+// flag returns the value of a flag of go test, "" if it is not set.
 func flag(flags []string, name string) (last string) {
 	for i, arg := range flags {
 		if value, joined := strings.CutPrefix(arg, "-"+name+"="); joined {

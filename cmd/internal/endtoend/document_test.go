@@ -277,7 +277,7 @@ func commands(bash string, text string) []string {
 		}
 		check := exec.Command(bash, "-n")
 		check.Stdin = strings.NewReader(begun)
-		// An end that is missing is an error, or a warning, of a here-document.
+		// Shells report a missing end of a here-document as an error or a warning.
 		out, err := check.CombinedOutput()
 		if err == nil && len(out) == 0 && !strings.HasSuffix(strings.TrimRight(begun, "\n"), "\\") {
 			list, begun = append(list, begun), ""

@@ -76,9 +76,8 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's name. Exceptions are names that have changed since the edition
-// at hand, and the few that CLDR qualifies while everyday use does not ("Hong
-// Kong SAR China").
+// name is CLDR's name. Exceptions are names that have changed since the compiled-in release, and
+// the few that CLDR qualifies while everyday use does not ("Hong Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":

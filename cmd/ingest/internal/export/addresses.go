@@ -77,9 +77,9 @@ func CheckAddresses(path string, o AddressOptions) error {
 	return checkPlace(path)
 }
 
-// databaseTypes are the types of GeoIP2 by the part of their names that clients look for,
-// each with its fields; "" for all of a record. Of several parts the first counts: there is
-// a DBIP-Location-ISP.
+// databaseTypes are the types of GeoIP2 by the part of their names that clients look for, each with
+// its fields; "" for all of a record. If a name has several parts, the first in this order counts:
+// there is a DBIP-Location-ISP.
 var databaseTypes = []struct{ name, fields string }{
 	{"Enterprise", ""},
 	{"City", ""},

@@ -254,7 +254,7 @@ func NewTally(maxBad float64) *Tally {
 // Good counts a record that was taken.
 func (t *Tally) Good() { t.good++ }
 
-// Retract takes back a Good, of a record that turned out to be bad.
+// Retract takes back a call of Good for a record that turned out to be bad.
 func (t *Tally) Retract() { t.good-- }
 
 // Taken returns the number of good records.

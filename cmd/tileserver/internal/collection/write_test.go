@@ -25,8 +25,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Keys of the tests: of a writer of all collections, of one of shops, of one who may read
-// shops, and of one without scopes.
+// Keys of the tests. They may write all collections, write shops, read shops, and nothing.
 const (
 	rootKey   = "root-key"
 	shopsKey  = "shops-key"

@@ -197,7 +197,7 @@ const (
 	Tagged  Keeping = "tagged"  // with an entity tag
 	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
 	Varies  Keeping = "varies"  // with a tag, except errors and answers that depend on the time
-	Plain   Keeping = "plain"   // without one
+	Plain   Keeping = "plain"   // without an entity tag
 	File    Keeping = "file"    // as files of the map page are
 	Never   Keeping = "never"
 	Admins  Keeping = "admin" // never, and not to be read by pages of other origins

@@ -260,7 +260,7 @@ func (g *request) countryName(ctx context.Context, finder *places.Finder, c *pla
 	return nameIn(ctx, finder, c.ID, lang, c.Name)
 }
 
-// get answers /getJSON?geonameId=: all that is known of a place.
+// get answers /getJSON?geonameId=: the whole record of a place.
 func (g *request) get(ctx context.Context) error {
 	id, err := strconv.ParseUint(g.params.text("geonameId"), 10, 32)
 	if err != nil || id == 0 {

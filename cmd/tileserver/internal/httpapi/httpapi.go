@@ -84,8 +84,8 @@ type Config struct {
 	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
 
-	// Usage returns why the counts of clients are not kept on the disk. It is nil without
-	// --usage.
+	// Usage returns why the counts of clients are not kept on the disk. It is nil if --usage is not
+	// set.
 	Usage func() error
 
 	// MetricsHandler answers /metrics. If it is nil, the path is not found.

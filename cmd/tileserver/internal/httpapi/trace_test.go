@@ -160,8 +160,8 @@ func TestTracesAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on, of a request
-// that is not traced, and BenchmarkTileKeptTraced of one that is.
+// BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on and a request that is not traced.
+// BenchmarkTileKeptTraced has one that is.
 func BenchmarkTileKeptNotTraced(b *testing.B) {
 	w := servertest.NewBenchWorld(b)
 	tracing(0, dropped{})(&w.Config)

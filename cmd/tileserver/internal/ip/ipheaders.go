@@ -83,7 +83,7 @@ func (s *Handlers) refuseHeaders(c echo.Context, err error) {
 	c.Response().WriteHeader(http.StatusOK)
 }
 
-// beginHeaders sets the headers as they are while nothing is known.
+// beginHeaders sets the headers to their values for an unknown address.
 func (s *Handlers) beginHeaders(c echo.Context) http.Header {
 	web.LeaveBody(c)
 	h := c.Response().Header()

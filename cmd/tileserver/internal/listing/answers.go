@@ -103,7 +103,7 @@ type MultiLineString struct {
 	Coordinates []line   `json:"coordinates"`
 }
 
-// Feature is a GeoJSON feature without an id, Identified one with it.
+// Feature is a GeoJSON feature without an id. Identified is one with an id.
 type Feature[G, P any] struct {
 	Type       string `json:"type" schema:"const=Feature"`
 	Geometry   G      `json:"geometry"`

@@ -162,8 +162,8 @@ func closeText(dst []byte, from int) []byte {
 	return quoted(dst, from)
 }
 
-// Characters behind which a cell may begin. Not every program separates cells by commas, and one
-// that takes another character does not see the quotation marks of a cell in the middle of its own.
+// Characters that may come before a cell. Not every program separates cells by commas, and one that
+// takes another character does not see the quotation marks of a cell in the middle of its own.
 const separators = ";|\t\r\n"
 
 // guarded sets an apostrophe before everything that a spreadsheet may take for a formula, in the

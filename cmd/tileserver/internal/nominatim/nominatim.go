@@ -34,7 +34,7 @@ func New(k *web.Kit) *Handlers { return &Handlers{k} }
 // question describes the answers of an endpoint. Its path may also end with .php.
 type question struct {
 	name   string
-	format format // where none is asked for
+	format format // the default format
 	simple bool   // the answer is one result
 	// details is set if the address is part of the answer by default.
 	details bool

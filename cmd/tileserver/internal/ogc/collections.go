@@ -12,7 +12,7 @@ import (
 	"quadrille/feature"
 )
 
-// collection is a layer that is asked for.
+// collection is the layer of a request.
 type collection struct {
 	*ask.Layer
 	view        ask.View // the view that it is from

@@ -29,7 +29,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Config says what operators and browsers are shown.
+// Config is the configuration of the pages for operators and browsers.
 type Config struct {
 	// BaseMaps are the base maps that /status lists.
 	BaseMaps basemaps.Maps
@@ -142,8 +142,8 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
-	// Collections of users' points do not decide whether everything else can be served,
-	// nor does the disk for writes.
+	// Neither collections of users' points nor the disk for writes decide whether everything else
+	// can be served.
 	doc := Health{Status: "ready", Trouble: s.troubles(c)}
 	body, err := json.Marshal(&doc)
 	if err != nil {

@@ -66,8 +66,8 @@ func readFilter(p *endpoint.Params) (f places.Filter) {
 	return f
 }
 
-// rename gives places the names that they have in the language of lang; without one, or without
-// such a name, they keep their own.
+// rename gives places their names in the language of lang. If no language is asked for, or a place
+// has no such name, it keeps its own.
 func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
 	lang := endpoint.Lang.Of(q)
 	if lang == "" {

@@ -70,7 +70,7 @@ func (c *count) look(at moment, limits *Limits) (v Verdict) {
 		}
 		left := max(limit-c.n[w], 0)
 		reset := at.wait(w)
-		// Of several limits that refuse, the one that does so longest counts.
+		// If several limits refuse, the one that refuses longest counts.
 		if refuses := left == 0; v.Limit.Requests == 0 || refuses && (!v.Refused || reset > v.Reset) || !v.Refused && left < v.Remaining {
 			v = Verdict{Refused: refuses, Limit: Limit{limit, w}, Remaining: left, Reset: reset}
 		}

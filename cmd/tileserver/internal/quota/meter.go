@@ -163,7 +163,7 @@ func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	return i
 }
 
-// least is, of a few, the client that asked the least today.
+// least returns, of a few clients, the one with the fewest requests today.
 func (s *shard) least(r *running) int32 {
 	best, least := int32(0), int64(-1)
 	for range sampled {

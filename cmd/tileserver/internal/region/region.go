@@ -68,8 +68,7 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// appendMatches writes the regions that matched and then, as "none", the types
-// without one.
+// appendMatches writes the regions that matched and then, as "none", the types without a match.
 func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 	for i := range matches {
 		m := &matches[i]

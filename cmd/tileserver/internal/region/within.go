@@ -146,8 +146,8 @@ func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	return slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(q) != nil })
 }
 
-// appendPage writes a page of the regions of types, each with the box around it or, if a box is asked
-// for, around its part in that.
+// appendPage writes a page of the regions of types. Each has the box around it or, if the request
+// has a box, around its part in that box.
 func appendPage(
 	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {

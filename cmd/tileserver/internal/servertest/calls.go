@@ -54,7 +54,7 @@ func openLayer(path string) string {
 // Declared are the endpoints of a server.
 var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
 
-// FirstCall is the address of the first of contractCalls. A path without one, which
+// FirstCall returns the address of the first of contractCalls. A path that has no call, which
 // TestAnswersAreAsDescribed reports, is called as it is written.
 func FirstCall(o *Operation) string {
 	calls := contractCalls[o.Method+" "+o.Path]
@@ -306,7 +306,8 @@ func (f *Server) SendTo(method, path string, sent io.Reader, headers ...string) 
 	return w.Result()
 }
 
-// WithQuery is a request with another value of a parameter, or without it.
+// WithQuery returns a request with another value of a parameter, or without the parameter if value
+// is nil.
 func WithQuery(request, name string, value *string) string {
 	path, query, _ := strings.Cut(request, "?")
 	q, _ := url.ParseQuery(query)

@@ -84,8 +84,8 @@ func TestTimeZoneAt(t *testing.T) {
 	}
 }
 
-// Regions and the place have their names in the language asked for, as those of /reverse have. The
-// zone is known by the usual name of its region.
+// Regions and the place have names in the requested language, as in /reverse. The zone is found by
+// the untranslated name of its region.
 func TestAtInALanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Hold(servertest.Names(names.Feature{
@@ -235,8 +235,8 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless nothing is
-// known of its land.
+// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless the data has
+// none for its land.
 func TestAtEverywhere(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {

@@ -79,7 +79,8 @@ var GetNames = sync.OnceValue(func() *Names {
 	return n
 })
 
-// tiers are the ranks of places. Each has a look, a turn and a dot.
+// tiers are the ranks of places. Each has a look, a turn (its place in the order of names) and a
+// dot.
 var tiers = []string{"capital", "major", "city", "town"}
 
 func parseNames(text []byte) (*Names, error) {

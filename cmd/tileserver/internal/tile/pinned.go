@@ -15,9 +15,9 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations are the generations that a tile is made from, by the names of their data sets. As
-// text they have a mark, "boundaries.3.places.2-1f0c77ab". In a new data directory numbers begin anew,
-// and the mark differs.
+// generations are the generations that a tile is made from, by the names of their data sets. Their
+// text ends with a checksum of their identities, the mark: "boundaries.3.places.2-1f0c77ab". In a
+// new data directory numbers begin anew, and the mark differs.
 type generations struct {
 	names   []string
 	numbers []uint64

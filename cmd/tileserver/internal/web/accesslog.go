@@ -33,8 +33,8 @@ type sampling struct {
 	seen  atomic.Uint64
 }
 
-// pick reports whether a request is logged, and how many it stands for. Failures
-// and slow requests stand for themselves and leave the others' turns alone.
+// pick reports whether a request is logged, and how many requests its line stands for. Failures and
+// slow requests stand for themselves and do not count among the others.
 func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool) {
 	if s.every <= 1 || status >= http.StatusInternalServerError || took >= s.slow {
 		return 1, true

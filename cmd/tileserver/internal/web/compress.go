@@ -67,7 +67,7 @@ func Accepted(r *http.Request) Coding { return preferOnce.Of(r) }
 // AcceptedKept is the coding for an answer that is kept.
 func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
 
-// TakesCoding reports whether the client takes a coding, of an answer that has it already.
+// TakesCoding reports whether the client takes the coding that an answer already has.
 func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
 
 // takes are preferences for one coding.
@@ -116,7 +116,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			}
 		}
 	}
-	// "*" is any other coding; it is taken for the one that every server knows.
+	// "*" is any other coding; it counts as gzip, which every server knows.
 	if weights[gzipped] < 0 {
 		weights[gzipped] = star
 	}

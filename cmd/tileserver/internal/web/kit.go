@@ -82,9 +82,9 @@ type Config struct {
 	Guard *Guard
 	// Metrics counts the work of the handlers. Nil counts nothing, at no cost.
 	Metrics *Metrics
-	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests,
-	// and of all requests that trusted proxies trace. It must record every span
-	// that it is asked for. Nil traces nothing, at no cost.
+	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests, and of all
+	// requests that trusted proxies trace. It must record every span that it begins. Nil traces
+	// nothing, at no cost.
 	Tracer      trace.Tracer
 	TraceSample float64
 

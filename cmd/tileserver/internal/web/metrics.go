@@ -34,9 +34,9 @@ func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	return m
 }
 
-// latencyBounds are upper bounds in seconds. Answers that are kept take less
-// than the first, a cold read less than a tenth of a second, and a large batch
-// may take minutes. Every route has a series for each.
+// latencyBounds are upper bounds in seconds. Kept answers take less than the first, a cold read
+// less than a tenth of a second, and a large batch may take minutes. Every route has a series for
+// each.
 var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
 // stripes is the number of copies of a route's counters, so that processors

@@ -220,7 +220,7 @@ func (h *hook) failed(err error, atLeast time.Duration) bool {
 	}
 }
 
-// shorten bounds the part of an error that is shown.
+// shorten cuts an error to the length that State shows.
 func shorten(text string) string { return text[:min(len(text), 200)] }
 
 // body is the JSON of a request.

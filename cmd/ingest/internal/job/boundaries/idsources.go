@@ -22,8 +22,8 @@ func isNumber(text string) bool {
 
 // countryNumbers reports whether numeric ids of features are ISO 3166-1 numbers. A number alone
 // proves nothing, because tools number rows. At least half of the names must match the numbers'
-// countries. Names in another language never match, so names are ignored if there are many
-// numbers and each is a country's: of all three-digit numbers, one in four is.
+// countries. Names in another language never match, so names are ignored if there are many numbers
+// and each is a country's: only one in four three-digit numbers is.
 func countryNumbers(features []source.Feature) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
@@ -89,7 +89,7 @@ type codeColumn struct {
 // maxCodeColumns bounds the columns of codes in memory.
 const maxCodeColumns = 10
 
-// byRank orders columns, those whose codes are ids first. Of the levels of GADM and OCHA the
+// byRank orders columns. Columns whose codes are ids come first. Of the levels of GADM and OCHA the
 // deepest is the feature's own.
 func byRank(a, b *codeColumn) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
@@ -136,7 +136,7 @@ func (o *ownIDs) add(c *columns) {
 	o.serial = o.serial && c.id != "" && slices.ContainsFunc(serialColumns, func(key string) bool { return c.written(key) == c.id })
 }
 
-// codeOf is the value of a column if it can be a code: short, of one word, and no fraction.
+// codeOf returns the value of a column if it can be a code: short, of one word, and no fraction.
 func codeOf(c *columns, key string) string {
 	const most = 60
 	text := c.text(key)

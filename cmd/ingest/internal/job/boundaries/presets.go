@@ -130,7 +130,7 @@ func newColumns(f *source.Feature) *columns {
 	}
 	for name, v := range f.Properties {
 		key := strings.ToLower(name)
-		// Of two names that differ only in case the first in byte order wins.
+		// If two names differ only in case, the first in byte order wins.
 		if other, ok := c.names[key]; ok && other < name {
 			continue
 		}

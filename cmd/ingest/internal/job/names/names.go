@@ -521,8 +521,9 @@ func (n *namer) all() []string {
 	return layers
 }
 
-// parents returns the regions of layers at a point, the smallest first. Regions of one layer
-// are not in each other: of these it returns the smallest, or the country that has a code.
+// parents returns the regions of layers at a point, the smallest first. No region holds another of
+// its layer. If several regions of one layer hold the point, it returns the smallest, or the
+// country that has a code.
 func (n *namer) parents(lat, lon float64, layers []string, country string) (list []names.Parent, err error) {
 	if n.regions == nil || len(layers) == 0 {
 		return nil, nil

@@ -126,7 +126,7 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 	}
 }
 
-// When points expire is kept, published and written into a live collection.
+// The expiry of points is kept, published and written into a live collection.
 func TestPointsExpire(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	line := func(id, expires string) string {

@@ -47,8 +47,8 @@ type Collection struct {
 	// Empty are the words that stand for an empty value. If it is nil, they are
 	// source.EmptyWords in tables, and none in other files, which have a null of their own.
 	Empty []string
-	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
-	// windows-1252 where the text can be nothing else.
+	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
+	// or windows-1252 where the text can be nothing else.
 	Encoding string
 	// Repeated chooses among points with one id. IntoLive writes all of them.
 	Repeated Repeated
@@ -320,7 +320,7 @@ func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, er
 	return p, nil
 }
 
-// expiresOf parses the JSON of an expiry time. Without one the point never expires.
+// expiresOf parses the JSON of an expiry time. A point whose time is empty never expires.
 func expiresOf(value []byte) (time.Time, error) {
 	if len(value) == 0 {
 		return time.Time{}, nil
@@ -507,9 +507,9 @@ func likeName(fields feature.Schema) (best string) {
 	return ""
 }
 
-// idOf returns the value of a member as an id: the text of a string, or a number as it is
-// written. For any other value it returns "". Of a typed column the number itself counts, not
-// how it is written, and true and false are ids.
+// idOf returns the value of a member as an id: the text of a string, or a number as it is written.
+// For any other value it returns "". In a typed column the number itself counts, not its spelling,
+// and true and false are ids.
 func idOf(value []byte, typed bool) (id string) {
 	c := value[0]
 	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'

@@ -26,8 +26,8 @@ type Options struct {
 	Want    source.Want
 	Layer   string   // for files with several, unless the path names another after #
 	Objects []string // layers of TopoJSON to try where none is named
-	// Encoding is the name of the encoding of texts. Without one they are UTF-8, or windows-1252
-	// if they can be nothing else.
+	// Encoding is the name of the encoding of texts. If it is empty, they are UTF-8, or
+	// windows-1252 if they can be nothing else.
 	Encoding string
 	Columns  pointtable.Columns      // the given columns of tables
 	Said     *geojson.Said           // gets the members outside the features; not nil

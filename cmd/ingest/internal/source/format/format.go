@@ -24,8 +24,8 @@ type Format struct {
 	Name       string        // of such a file in messages, such as "a shapefile"
 	Gives      []source.Want // the possible contents of such files
 	Extensions []string      // of such files in an archive, in lower case
-	// Is reports whether a file begins in the way of this format and no other. The one format
-	// without it is plain text without any mark.
+	// Is reports whether a file begins in the way of this format and no other. It is nil for one
+	// format, plain text without any mark.
 	Is      func(*Head) bool
 	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
 	Parts   string // names of the parts, if the file is one of several files in no archive

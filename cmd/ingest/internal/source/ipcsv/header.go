@@ -266,7 +266,7 @@ func (h *header) ascend(first, last int) bool {
 }
 
 // vague are names of lengths that other things also have. They mean lengths only beside networks
-// without one.
+// that have no length.
 var vague = []string{"length", "len", "bits", "slash", "size"}
 
 // lengths finds the column of missing prefix lengths. Only a column of masks may have any name.
