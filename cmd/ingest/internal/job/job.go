@@ -376,7 +376,7 @@ func (t *Tally) Err() error {
 	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
 }
 
-// Example is a bad record of the most frequent reason, nil without any.
+// Example is a bad record of the most frequent reason, nil if there is none.
 func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
 		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {

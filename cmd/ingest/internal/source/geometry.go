@@ -93,7 +93,7 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 
 // Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
 // latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
-// more; repair says if they had to be changed for that. Nothing else is repaired: rings may cross
+// more; repair is set if they had to be changed for that. Nothing else is repaired: rings may cross
 // themselves, wind either way, and cross the antimeridian by leaving ±180° or by a step of more
 // than 180°. Members of a collection that are empty or not polygons are left out. Reason says why
 // no polygon is left. The points of g are changed.

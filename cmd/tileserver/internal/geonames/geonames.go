@@ -422,8 +422,8 @@ func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds
 // isJSON reports whether the path of a request asks for JSON.
 func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
 
-// refusing returns the function that turns requests away. text says that the endpoint answers
-// with plain text if no type is asked for.
+// refusing returns the function that turns requests away. text is set if the endpoint answers with
+// plain text if no type is asked for.
 func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, text, err) }
 }

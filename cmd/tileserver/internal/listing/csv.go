@@ -18,9 +18,9 @@ import (
 // (List.More), the column more has these as an object.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
-// Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
-// it, at the start of a text and within. Anybody may write points, and they must not run on the
-// computer of a reader of the table.
+// Lists and objects are JSON. Text that a spreadsheet would take for a formula has an apostrophe
+// before it, at the start of a text and within. Anybody may write points, and they must not run on
+// the computer of a reader of the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),

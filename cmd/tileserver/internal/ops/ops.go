@@ -42,8 +42,8 @@ type Config struct {
 	Usage func() error
 	// Require names the data sets without which the server is not ready.
 	Require []string
-	// NoData returns why there is no data at all, such as that the directory does not exist,
-	// or nil if there may be data. If NoData is nil, nobody asks.
+	// NoData returns why there is no data at all, such as that the directory does not exist, or nil
+	// if there may be data. NoData may be nil.
 	NoData func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. It may be nil.

@@ -109,7 +109,7 @@ func newMeter(o Options) *Meter {
 	return m
 }
 
-// Address counts a request of an address and says whether it may pass.
+// Address counts a request of an address and reports whether it may pass.
 func (m *Meter) Address(c Client, limits *Limits) Verdict {
 	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
@@ -180,7 +180,7 @@ func (s *shard) least(r *running) int32 {
 	return best
 }
 
-// Key counts a request made with a key and says whether it may pass.
+// Key counts a request made with a key and reports whether it may pass.
 func (m *Meter) Key(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.take(at, limits) })
 }

@@ -1,10 +1,9 @@
 // Package quota knows who may ask and how often: keys of clients, limits of
 // requests per minute, hour and day, and the counts they are judged by.
 //
-// A limit counts in windows of the clock: minutes, hours and days of UTC. They
-// begin anew at once for everybody, need one number per client, and are the
-// same on every server, whereas a sliding window would need many. A window that
-// a clock which is set back would leave running ends by a steady one.
+// A limit counts in windows of the clock: minutes, hours and days of UTC. They begin anew at once
+// for everybody, need one number per client, and are the same on every server, whereas a sliding
+// window would need many. If the clock is set back, a steady clock ends the window in time.
 //
 // Counts are kept in memory, so that a request never waits for a disk, and
 // written behind to a table of a cell store, when there is one, by counters

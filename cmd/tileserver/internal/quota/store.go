@@ -36,7 +36,7 @@ const (
 
 // Schema declares the table of usage.
 func Schema() cellstore.Schema {
-	// A count expires so long after its last change. That is longer than a window, which may go
+	// A count expires this long after its last change. That is longer than a window, which may go
 	// on after the change.
 	ttl := [windows]time.Duration{10 * time.Minute, (hoursKept + 1) * time.Hour, (daysKept + 1) * 24 * time.Hour}
 	s := cellstore.Schema{Table: Table}

@@ -25,13 +25,13 @@ func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	c.Response().Header()["Link"] = NextLink(base + r.URL.EscapedPath() + "?" + values.Encode())
 }
 
-// KeyOfQuery is the key that the query of a request gives, "" if it gives none. The query that
-// handlers read has it no more.
+// KeyOfQuery returns the key in the query of a request, "" if there is none. The query that
+// handlers read no longer has it.
 func KeyOfQuery(c echo.Context) string {
 	key, _ := c.Get(queryKey).(string)
 	return key
 }
 
-// NextLink is the value of Link for the address of the next page, ready to be put into a header
-// map.
+// NextLink returns the value of Link for the address of the next page, ready to be put into a
+// header map.
 func NextLink(address string) []string { return []string{"<" + address + `>; rel="next"`} }

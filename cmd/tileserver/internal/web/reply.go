@@ -175,8 +175,8 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	return nil
 }
 
-// headers sets the headers of every answer; large says whether its body is, or
-// may be, large enough to be compressed.
+// headers sets the headers of every answer. large is set if its body is, or may be, large enough to
+// be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {

@@ -35,7 +35,7 @@ var numberTypes = map[string]byte{
 	"static_ip_score": typeDouble,
 }
 
-// A TypeError says that a value has no type in the format.
+// A TypeError is the error of a value that no type of the format fits.
 type TypeError struct{ Field, Value string }
 
 func (e *TypeError) Error() string {

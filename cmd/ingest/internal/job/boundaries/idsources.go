@@ -196,7 +196,8 @@ func rowNumbers(texts []string) (first int, ok bool) {
 	return first, len(texts) > 0 && (first == 1 || !seen[len(texts)])
 }
 
-// Where in the candidates of a feature, counted from the end, the two are that ownIDs settles.
+// Positions of the two candidates that ownIDs settles, counted from the end of a feature's
+// candidates.
 const (
 	ofCode = 1
 	ofID   = 2

@@ -49,8 +49,8 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a collection is published and to be in the index of names. It
-// also does if the index has points, which may be those that the collection had before.
+// Searched reports whether a collection is published and to be in the index of names. It also does
+// so if the index has points, which may be earlier points of the collection.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {

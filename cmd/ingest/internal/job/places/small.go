@@ -73,8 +73,8 @@ func divisions(level int) tableReader[geonames.Division] {
 	}
 }
 
-// first reports whether a code of a kind is new. One that an earlier file
-// explains stays as explained there.
+// first reports whether a code of a kind is new. A code that an earlier file explains keeps that
+// explanation.
 func (j *placesJob) first(kind geonames.Kind, code string) bool {
 	key := string(kind) + " " + code
 	if j.given[key] {

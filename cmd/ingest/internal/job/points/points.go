@@ -38,7 +38,7 @@ var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
 
 // Collection describes the collection to publish from files of points.
 type Collection struct {
-	// Dataset is the data set to publish: without a name, the collection Name.
+	// Dataset is the data set to publish. If it has no name, it is the collection Name.
 	Dataset ask.Dataset
 	Name    string
 	Columns pointtable.Columns // of tables; for other files the id and the name

@@ -127,7 +127,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// learn recognises the syntax and the columns of a list from its first lines. trailing says that
+// learn recognises the syntax and the columns of a list from its first lines. trailing is set if
 // comments may follow its rows.
 func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.Format, error) {
 	format, blanks, rows := sample(lines, trailing)
