@@ -269,8 +269,8 @@ var rules = []rule{
 		why: "a file format is known to its reader in cmd/ingest alone; storage and lookups see records",
 	},
 	{
-		// Not storetest: it is for tests and depends on testing, which has flags.
-		// Nor hbasestore: Thrift's library does too, without registering any.
+		// storetest is missing: it is for tests and depends on testing, which has flags. hbasestore
+		// is missing: Thrift's library depends on flag, without registering any.
 		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		but: []string{"places/live/livetest"},
 		never: []string{

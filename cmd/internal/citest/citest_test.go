@@ -85,8 +85,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestHung: a test that holds the time by itself and waits for nothing is refused, one
-// that works is not.
+// TestHung: a test that takes the whole time limit and only waits is refused. A test that works is
+// not.
 func TestHung(t *testing.T) {
 	for name, c := range map[string]struct {
 		held, stack string
@@ -116,8 +116,8 @@ func TestHung(t *testing.T) {
 	}
 }
 
-// TestUnjudged: whoever ends the program between the two tries of a test finds in the
-// notes that it has failed.
+// TestUnjudged: if the program is ended between the two tries of a test, the notes name the test as
+// failed.
 func TestUnjudged(t *testing.T) {
 	var v verdict
 	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo", "pass p", "fail q TestThree"))

@@ -178,8 +178,9 @@ func short(v any) string {
 	return string(b)
 }
 
-// completed makes JSON of JSON with parts left out: outside of strings an ellipsis becomes an
-// element, a member or a value that is one. At the end it stands for all that is still open.
+// completed makes complete JSON of JSON with parts left out: outside of strings an ellipsis becomes
+// an element, a member or a value that is an ellipsis. At the end it stands for all that is still
+// open.
 func completed(text string) string {
 	var out strings.Builder
 	var open []byte // brackets

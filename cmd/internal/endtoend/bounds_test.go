@@ -56,7 +56,7 @@ func TestBoundsOnPages(t *testing.T) {
 	}
 }
 
-// constantOf is the value of a constant, which is named by its file and itself.
+// constantOf returns the value of a constant, named by its file and its own name.
 func constantOf(t *testing.T, fileAndName string) string {
 	t.Helper()
 	path, name, _ := strings.Cut(fileAndName, " ")

@@ -38,8 +38,8 @@ func Of() Limit {
 	return l
 }
 
-// unlimited is the value from which a limit means none: version 1 writes the largest number of
-// whole pages for it.
+// unlimited is the least value that means no limit: version 1 writes the largest number of whole
+// pages for none.
 const unlimited = math.MaxInt64 >> 3
 
 // lower sets the limit if it is lower than those before.
@@ -74,7 +74,7 @@ func (l *Limit) machine(system fs.FS) {
 	}
 }
 
-// mount is where a hierarchy of control groups can be seen, which may be a part of it.
+// mount is the mount of a hierarchy of control groups, or of a part of one.
 type mount struct {
 	root, point string // paths in the hierarchy and in the file system
 	unified     bool   // version 2

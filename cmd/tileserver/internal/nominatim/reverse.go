@@ -91,7 +91,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	return whole, true, nil
 }
 
-// lookup answers /lookup: the things that have the ids of a list.
+// lookup answers /lookup: the features with the ids of a list.
 func (q *request) lookup(ctx context.Context) error {
 	var ids []string
 	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {

@@ -321,8 +321,8 @@ func listOf(format ogcapi.Format) *listing.Form {
 	return listing.Forms[i]
 }
 
-// withKey adds the key of the request to pairs for the header Link: query takes it out of
-// addresses.
+// withKey adds the key of the request to the pairs of an address for the header Link, since query
+// removes keys from addresses.
 func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
 		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))

@@ -210,8 +210,8 @@ func (d *described) addOwn(c *columns) {
 }
 
 // settle decides whether features' own ids can be ids, and which column has codes. Row numbers
-// cannot: they change when a file is sorted, cut or exported anew. The file's features are those
-// of the layer from an index on.
+// cannot: they change when a file is sorted, cut or exported anew. The file's features are the
+// layer's features from the index from on.
 func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	claims, o := l.claims[from:], &file.own
 	values := make([]string, len(claims))
