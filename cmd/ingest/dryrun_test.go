@@ -174,7 +174,7 @@ func TestNoEmptyWords(t *testing.T) {
 	}
 }
 
-// What a refused command advises can be typed as it stands, though the value begins with a hyphen.
+// The advice of a refused command can be typed as it stands, though the value begins with a hyphen.
 func TestAdviceCanBeTyped(t *testing.T) {
 	for text, advised := range map[string]string{
 		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":                       `--columns=\S+`,

@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// What the kinds of trouble are made of.
+// The parts of the kinds of trouble.
 const (
 	slowReaders    = 64
 	troubleWriters = 4

@@ -1,7 +1,7 @@
 // Package liveclient writes points into a live collection of a running tileserver.
 //
-// Requests are small and are repeated when a connection breaks or the server is busy:
-// a point that is put twice is the same. What the server has answered is not sent again.
+// Requests are small and are repeated when a connection breaks or the server is busy: a point that
+// is put twice is the same. Lines that the server has answered are not sent again.
 package liveclient
 
 import (

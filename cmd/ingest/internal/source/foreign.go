@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// foreigner is a kind of file that nothing here reads, known by how it begins, or by a member of
-// the archive that it is.
+// foreigner is a kind of file that nothing here reads. It is recognised by its beginning or, if it
+// is an archive, by a member.
 type foreigner struct {
 	is     string // "a KML file"
 	begin  string // after white space; ? is any byte

@@ -93,10 +93,10 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 
 // Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
 // latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
-// more; repair is set if they had to be changed for that. Nothing else is repaired: rings may cross
-// themselves, wind either way, and cross the antimeridian by leaving ±180° or by a step of more
-// than 180°. Members of a collection that are empty or not polygons are left out. Reason says why
-// no polygon is left. The points of g are changed.
+// more; repair says how they were changed for that, "" if they were not. Nothing else is repaired:
+// rings may cross themselves, wind either way, and cross the antimeridian by leaving ±180° or by a
+// step of more than 180°. Members of a collection that are empty or not polygons are left out.
+// Reason says why no polygon is left. The points of g are changed.
 func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
 	var all []orb.Polygon
 	var other string // kind of something that is no polygon
@@ -183,9 +183,8 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 	return "", ""
 }
 
-// rounding bounds how far, in degrees, the arithmetic of whatever wrote the
-// file may put a coordinate beyond the world: time zones of Natural Earth reach
-// 90.0002.
+// rounding bounds how far, in degrees, the rounding of the program that wrote the file may put a
+// coordinate beyond the world: time zones of Natural Earth reach 90.0002.
 const rounding = 0.01
 
 // Place checks a coordinate pair in degrees. Values beyond ±180° and ±90° by rounding go to the

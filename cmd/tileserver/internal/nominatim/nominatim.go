@@ -1,7 +1,7 @@
-// Package nominatim answers as Nominatim's web service does, so that its clients work
-// with another address. Names, types and quirks are Nominatim's: numbers that are
-// strings, an error with status 200 where nothing is at a point, parameters that are
-// ignored when they mean nothing. See docs/geocoding.md for what differs.
+// Package nominatim answers as Nominatim's web service does, so that its clients work with another
+// address. Names, types and quirks are Nominatim's: numbers that are strings, an error with status
+// 200 where nothing is at a point, parameters that are ignored when they mean nothing.
+// docs/geocoding.md lists the differences.
 package nominatim
 
 import (

@@ -1,7 +1,7 @@
-// Package photon answers as Photon (https://github.com/komoot/photon) does, so that its
-// clients work with another host name: its paths, parameters, GeoJSON and errors. What
-// there is no data for, such as streets and house numbers, is never found; docs/geocoding.md
-// lists what differs.
+// Package photon answers as Photon (https://github.com/komoot/photon) does, so that its clients
+// work with another host name: its paths, parameters, GeoJSON and errors. Features without data
+// here, such as streets and house numbers, are never found; docs/geocoding.md lists the
+// differences.
 package photon
 
 import (

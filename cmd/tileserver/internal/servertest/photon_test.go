@@ -103,7 +103,8 @@ func TestPhotonSearch(t *testing.T) {
 	}
 }
 
-// What the bias depends on: a zoom that shows the whole world says nothing about a point.
+// The parameters that the bias depends on: a zoom that shows the whole world says nothing about a
+// point.
 func TestPhotonBias(t *testing.T) {
 	g := newPhoton(t, nil)
 	const near = "&lat=43.66&lon=-70.26" // the smaller of two

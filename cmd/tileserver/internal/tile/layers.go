@@ -23,7 +23,7 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 		key.list = strings.Clone(list) // otherwise it is a part of the request's path
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
-			// Others may wait for it, so it goes on when this client leaves.
+			// Other requests may wait for the result, so reading goes on when this client leaves.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
 			set, err := s.parseLayers(read, v, list)

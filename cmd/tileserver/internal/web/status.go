@@ -180,7 +180,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 		}
 	}
 	if detail := feature.DetailOf(err, errors.ErrUnsupported); detail != "" && endpoint.DetailOf(err) == "" {
-		// What a layer cannot be asked is the fault of the question, whichever handler asked it.
+		// A question that a layer cannot answer is the client's fault, whichever handler asked it.
 		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
 	k := s.kindOf(err)

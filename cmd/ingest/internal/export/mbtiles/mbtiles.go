@@ -115,7 +115,7 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 	if err = f.Close(); err != nil {
 		return nil, err
 	}
-	// As an address, or the driver takes a ? in the name for its own.
+	// The name is an address, because the driver would read a ? in a plain name as its own.
 	abs, err := filepath.Abs(w.temp)
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	}
 	t, format, err := learn(whole, columns, false)
 	if bytes.IndexByte(whole, '#') >= 0 {
-		// Behind a row a comment stands only in geofeeds: names of companies have a #.
+		// Only geofeeds have comments behind rows: names of companies have a #.
 		if feed, trailing, feedErr := learn(whole, columns, true); feedErr == nil && feed.isPlain() {
 			t, format, err = feed, trailing, nil
 		}
