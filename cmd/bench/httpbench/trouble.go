@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// The parts of the kinds of trouble.
+// The sizes of the kinds of trouble.
 const (
 	slowReaders    = 64
 	troubleWriters = 4

@@ -80,8 +80,8 @@ type Kept[K bytecache.Key] struct {
 	cache *bytecache.Cache[K, *Finished]
 }
 
-// NewKept returns a Kept with room for about bytes bytes of answers. name is its name in metrics.
-// With 0 bytes no answer is kept, but concurrent requests still share their work.
+// NewKept returns a Kept that keeps answers of about the given number of bytes in all. name is its
+// name in metrics. With 0 bytes no answer is kept, but concurrent requests still share their work.
 func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
 	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
 }
