@@ -94,7 +94,7 @@ var added commands
 // commands make structs with the fields of commands, each a new one.
 type commands []func() any
 
-// add adds a command. Its result is only there to be assigned to a variable of the package.
+// add adds a command. Its result lets a variable of the package be declared by the call.
 func (c *commands) add(command func() any) bool {
 	*c = append(*c, command)
 	return true
@@ -110,11 +110,11 @@ var groups = []kong.Group{
 	{Key: "settings", Title: "Commands about the settings:"},
 }
 
-// session is what a command works with.
+// session is the context that a command works in.
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog
-	depot    *dataset.Depot // of --store; nil without it
+	depot    *dataset.Depot // of --store; nil if that is not set
 	reporter *reporter
 	stdout   io.Writer
 	options  job.Options

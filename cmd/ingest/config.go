@@ -95,8 +95,8 @@ func (c *cli) complete(ctx *kong.Context) error {
 	return c.checked(ctx)
 }
 
-// checked refuses values of flags that have something around them, of the program and of
-// the command.
+// checked refuses values of flags in quotes, with blanks at their ends or with a comment behind
+// them, both of the program's flags and of the command's.
 func (c *cli) checked(ctx *kong.Context) error {
 	return errors.Join(configfile.CheckValues(configfile.Settings(ctx, c.file, onlyFlags...)),
 		configfile.CheckValues(configfile.CommandFlags(ctx, c.file, onlyFlags...)))

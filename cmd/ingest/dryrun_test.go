@@ -115,7 +115,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// What is refused by --max-change is refused in a dry run, as it would be.
+// A change that --max-change refuses is refused in a dry run too.
 func TestDryRunRefused(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"ip", testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"), "--data", data}, io.Discard, io.Discard); err != nil {
@@ -174,7 +174,7 @@ func TestNoEmptyWords(t *testing.T) {
 	}
 }
 
-// What a refused command advises can be typed as it stands, though the value begins with a hyphen.
+// The advice of a refused command can be typed as it stands, though the value begins with a hyphen.
 func TestAdviceCanBeTyped(t *testing.T) {
 	for text, advised := range map[string]string{
 		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":                       `--columns=\S+`,

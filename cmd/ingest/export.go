@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// exportCmd has a command of its own for IP ranges; without one it is about tiles.
+// exportCmd has a subcommand for IP ranges. The default subcommand exports tiles.
 type exportCmd struct {
 	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file; tiles may be left out."`
 	IP    exportIPCmd    `cmd:"" name:"ip" help:"Write the IP ranges into a MaxMind DB, CSV or NDJSON file."`
@@ -77,8 +77,9 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	return nil
 }
 
-// openRegions opens the published layers of regions, of boundaries and of the data sets beside it, as one, or
-// those of a generation of boundaries if it is not 0.
+// openRegions opens the published layers of regions as one: the layers of boundaries and of the
+// data sets beside it. If generation is not 0, it opens the layers of that generation of
+// boundaries.
 func openRegions(s *session, generation uint64) (r *tiles.Reader, from exported, closeAll func() error, err error) {
 	var opened []*dataset.Generation
 	closeAll = func() (err error) {

@@ -39,7 +39,7 @@ type told struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// tell writes an event with --json, else a line unless --quiet.
+// tell prints an event as JSON with --json, else a line unless --quiet.
 func (s *session) tell(event any, format string, args ...any) {
 	switch {
 	case s.json:

@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A stopped command says what is unchanged and how to go on.
+// A stopped command reports the data sets that are unchanged and how to go on.
 func TestInterrupted(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
@@ -126,7 +126,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	for _, tc := range []struct {
 		args []string
-		want string // nothing where the command is done before it looks
+		want string // "" where the command is done before it looks
 	}{
 		{[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
 		{[]string{"places", "--as", "places=../../sample/airports.csv"}, "nothing was published; the data set places is as before (none yet)"},
@@ -163,7 +163,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%q: exit code %d, %v; want %q", tc.args, exitCode(err), err, tc.want)
 		}
 	}
-	// What was published before is named.
+	// The data set published before the stop is named.
 	s := &session{catalog: nil, reporter: newReporter(&cli{Quiet: true}, io.Discard, io.Discard), toPush: []string{"ip"}}
 	s.reporter.Published(dataset.Manifest{Dataset: "ip", Generation: 4})
 	if got, want := s.unpublished("ip"), "published was ip generation 4; not pushed to --store was ip, which is there as before; ingest push goes on where it stopped"; got != want {
@@ -225,7 +225,7 @@ func commandLine(t *testing.T) *kong.Application {
 }
 
 // TestEveryDatasetHasACommand: the command has the data set's name, settings in a configuration
-// file if it has any, and tells refresh its inputs.
+// file if it has any, and names its inputs for refresh.
 func TestEveryDatasetHasACommand(t *testing.T) {
 	for _, name := range ask.DatasetNames(ask.Datasets) {
 		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })
@@ -436,7 +436,7 @@ func TestPrintReport(t *testing.T) {
 	}
 }
 
-// Every line a machine reads is an object that says what it is.
+// Every line for programs is an object that names its event.
 func TestJSONEvents(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{JSON: true}, &out, &stderr)
@@ -502,7 +502,7 @@ func TestSilentStage(t *testing.T) {
 	}
 }
 
-// What is published ends with the time of each phase.
+// The message about a published generation ends with the time of each phase.
 func TestPhaseLine(t *testing.T) {
 	for _, tc := range []struct {
 		phases []phase

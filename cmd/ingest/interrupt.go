@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/ingest/internal/world"
 )
 
-// interruptedError is the error of a command stopped by a signal. It describes what the command
-// left behind.
+// interruptedError is the error of a command stopped by a signal. It describes the state that the
+// command left.
 type interruptedError struct {
 	left  string
 	cause error // nil where stopping alone was the reason
@@ -29,8 +29,7 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
 
-// interrupted adds to the error of a command that was stopped which data sets
-// are unchanged.
+// interrupted adds to the error of a stopped command the names of the data sets that are unchanged.
 func (s *session) interrupted(command *kong.Context, err error) error {
 	var usage *usageError
 	if err == nil || s.ctx.Err() == nil || errors.As(err, &usage) {

@@ -25,7 +25,7 @@ import (
 // minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
 
-// fitMemory lowers --memory to what this process may take, unless it was set, and says so. An
+// fitMemory lowers --memory to the process's own limit, unless it was set, and reports that. An
 // eighth is left for memory that only the system counts, such as file pages.
 func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
 	if limit.Unread != nil {
@@ -45,9 +45,9 @@ func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (sa
 	return said
 }
 
-// limitMemory checks --memory and makes the garbage collector work harder near
-// it. Left alone, the heap grows to twice what is in use. A quarter is left for
-// what is not on the heap. GOMEMLIMIT in the environment wins.
+// limitMemory checks --memory and makes the garbage collector work harder near it. Without a limit,
+// the heap grows to twice the live data. A quarter is left for memory outside the heap. GOMEMLIMIT
+// in the environment wins.
 func (c *cli) limitMemory() error {
 	if c.Memory < minMemory {
 		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
@@ -175,8 +175,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			s.commands = append(s.commands, node.Name)
 		}
 	}
-	// What was published before a failure has its names indexed, and is pushed, like the
-	// rest.
+	// Data sets published before a failure have their names indexed, and are pushed, like the rest.
 	if err = command.Run(s); s.ctx.Err() == nil {
 		err = errors.Join(err, s.indexNames())
 	}

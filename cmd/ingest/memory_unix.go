@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the most memory in bytes that the program has had
-// resident, or 0 if the system does not tell.
+// peakMemory returns the peak of the program's resident memory in bytes, or 0 if the system does
+// not report it.
 func peakMemory() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -24,9 +24,9 @@ func (c *namesCmd) Run(s *session) error {
 	return err
 }
 
-// indexNames publishes the names anew after a command has changed a data set with names. If no
-// data set with names is left, it drops them. The command itself is done by then, so a failure
-// here is a warning. The error is that of an interruption.
+// indexNames publishes the names anew after a command has changed a data set with names. If no data
+// set with names is left, it drops them. The command itself is done by then, so a failure here is a
+// warning. The only error is an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.changed, name) }
 	if made(ask.Names.Name) || !slices.ContainsFunc(ask.Names.Uses, made) && !s.searched() {

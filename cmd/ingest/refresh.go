@@ -82,8 +82,8 @@ func (c *timezonesCmd) reads() []string {
 
 func (c *worldCmd) reads() []string { return c.IPFile }
 
-// refreshed are the commands that a refresh runs, in order: those of the data sets, with world
-// after boundaries and places so that the others use its results, and then points.
+// refreshed are the commands that a refresh runs, in order: the commands of the data sets, with
+// world after boundaries and places so that the others use its results, and then points.
 var refreshed = append(slices.Insert(ask.DatasetNames(slices.DeleteFunc(slices.Clone(ask.Datasets), func(d ask.Dataset) bool {
 	return d.Name == ask.Names.Name // it is built from the others
 })), 2, "world"), "points")
@@ -208,7 +208,7 @@ func (c *refreshCmd) Run(s *session) error {
 
 // run runs the command, unless the published generation has the same basis.
 func (st step) run(s *session, force bool) error {
-	if st.name == "world" { // it checks by itself what has changed
+	if st.name == "world" { // it finds its own changes
 		st.cli.World.Force = st.cli.World.Force || force
 		st.cli.World.DryRun = st.cli.World.DryRun || s.options.DryRun
 		return st.ctx.Run(s)

@@ -150,7 +150,7 @@ func (r *reporter) Published(m dataset.Manifest) {
 	}
 }
 
-// warn ends a run with warnings about what it published, where they are noticed.
+// warn ends a run with warnings about the published data, where they are noticed.
 func (r *reporter) warn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

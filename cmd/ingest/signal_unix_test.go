@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// The first Ctrl-C ends a command cleanly and reports what is unchanged.
+// The first Ctrl-C ends a command cleanly. The command then names the data sets that are unchanged.
 func TestInterrupt(t *testing.T) {
 	asked := make(chan struct{}, 16)
 	mirror := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

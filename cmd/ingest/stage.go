@@ -73,8 +73,7 @@ func (r *reporter) beginStage() {
 	}
 }
 
-// tell writes how far the stage has come, unless that was written just now. The
-// lock is held.
+// tell reports the progress of the stage, unless it did so just now. The lock is held.
 func (r *reporter) tell(now time.Time) {
 	s := r.stage
 	if now.Sub(s.printed) < tellEvery {
@@ -223,9 +222,8 @@ func amount(n int64, unit string) string {
 	return strings.TrimSpace(grouped(n) + " " + unit)
 }
 
-// phaseLine sums up what a job did: "reading ip 3s, writing ranges 9.1s; peak
-// memory 812 MB". Stages that took no time are left out. Stages that came
-// several times are added up.
+// phaseLine sums up the phases of a job: "reading ip 3s, writing ranges 9.1s; peak memory 812 MB".
+// Stages that took no time are left out. Stages that came several times are added up.
 func phaseLine(phases []phase, peak int64) string {
 	var names []string
 	seconds := map[string]float64{}

@@ -136,7 +136,7 @@ func printReport(out io.Writer, r verify.Report) error {
 	return nil
 }
 
-// exampleText formats an example: "7/66/45 fr: what is wrong there".
+// exampleText formats an example: "7/66/45 fr: the fault there".
 func exampleText(e verify.Example) string {
 	text := e.Detail
 	if e.Region != "" {

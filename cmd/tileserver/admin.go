@@ -59,8 +59,8 @@ func localOnly(h http.Handler) http.Handler {
 	})
 }
 
-// serveAdmin serves the admin listener until stop is called, which cuts off
-// what runs: profiles are not worth waiting for.
+// serveAdmin serves the admin listener until stop is called. stop cuts off running requests:
+// profiles are not worth waiting for.
 func serveAdmin(address string, h http.Handler, log *slog.Logger) (stop func() error, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// unfinished begins the name of a copy that is not a backup yet. removing begins that of
-// a backup which is being removed.
+// unfinished begins the name of a copy that is not a backup yet. removing begins the name of a
+// backup which is being removed.
 const (
 	unfinished = ".unfinished-"
 	removing   = ".unfinished." // no copy has it
@@ -129,7 +129,7 @@ func backup(ctx context.Context, store cellstore.Store, to string, report io.Wri
 	}
 	parent := filepath.Dir(to)
 	copied := filepath.Join(parent, unfinished+filepath.Base(to))
-	if err := removeUnfinished(copied); err != nil { // what an earlier one left
+	if err := removeUnfinished(copied); err != nil { // an earlier backup's leftovers
 		return err
 	}
 	switch err := store.Checkpoint(ctx, copied); {
@@ -173,7 +173,7 @@ const backupPath = "/live/backup"
 // madeBackup is the answer to a request for a backup.
 type madeBackup struct {
 	Made   string `json:"made"` // its path on the machine of the server, without symbolic links
-	Live   string `json:"live"` // that of --live
+	Live   string `json:"live"` // the directory of --live
 	Report string `json:"report"`
 }
 

@@ -48,7 +48,7 @@ func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tl
 	}, nil
 }
 
-// checkCertificate says why clients could not be served by TLS.
+// checkCertificate returns an error if clients could not be served by TLS.
 func (c *config) checkCertificate() error {
 	if c.TLSCert == "" {
 		return nil
@@ -95,7 +95,7 @@ func (c *config) readCertificate() (*certificate, error) {
 	return pair, nil
 }
 
-// usable says why clients would refuse the server's own certificate at a time.
+// usable returns an error if clients would refuse the server's own certificate at a time.
 func (p *certificate) usable(now time.Time) error {
 	switch own := p.chain[0]; {
 	case now.After(own.NotAfter):
@@ -106,8 +106,8 @@ func (p *certificate) usable(now time.Time) error {
 	return nil
 }
 
-// doubtful says what is wrong with the rest of the chain. Clients may find another way to a root
-// that they trust, as they do from a certificate that is signed by two.
+// doubtful returns an error if another certificate of the chain has expired or is not valid yet.
+// Clients may find another way to a root that they trust, as from a certificate signed by two.
 func (p *certificate) doubtful(now time.Time) error {
 	for _, one := range p.chain[1:] {
 		if now.After(one.NotAfter) || now.Before(one.NotBefore) {

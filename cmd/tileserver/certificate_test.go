@@ -141,7 +141,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// Whatever is no address and port is refused in words, wherever one is given.
+// A text that is no address and port is refused in words, in every setting.
 func TestAddresses(t *testing.T) {
 	for _, flag := range []string{"--listen", "--admin-listen"} {
 		for address, want := range map[string]string{

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	programs.Main(m)
 }
 
-// publish publishes the toy world in a directory, which it returns.
+// publish publishes the toy world in dir, and returns dir.
 func publish(t *testing.T, dir string) string {
 	t.Helper()
 	if err := toyworld.Publish(t.Context(), dir); err != nil {
@@ -62,7 +62,7 @@ func refused(t *testing.T, why string, args ...string) {
 	}
 }
 
-// command runs the program and returns what it prints.
+// command runs the program and returns its output.
 func command(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

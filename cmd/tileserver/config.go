@@ -120,7 +120,7 @@ type config struct {
 
 	clock    *cellstore.Clock     // of live collections and counts
 	command  string               // what to do: "serve", "config print", …
-	settings []configfile.Setting // what is in effect, for "config print"
+	settings []configfile.Setting // the settings in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
 	faces    []httpapi.Settings   // which are Faces

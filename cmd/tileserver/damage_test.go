@@ -37,8 +37,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// known is the state of a server's files: an image of its directories, and what was acknowledged by
-// then.
+// known is the state of a server's files: an image of its directories, and the writes acknowledged
+// by then.
 type known struct {
 	files damagetest.Image
 	live  map[string]*damagetest.Judge // by collection
@@ -65,14 +65,14 @@ type damaged struct {
 
 	t    *testing.T
 	what string          // was done
-	hit  map[string]bool // the owners of what was damaged
+	hit  map[string]bool // the owners of damaged files
 	told map[string]bool // those owners that the server calls damaged
 	cut  map[string]bool // the owners of logs whose end the server cannot read, as it says
-	// mapped says that the index of addresses was changed in place while it is mapped into
-	// memory, which only the next start finds out.
+	// mapped is set if the index of addresses was changed in place while it is mapped into memory.
+	// Only the next start finds that out.
 	mapped bool
 
-	process    bool // it runs in one of its own
+	process    bool // the server runs in a process of its own
 	url, admin string
 	log        *syncBuffer
 	stop       func() error
@@ -109,7 +109,7 @@ func damagedQuestions() (all []damagedQuestion) {
 	return append(all, damagedQuestion{owner: "data/ip", path: "/ip/batch", body: strings.Trim(fmt.Sprint(damagedAddresses), "[]")})
 }
 
-// owner returns the name of what a file belongs to: damage of the file damages it.
+// owner returns the name of the data that a file belongs to: damage of the file damages that data.
 func (d *damaged) owner(name string) string {
 	parts := strings.Split(strings.TrimPrefix(name, d.root+"/"), "/")
 	switch parts[0] {
@@ -129,7 +129,8 @@ func (d *damaged) errorf(format string, args ...any) {
 	d.t.Errorf("%s: %s\n%.3000s", d.what, fmt.Sprintf(format, args...), d.log.String())
 }
 
-// start starts the server. It runs, or ends with an error of one line that names the file.
+// start starts the server, and reports whether it runs. If it does not, it must end with an error
+// of one line that names the file.
 func (d *damaged) start() bool {
 	d.t.Helper()
 	d.kill, d.sent, d.mapped = nil, 0, false
@@ -147,15 +148,15 @@ func (d *damaged) start() bool {
 		return false
 	}
 	var log string
-	waitFor(d.t, "the address of the admin listener", func() bool { // what a process logs comes by a pipe
+	waitFor(d.t, "the address of the admin listener", func() bool { // the log of a process comes by a pipe
 		log = d.log.String()
 		_, admin, _ := strings.Cut(log, "msg=administration url=")
 		admin, _, found := strings.Cut(admin, "\n")
 		d.admin = admin
 		return found
 	})
-	// Damage of the ledger hides that of what it says of a log, which is told as the end that
-	// a crash leaves.
+	// A damaged ledger also hides damage of a log that it lists: the server then logs only the cut
+	// end that a crash leaves.
 	for _, table := range cutRE.FindAllStringSubmatch(log, -1) {
 		owner := strings.Replace(table[1], "points_", "live/", 1)
 		d.cut[owner] = d.cut[owner] || d.hit[owner]
@@ -373,7 +374,7 @@ func (d *damaged) read() damagetest.Image {
 	return all
 }
 
-// put makes the directories those of an image.
+// put makes the directories equal to an image.
 func (d *damaged) put(image damagetest.Image) {
 	d.t.Helper()
 	if err := image.Write(true, d.read().Differ(image)...); err != nil {
@@ -409,8 +410,8 @@ func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) 
 	return differ
 }
 
-// between damages what a server has left, and starts it again. What was damaged is put
-// back then where the server has called it damaged, and all is right again.
+// between damages the files of a stopped server, and starts it again. Where the server has reported
+// damage, the files are then restored, and all must be right again.
 func (d *damaged) between(r *rand.Rand, dir string, damages int) {
 	d.t.Helper()
 	before := d.read()
@@ -448,22 +449,24 @@ func (d *damaged) between(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// running damages what a running server has open, and starts it again on what is left.
+// running damages files that a running server has open, and later starts it again on the damaged
+// files.
 func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	d.t.Helper()
 	if !d.start() {
 		return
 	}
 	if r.IntN(2) == 0 {
-		d.ask() // what is in memory then is not read again
+		d.ask() // data in memory then is not read again
 	}
 	kill := r.IntN(2) == 0
 	for range damages {
 		anew := r.IntN(2) == 0
 		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
 		// The server goes on to write the ledger that it has open, and looks whether it is still in
-		// its place when it removes a log and when it ends. A ledger that it has not found there is
-		// of an earlier moment: what is missing since looks like the end that a crash leaves.
+		// its place when it removes a log and when it ends. If the file was replaced, the ledger in
+		// its place is of an earlier moment. The records missing since then look like the end that
+		// a crash leaves.
 		for _, name := range d.damage(r, dir, anew) {
 			d.cut[d.owner(name)] = d.cut[d.owner(name)] || kill && anew && filepath.Base(name) == "ledger"
 		}
@@ -477,8 +480,8 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// newDamaged makes the directories. It returns what is known of a server that was stopped, and of
-// one that was killed.
+// newDamaged makes the directories. It returns the states of a server that was stopped, and of one
+// that was killed.
 func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	t.Helper()
 	root := t.TempDir()
@@ -542,10 +545,9 @@ func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	return d, append(states, d.known.clone())
 }
 
-// TestDamagedServer damages the directories of a server, between two of its runs and while
-// it runs. It goes on: each answer is the right one, or says that data of which
-// something was damaged cannot be read. Nothing is removed: where damage is undone, all is
-// right again.
+// TestDamagedServer damages the directories of a server, between two of its runs and while it runs.
+// The server goes on: each answer is the right one, or says that data with damage cannot be read.
+// The server removes nothing: where damage is undone, all is right again.
 func TestDamagedServer(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	rounds := 200
@@ -580,8 +582,8 @@ func TestDamagedServer(t *testing.T) {
 	}
 }
 
-// asEdited reads a file of keys as if somebody had edited it: a changed letter cannot be told from
-// an edit. unended says that the file ends within a line that is none.
+// asEdited reads a file of keys as if somebody had edited it: a changed letter looks like an edit.
+// unended is set if the file ends within an incomplete line.
 func asEdited(text []byte) (keys map[quota.Hash]quota.Key, unended, ok bool) {
 	keys = map[quota.Hash]quota.Key{}
 	lines := strings.SplitAfter(string(text), "\n")
@@ -667,8 +669,8 @@ func TestDamagedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := time.Now()
-	// put puts an image in the place of another. Files get times of their own, as if they were
-	// written a moment later.
+	// put replaces an image by another. Files get times of their own, as if they were written a
+	// moment later.
 	put := func(was, now damagetest.Image, anew bool) {
 		t.Helper()
 		if err := now.Write(anew, was.Differ(now)...); err != nil {

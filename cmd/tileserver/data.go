@@ -73,7 +73,7 @@ func (c *config) depot(observed *observer) (source, error) {
 	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, Opened: func(s *hbasestore.Store, dataset string) cellstore.Store {
 		counted := observed.remote.opened(s, dataset)
 		if dataset == "" {
-			return counted // what is published changes
+			return counted // the rows of the catalog change
 		}
 		return rowcache.New(counted, rowcache.Options{Cache: rows})
 	}}

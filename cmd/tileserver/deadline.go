@@ -10,12 +10,10 @@ import (
 
 // lazyListener hands out connections whose deadlines are kept lazily.
 //
-// net/http moves a connection's deadlines half a dozen times per request, and
-// each move costs a timer operation: together some 5 % of a small answer. But
-// a deadline nearly always moves later, and then the timer that is already
-// running will do: should it fire, the wanted time is looked at, and either it
-// has come or the timer is started again for what is left. The timeouts are
-// the same.
+// net/http moves a connection's deadlines half a dozen times per request, and each move costs a
+// timer operation: together some 5 % of a small answer. But a deadline nearly always moves later,
+// and then the timer that is already running will do. When it fires before the wanted time, it is
+// started again for the rest. The timeouts are the same.
 //
 // After every request net/http also moves the read deadline into the past and back, to end a read
 // of its own that waits for the client to leave. After a quick answer, that read has seldom begun:
@@ -95,7 +93,7 @@ func (d *lazyDeadline) enter() bool {
 	return true
 }
 
-// leave ends what enter has begun.
+// leave ends the call that enter has begun.
 func (d *lazyDeadline) leave() {
 	d.mu.Lock()
 	d.running--

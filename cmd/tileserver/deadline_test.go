@@ -155,8 +155,8 @@ func TestLazyConn(t *testing.T) {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
 
-	// So is one that begins only then, whatever there is to read, until the
-	// deadline is moved.
+	// So is one that begins only then, even if there is something to read, until the deadline is
+	// moved.
 	if _, err := client.Write(b); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ const (
 	collectionFiles = 10
 )
 
-// openFiles returns how many files this process may have open, and how many it has. ok is
-// false if the system does not tell.
+// openFiles returns how many files this process may have open, and how many it has. ok is false if
+// the system does not report this.
 func openFiles() (limit, open int64, ok bool) {
 	var l syscall.Rlimit
 	list, err := os.ReadDir("/proc/self/fd")
@@ -47,9 +47,9 @@ func checkFiles(limit, open, collections int64) error {
 	return nil
 }
 
-// fitFiles lowers --max-connections and --max-collections to what the system's limit of open
-// files leaves, and refuses if that is next to nothing. A connection or a collection that
-// took the last file would make reads fail.
+// fitFiles lowers --max-connections and --max-collections to the rest of the system's limit of open
+// files, and refuses if that is next to nothing. A connection or a collection that took the last
+// file would make reads fail.
 func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	collections := int64(0)
 	if live != nil {
@@ -70,8 +70,8 @@ func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	return nil
 }
 
-// fitWithin is fitFiles for a process that may have limit files open and has open,
-// including those of its live collections. live says that more collections can be made.
+// fitWithin is fitFiles for a process that may have limit files open and has open, including the
+// files of its live collections. live is set if more collections can be made.
 func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
 	few := int64(fewConnections)

@@ -163,7 +163,7 @@ func TestReloadInterval(t *testing.T) {
 	}
 }
 
-// Changed keys are taken into use, and a broken file leaves those before.
+// Changed keys are taken into use. If the file is broken, the keys before it stay in use.
 func TestKeysReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {

@@ -27,7 +27,7 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 
-	// The environment names the file as well, and what is printed says the same.
+	// The environment names the file as well, and the printed settings, read again, are the same.
 	t.Setenv("QUADRILLE_CONFIG", path)
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"config", "print"}, &out, io.Discard); err != nil {

@@ -39,8 +39,7 @@ func rerun(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// foundKeys checks that a file has so many keys, and each of those that were
-// printed.
+// foundKeys checks that a file has n keys, and every printed key among them.
 func foundKeys(t *testing.T, file string, n int, printed []string) {
 	t.Helper()
 	keys, err := (&guardConfig{Keys: file}).readKeys()
@@ -164,9 +163,9 @@ func addTo(t *testing.T, file string) (key, notes string, err error) {
 	return strings.TrimSpace(out.String()), log.String(), err
 }
 
-// A program that is killed leaves half a line at most. It is no key, and it
-// takes none with it: a server starts with the others and says so, one that runs
-// keeps those it has, and the next key has a line of its own.
+// A program that is killed leaves half a line at most. The half line is no key, and it invalidates
+// no other: a server starts with the other keys and says so, a running server keeps its keys, and
+// the next key has a line of its own.
 func TestKeysHalfLine(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
@@ -224,7 +223,7 @@ func TestKeysHalfLine(t *testing.T) {
 	}
 }
 
-// Half a line that met a running server does not take away what it has.
+// A running server that reads half a line keeps the keys that it has.
 func TestKeysReloadHalfLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	one, _, err := addTo(t, file)
@@ -303,7 +302,7 @@ func TestKeysNoFile(t *testing.T) {
 	}
 }
 
-// A symlink stays one, and what it points to keeps its mode.
+// A symlink stays one, and its target keeps its mode.
 func TestKeysSymlink(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "keys"), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(file, link); err != nil {

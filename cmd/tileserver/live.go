@@ -164,8 +164,8 @@ func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) er
 	return nil
 }
 
-// salvage is readRows of a damaged collection, in a directory that nobody has open. lost says
-// what could not be read.
+// salvage is readRows of a damaged collection, in a directory that nobody has open. lost names the
+// parts that could not be read.
 func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
 	damage, err := pebblestore.Salvage(ctx, dir, points.Live.WidestSchema(name), nil, fn)
 	return strings.Join(damage, "; "), err
@@ -363,9 +363,8 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has the state of each damaged
-// collection before it was read, by name. lost names the collections of which nothing could
-// be read.
+// prepare makes the store of whole collections. made has the state of each damaged collection
+// before it was read, by name. lost names the collections that could not be read at all.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {
@@ -375,7 +374,7 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	if err = errors.Join(err, store.Close()); err != nil || len(damaged) == 0 {
 		return nil, nil, err
 	}
-	if err := os.RemoveAll(dir); err != nil { // copies, of one that was interrupted
+	if err := os.RemoveAll(dir); err != nil { // copies of an interrupted repair
 		return nil, nil, err
 	}
 	to, err := pebblestore.Open(dir, nil)
@@ -436,9 +435,9 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	return made, lost, nil
 }
 
-// replace sets damaged collections aside and puts the whole ones in their places. Meanwhile
-// it holds the lock of the directory, so that no server has open what it moves. states is
-// the result made of prepare, or nil if an earlier run has compared the states.
+// replace sets damaged collections aside and puts the whole ones in their places. Meanwhile it
+// holds the lock of the directory, so that no server has the moved files open. states is the result
+// made of prepare, or nil if an earlier run has compared the states.
 func (c *repairLiveCommand) replace(states map[string]string, ready string, stdout io.Writer) (err error) {
 	lock, err := openStopped(c.Dir)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"quadrille/places/points"
 )
 
-// makeLive makes a directory of live collections with so many points each.
+// makeLive makes a directory of live collections with n points each.
 func makeLive(t *testing.T, n int, names ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "live")
@@ -85,7 +85,7 @@ func spoil(t *testing.T, dir, name string) {
 	})
 }
 
-// A damaged collection is found, exported, and made anew; what was damaged is set aside.
+// A damaged collection is found, exported, and made anew; the damaged files are set aside.
 func TestRepairLive(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
@@ -123,7 +123,7 @@ func TestRepairLive(t *testing.T) {
 	})
 }
 
-// A directory is repaired whatever it is called.
+// A directory is repaired under any name.
 func TestRepairOddName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[live]")
 	if err := os.Rename(makeLive(t, 3, "shops"), dir); err != nil {
@@ -320,7 +320,7 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	})
 }
 
-// A server that starts while a repair reads keeps what it wrote, and a running server keeps its
+// A server that starts while a repair reads keeps its own writes, and a running server keeps its
 // tables.
 func TestRepairBesideServer(t *testing.T) {
 	dir := makeLive(t, 5, "shops")
@@ -352,7 +352,7 @@ func TestRepairBesideServer(t *testing.T) {
 	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
-// If two repairs run at once, the second leaves what the first has made.
+// If two repairs run at once, the second leaves the result of the first.
 func TestRepairTwice(t *testing.T) {
 	dir := makeLive(t, 3, "shops")
 	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
@@ -382,7 +382,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A damaged block in one collection leaves the others to be exported, and what lies beside.
+// A damaged block in one collection does not hinder the export of the others, nor of the rest of
+// its own.
 func TestExportBesideDamage(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")
@@ -437,8 +438,8 @@ func TestRepairOtherLayout(t *testing.T) {
 	}
 }
 
-// A directory of something else, and one with a table of a newer program, are called what they are.
-// Neither is taken for an empty or a damaged one.
+// The refusal of a directory of something else, and of one with a table of a newer program, says
+// which it is. Neither is taken for an empty or a damaged directory.
 func TestLiveOfAnotherLayout(t *testing.T) {
 	other := t.TempDir()
 	if err := os.Mkdir(filepath.Join(other, "boundaries"), 0o755); err != nil {

@@ -18,11 +18,10 @@ const maxLogQueue = 1 << 20
 // logTimeout bounds how long the last lines may take when the program ends.
 const logTimeout = time.Second
 
-// logQueue is a log on its way to a reader that may be slow, stuck or gone, or to a disk
-// that is full. As with spans on their way to their collector, nothing waits for it but
-// Close, within its bound: what finds the queue full is dropped and counted, and so is what
-// cannot be written. The log says so once lines can be written again. Its methods may be
-// called concurrently.
+// logQueue is a log on its way to a reader that may be slow, stuck or gone, or to a disk that is
+// full. As with spans on their way to their collector, nothing waits for it but Close, within its
+// bound: lines that find the queue full, or cannot be written, are dropped and counted. The log
+// reports this once lines can be written again. Its methods may be called concurrently.
 type logQueue struct {
 	to   io.Writer
 	form func(io.Writer) slog.Handler // of the log's own lines

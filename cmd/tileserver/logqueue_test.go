@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A server whose log nobody reads, or whose reader has ended, answers every request, says
-// how much of the log it drops, and ends when it is told to.
+// A server whose log nobody reads, or whose reader has ended, answers every request, reports how
+// much of the log it drops, and ends on request.
 func TestLogWithoutReader(t *testing.T) {
 	dropped := regexp.MustCompile(`(?m)^quadrille_log_dropped_total ([1-9].*)$`)
 	for _, ended := range []bool{false, true} {
@@ -105,8 +105,8 @@ func (w *flakyWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Whatever becomes of its writes, each line of a log is whole, torn at a failure, or
-// counted, and the log tells how many were dropped once it can.
+// Whatever becomes of its writes, each line of a log is whole, torn at a failure, or counted, and
+// the log reports the number of dropped lines once it can.
 func TestLogTellsWhatItDropped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		failing := true

@@ -1,5 +1,5 @@
-// Command tileserver serves published data sets over HTTP: map tiles, what is
-// at a point, nearby places and IP geolocation.
+// Command tileserver serves published data sets over HTTP: map tiles, the regions and features at a
+// point, nearby places and IP geolocation.
 //
 // It opens the generations that ingest has published below its data directory, takes
 // newer ones into service as they appear, and may run any number of times over one

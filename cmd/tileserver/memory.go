@@ -35,16 +35,16 @@ type memory struct {
 // program, pages of files that are being read, and garbage that is collected too late.
 func (m *memory) outside() int64 { return m.Bytes / 8 }
 
-// fitMemory lowers the defaults that take memory to what the process may take. What
-// somebody has set stays.
+// fitMemory lowers the defaults that take memory to fit the memory of the process. Settings that
+// somebody has set stay.
 func (c *config) fitMemory(limit memlimit.Limit) {
 	c.memory = memory{Limit: limit}
 	if limit.Bytes == 0 {
 		return
 	}
 	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
-	// Half of what is left goes to caches: the other half is for the moments when many
-	// large answers are made at once.
+	// Half of the rest goes to caches: the other half is for the moments when many large answers
+	// are made at once.
 	left := limit.Bytes - c.memory.outside() - workingMemory
 	lower(c, "cache", &c.Cache, max(bytesize.Size(left/2)>>20<<20, 1<<20), why)
 	lower(c, "max-concurrent", &c.MaxConcurrent, int(max(limit.Bytes/memoryOfRequest, fewConnections)), why)

@@ -15,8 +15,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// observer collects what the process tells about itself. Its methods may be
-// called concurrently.
+// observer collects the metrics of the process. Its methods may be called concurrently.
 type observer struct {
 	registry *prometheus.Registry
 	stores   storeStats
@@ -40,8 +39,8 @@ func newObserver(cache *pebblestore.Cache, version string) *observer {
 // maxScrapes bounds the scrapes that run at once.
 const maxScrapes = 4
 
-// handler answers scrapes. What cannot be collected is left out and logged:
-// the rest is needed most when something fails.
+// handler answers scrapes. A metric that cannot be collected is left out and logged: the rest is
+// needed most when something fails.
 func (o *observer) handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelError),

@@ -200,7 +200,7 @@ func (p proxy) begin(t *testing.T, program, example string) (ask func(method, cl
 	output := new(syncBuffer)
 	cmd := exec.CommandContext(t.Context(), program, p.args(file, dir)...)
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir) // where Caddy keeps what it has run
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir) // where Caddy keeps its last configuration
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

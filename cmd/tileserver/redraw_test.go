@@ -65,7 +65,8 @@ func TestRedrawnDistrict(t *testing.T) {
 	put("/points/vans", "")
 	put("/points/vans/v-1", `{"type":"Feature","geometry":{"type":"Point","coordinates":[5,5]}}`)
 	last := ""
-	// follow opens a stream, and returns what returns its next event without the version.
+	// follow opens a stream, and returns a function that returns its next event without the
+	// version.
 	follow := func() (next func() string) {
 		t.Helper()
 		res := ask(http.MethodGet, "/points/vans/events?enter=district:e1&leave=district"+last, "")

@@ -29,7 +29,7 @@ type reloaded[T any] struct {
 
 	mu     sync.Mutex
 	loaded []os.FileInfo // the files that value was made of
-	failed []os.FileInfo // the files of which no value could be made
+	failed []os.FileInfo // the files as they were when load failed
 }
 
 // reloadInterval bounds the time until changed files are noticed.
@@ -74,8 +74,8 @@ func (r *reloaded[T]) again() {
 
 func (r *reloaded[T]) look() {
 	defer func() { r.next.Store(int64(r.elapsed() + r.interval)) }()
-	// The files are looked at before they are read, so that whatever changes
-	// in between is noticed the next time.
+	// The files are looked at before they are read, so that any change in between is noticed the
+	// next time.
 	files, err := stat(r.paths)
 	if err == nil && same(files, r.loaded) {
 		r.failed = nil

@@ -159,7 +159,7 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 }
 
 // guardAPI sets in api who may ask and how often. top lists the busiest clients, nil if none are
-// counted. stop writes what has been counted.
+// counted. stop writes the counts.
 func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler, stop func() error, err error) {
 	guard, stop, err := c.Guard.guard(ctx, log)
 	if err != nil {

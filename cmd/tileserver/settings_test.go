@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/configfile/configtest"
 )
 
-// A file with what config print prints has the same value for every setting.
+// A file with the output of config print has the same value for every setting.
 func TestPrintedSettings(t *testing.T) {
 	parser, err := newParser(&config{}, io.Discard, io.Discard)
 	if err != nil {

@@ -300,7 +300,7 @@ func TestTwoServers(t *testing.T) {
 			g := generation(one)
 			return g != before && g == generation(two) && !strings.Contains(g, " 1}")
 		})
-		// Both go on serving what was pinned.
+		// Both still serve the pinned generation.
 		for _, url := range []string{one, two} {
 			if res, b := get(t, http.DefaultClient, url+pinned); res.StatusCode != 200 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s%s: %d %s", url, pinned, res.StatusCode, b)

@@ -41,7 +41,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// has reports whether a running program says something: what it logs comes a moment later.
+// has reports whether a running program has logged a text: its log comes a moment later.
 func (s *syncBuffer) has(text string) bool {
 	for range 1000 {
 		if strings.Contains(s.String(), text) {
@@ -81,8 +81,7 @@ func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func
 	return url, log, stop
 }
 
-// tryStart is start of a program that may end at once, without an address. stop returns what
-// it ended with.
+// tryStart is start of a program that may end at once, without an address. stop returns its error.
 func tryStart(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -122,8 +121,8 @@ func fetch(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// A server started over an empty directory serves what is published later,
-// and drains when it is told to stop.
+// A server started over an empty directory serves generations published later, and drains when it
+// is stopped.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	url, log, stop := start(t, "--data", dir, "--access-log")
@@ -181,8 +180,8 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("%s did not come", what)
 }
 
-// Requests that run when the server is told to stop are finished, and those
-// that do not end in time are cut off.
+// Requests that run when the server is stopped are finished, and those that do not end in time are
+// cut off.
 func TestDrain(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		cfg, err := parse([]string{"--listen=127.0.0.1:0", "--drain-timeout=20s"}, io.Discard, io.Discard)

@@ -32,7 +32,7 @@ func (c *traceConfig) Validate() error {
 // flushTimeout bounds how long the last traces may take when the server stops.
 const flushTimeout = 3 * time.Second
 
-// trace adds to api what the flags ask for. stop sends the waiting traces, in
+// trace sets up in api the tracing that the flags ask for. stop sends the waiting traces, in
 // bounded time: lost traces are no reason to fail.
 func (c *traceConfig) trace(ctx context.Context, api *httpapi.Config, log *slog.Logger) (stop func(), err error) {
 	if c.OTLPEndpoint == nil {

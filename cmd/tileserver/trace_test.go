@@ -96,7 +96,7 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	stop() // which sends what waits
+	stop() // which sends the waiting spans
 	if fake.of["service.name"] != "quadrille-tileserver" || fake.of["service.version"] == "" {
 		t.Errorf("resource: %v", fake.of)
 	}

@@ -35,7 +35,7 @@ type usage struct {
 // reads much.
 const damageRest = 60
 
-// open opens the table of counts, and makes it if the store has none.
+// open opens the table of counts. It creates the table if the store has none.
 func (u *usage) open(ctx context.Context) (err error) {
 	if u.store == nil {
 		if u.store, err = u.openStore(); err != nil {

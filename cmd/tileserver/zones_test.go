@@ -90,7 +90,7 @@ func TestTimeZonesOfRealData(t *testing.T) {
 		inside := len(a.Regions) > 0
 		switch {
 		case z == nil && !inside:
-			// But for the waters of land of which nothing is known.
+			// Only inland waters without any region may lack a zone.
 			if near := ask("/regions/at?snap=22224", lat, lon); len(near.Regions) == 0 {
 				t.Errorf("%v, %v: no time zone at sea", lat, lon)
 			}

@@ -14,15 +14,15 @@ var mark = []byte("\ufeff")
 // Trim returns a text without a byte order mark at its beginning.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
-// Begins reports whether the input begins with the mark. The next read returns an error, if there
-// is one.
+// Begins reports whether the input begins with the byte order mark. The next read returns an error,
+// if there is one.
 func Begins(r *bufio.Reader) bool {
 	begin, _ := r.Peek(len(mark))
 	return bytes.Equal(begin, mark)
 }
 
-// Skip skips the mark at the beginning of the input. The next read returns an error, if there is
-// one.
+// Skip skips the byte order mark at the beginning of the input. The next read returns an error, if
+// there is one.
 func Skip(r *bufio.Reader) *bufio.Reader {
 	if Begins(r) {
 		_, _ = r.Discard(len(mark)) // just peeked
@@ -30,7 +30,7 @@ func Skip(r *bufio.Reader) *bufio.Reader {
 	return r
 }
 
-// ReadFile is [os.ReadFile] without the mark.
+// ReadFile is [os.ReadFile] without the byte order mark.
 func ReadFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	return Trim(text), err

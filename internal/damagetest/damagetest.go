@@ -99,8 +99,8 @@ func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 	return mem, nil
 }
 
-// Damage returns an image with one file changed: a bit is flipped, its end is cut off, or
-// the whole file is removed or replaced by another. what describes the change.
+// Damage returns an image with one file changed: a bit is flipped, its end is cut off, or the whole
+// file is removed or replaced by another. The result what describes the change.
 func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	names := slices.Sorted(maps.Keys(m))
 	name, other := names[r.IntN(len(names))], names[r.IntN(len(names))]

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// LimitFiles bounds the number of files that the process can open in addition, until lift is
-// called.
+// LimitFiles lets the process open at most more further files, until lift is called.
 func LimitFiles(t testing.TB, more uint64) (lift func()) {
 	t.Helper()
 	var was syscall.Rlimit

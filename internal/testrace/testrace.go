@@ -1,4 +1,5 @@
-// Package testrace lets tests detect the race detector. Only tests and what serves them import it.
+// Package testrace lets tests detect the race detector. Only tests and their helper packages import
+// it.
 package testrace
 
 import "testing"

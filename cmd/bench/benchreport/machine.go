@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// header says what was run, where and when.
+// header names the command that was run, the machine and the date.
 func header(command []string, cpu, commit string, now time.Time) string {
 	if cpu == "" {
 		cpu = firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.+)$`)
@@ -42,7 +42,7 @@ func checkedOut(ctx context.Context, file string) (commit string, changed []stri
 	}
 	status, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(exclude)"+file).Output()
 	if err != nil {
-		return "", nil // file lies outside, so nothing is said about a commit
+		return "", nil // file lies outside, so no commit is named
 	}
 	commit = strings.TrimSpace(string(rev))
 	for line := range strings.Lines(string(status)) {

@@ -14,10 +14,10 @@ type bench struct {
 	values map[string][]float64 // by unit
 }
 
-// format turns the output of Go benchmarks into tables and returns the
-// processor it names. benchstat would write a table for every unit, which is 76
-// lines for the 13 benchmarks of quadkey, and none in Markdown; here a benchmark is
-// a row. Output of any other kind comes back unchanged.
+// format turns the output of Go benchmarks into tables and returns the processor that it names.
+// benchstat would write a table for every unit, which is 76 lines for the 13 benchmarks of quadkey,
+// and has no Markdown output; here a benchmark is a row. Output of any other kind comes back
+// unchanged.
 func format(out string) (figures, cpu string) {
 	var b strings.Builder
 	var pkg string

@@ -33,8 +33,8 @@ type cityRecord struct {
 	Longitude float64 `maxminddb:"longitude"`
 }
 
-// compareAddresses asks the index and the reader of the database the same
-// addresses: both ends of one network in so many, and random ones.
+// compareAddresses looks up the same addresses in the index and in the database's own reader. They
+// are the first, the last and a random address of one network in 40.
 func compareAddresses(ctx context.Context, c *cli, data string, files ...string) (_ string, err error) {
 	g, table, ix, err := openAddresses(ctx, data)
 	if err != nil {
@@ -182,7 +182,7 @@ func sampleAddrs(db *maxminddb.Reader, rnd *rand.Rand, n int) ([]netip.Addr, err
 	return out[:min(n, len(out))], nil
 }
 
-// within returns the address of a network whose other bits are those of fill.
+// within returns an address of a network. fill supplies the bits behind the prefix.
 func within(p netip.Prefix, fill func() byte) netip.Addr {
 	b := p.Addr().AsSlice()
 	for i := range b {

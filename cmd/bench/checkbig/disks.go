@@ -59,12 +59,11 @@ const (
 // noSpace is in the message of every job on a full disk.
 const noSpace = "no space left on device"
 
-// errNoRoom is matched where even what is published before does not fit.
+// errNoRoom is matched if not even the generation published before fits.
 var errNoRoom = errors.New("too small for anything")
 
-// fill runs a job on larger and larger disks until one has the room. On each of
-// the others it must end with the reason, and what was published before must be
-// whole afterwards.
+// fill runs a job on larger and larger disks until one has room for it. On each smaller disk the
+// job must end with the reason, and the generation published before must stay whole.
 func (c *cli) fill(ctx context.Context, j diskJob, dir string) (f filled) {
 	f.name = j.name
 	defer func() { f.failed = errors.Join(f.failed, os.RemoveAll(dir)) }()

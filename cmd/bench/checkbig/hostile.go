@@ -19,7 +19,7 @@ type hostile struct {
 	name string
 	// write makes the input below dir and returns the arguments of ingest.
 	write func(c *cli, dir string) ([]string, error)
-	// refused inputs must be refused; of the others either will do.
+	// refused inputs must be refused; other inputs may be refused or built.
 	refused bool
 }
 

@@ -1,6 +1,5 @@
-// Command checkbig ingests what is large, checks it, and compares it with a
-// reader that is not ours. `make check-big` runs it on packages that it fetches
-// and on data that it makes.
+// Command checkbig ingests large data sets, checks them, and compares them with a reader that is
+// not ours. `make check-big` runs it on packages that it fetches and on data that it makes.
 //
 //	bin/bench/checkbig --packages bin/big/node_modules --ingest bin/ingest
 //
@@ -15,13 +14,12 @@
 // Time zones are compared with timezonefinder by a test of cmd/tileserver, which
 // make check-big runs too.
 //
-// Of generated data a tenth is ingested first: the time of the whole divided by
-// that of the tenth is its growth. Then comes input that nobody publishes, which
-// is built within its memory or refused, and leaves what is published. Last come
-// disks that are too small, which fill in one stage after another. The results
-// are three Markdown tables. The command fails if anything differs, or if a
-// scenario takes more memory than it was given. Times depend on the machine and
-// are shown beside their aims.
+// A tenth of generated data is ingested first: the time of the whole divided by that of the tenth
+// is its growth. Then comes input that nobody publishes. It is built within its memory or refused,
+// and the published generation stays. Last come disks that are too small, which fill in one stage
+// after another. The results are three Markdown tables. The command fails if anything differs, or
+// if a scenario takes more memory than it was given. Times depend on the machine and are shown
+// beside their aims.
 package main
 
 import (
@@ -76,7 +74,7 @@ type scenario struct {
 	generated bool
 	// verified is the data set that `ingest verify` checks.
 	verified string
-	// compare returns what was compared; its error says what differs.
+	// compare returns a summary of the comparison; its error says what differs.
 	compare func(ctx context.Context, c *cli, data, input string) (string, error)
 	// both the tenth and the whole are compared.
 	both bool
@@ -190,7 +188,7 @@ func names(all []*scenario) string {
 	return strings.Join(list, ", ")
 }
 
-// play runs a scenario below dir and removes what it left there.
+// play runs a scenario below dir and removes the files it left there.
 func (c *cli) play(ctx context.Context, s *scenario, dir string) (o outcome) {
 	o.scenario = s
 	defer func() { o.err = errors.Join(o.err, os.RemoveAll(dir)) }()

@@ -6,7 +6,7 @@
 // It types the names of the largest cities, of all countries, of states and of large
 // airports letter by letter: in lower case without marks, as people type; and of some also
 // in their own script. It counts after how many letters each stands first and among the
-// first five. Nothing tells the server where the person is or what the person reads.
+// first five. The server does not know where the person is or what language the person reads.
 //
 // The reference was written down before anything was measured. Of what begins with the
 // letters that are typed, a person expects what most people know:
@@ -69,7 +69,7 @@ func (c *cli) run(ctx context.Context) error {
 // most is the largest number of letters that has a column.
 const most = 6
 
-// judge types all lists, and returns the tables and what fails.
+// judge types all lists, and returns the tables and the failures.
 func judge(ctx context.Context, site string, r *reference, w *judged.World, examples int) (string, error) {
 	var five, first, worst strings.Builder
 	head := func(b *strings.Builder, what string) {
@@ -125,7 +125,7 @@ func reached(got []typed, letters func(typed) int) (counts [most + 2]int) {
 	return counts
 }
 
-// write adds a row to both tables. A column has all that need so many letters or fewer.
+// write adds a row to both tables. Column n counts the targets that need at most n letters.
 func write(five, first *strings.Builder, l list, by string, got []typed) {
 	row := func(b *strings.Builder, got []typed, letters func(typed) int) {
 		counts, sum := reached(got, letters), 0
@@ -146,8 +146,8 @@ func write(five, first *strings.Builder, l list, by string, got []typed) {
 	row(first, alone, func(t typed) int { return t.first })
 }
 
-// tellWorst lists the targets that need most letters more than by the reference to be among
-// five, and what stands there instead after as many letters.
+// tellWorst lists the targets that need the most letters beyond the reference to be among five, and
+// the five that stand there after as many letters.
 func tellWorst(ctx context.Context, b *strings.Builder, e *endpoint, l list, got, expected []typed, examples int) error {
 	type late struct{ i, more int }
 	var list []late

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// The kinds of what people type.
+// The kinds of targets.
 const (
 	city    = "city"
 	country = "country"
@@ -19,7 +19,7 @@ const (
 	airport = "airport"
 )
 
-// target is what a person types the name of.
+// target is a thing whose name a person types.
 type target struct {
 	kind, name string
 	typed      []rune // the letters of the name
@@ -30,16 +30,16 @@ type target struct {
 	namesake   bool // a heavier target has the same name, so this one cannot be first
 }
 
-// airportWeight is how many people a large airport counts for.
+// airportWeight is the population that a large airport counts for.
 const airportWeight = 100_000
 
-// list is a list of targets that is judged.
+// list is a list of judged targets.
 type list struct {
 	name    string
 	targets []*target
 }
 
-// reference is whom a person expects.
+// reference is the target that a person expects.
 type reference struct {
 	all   []*target // by name
 	lists []list

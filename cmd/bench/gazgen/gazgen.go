@@ -36,8 +36,8 @@ func Seq(n int, seed uint64) iter.Seq2[places.Place, error] {
 	}
 }
 
-// Points returns k positions, longitude and latitude in degrees, that lie where
-// places of the same seed do: what the people of a map ask about.
+// Points returns k positions, longitude and latitude in degrees, spread like the places of the same
+// seed, as the questions of a map's users are.
 func Points(k int, seed uint64) [][2]float64 {
 	g := newGenerator(k, seed)
 	g.rng = rand.New(rand.NewPCG(seed, 2))
@@ -49,7 +49,7 @@ func Points(k int, seed uint64) [][2]float64 {
 	return list
 }
 
-// runLength is how many ids ascend in a row.
+// runLength is the number of ids that ascend in a row.
 const runLength = 1024
 
 type generator struct {
@@ -231,7 +231,7 @@ func (g *generator) name(p *places.Place, class string) {
 	if !ascii {
 		p.ASCIIName = toASCII(p.Name)
 	}
-	// Other names are for what people live in, and for the larger more.
+	// Populated places have other names, the larger ones more.
 	more := 0
 	switch {
 	case p.Population > 100_000:

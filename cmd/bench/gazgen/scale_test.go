@@ -103,8 +103,8 @@ var rare = []struct {
 	{"no such country", 48, 11, places.Filter{Countries: []string{"QQ"}}},
 }
 
-// However rare what a filter lets pass, a search looks at few places more than
-// it finds: the index knows in which blocks of 128 to look.
+// However few places pass a filter, a search looks at few more than it finds: the index knows which
+// blocks of 128 to look in.
 func TestRareFiltersAreBounded(t *testing.T) {
 	n := 100_000
 	switch {
@@ -164,7 +164,7 @@ func TestCodesOfTheWorldAreBounded(t *testing.T) {
 	}
 }
 
-// ask asks for the places that pass a filter, over dst.
+// ask appends the places that pass a filter to dst[:0].
 func ask(tb testing.TB, f *places.Finder, q feature.Query, of places.Filter, dst []places.Hit) (hits []places.Hit, err error) {
 	tb.Helper()
 	if q.Filter, err = of.Feature(); err != nil {
@@ -196,7 +196,7 @@ func peak(fn func()) uint64 {
 	return most.Load()
 }
 
-// treeSize is how many bytes the files of a directory have.
+// treeSize returns the size in bytes of the files of a directory.
 func treeSize(tb testing.TB, dir string) (total int64) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

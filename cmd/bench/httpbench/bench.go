@@ -70,8 +70,8 @@ func emptyBench() (b *bench, err error) {
 	return b, err
 }
 
-// serverFlags are those the tile server is measured with. The load generator
-// names callers' addresses as a proxy does.
+// serverFlags are the flags of the measured tile server. The load generator names callers'
+// addresses as a proxy does.
 func serverFlags(data string, more ...string) []string {
 	return append([]string{"--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1"}, more...)
 }
@@ -97,7 +97,7 @@ func (b *bench) close() error {
 	return os.RemoveAll(b.tmp)
 }
 
-// against are the two sides of a scenario and what they are asked.
+// against are the two servers of a scenario and their requests.
 func (b *bench) against(s scenario) ([]*running, [][]answer) {
 	if s.Own != nil {
 		return []*running{b.ours, b.ours}, [][]answer{s.Answers, s.Own}
@@ -105,8 +105,8 @@ func (b *bench) against(s scenario) ([]*running, [][]answer) {
 	return []*running{b.ours, b.bare}, [][]answer{s.Answers, s.Answers}
 }
 
-// load runs a load generator, a hidden command of this program, on a core of its
-// own. It goes to the servers by turns and prints what it found out as JSON.
+// load runs a load generator, a hidden command of this program, on a core of its own. It sends to
+// the servers by turns and prints its results as JSON.
 func (b *bench) load(ctx context.Context, command string, servers []*running, answers [][]answer, args []string, result any) error {
 	requests, err := json.Marshal(answers)
 	if err != nil {

@@ -29,7 +29,7 @@ type besideCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// besideBudget is how much longer the 99th percentile may be beside a trouble.
+// besideBudget is the factor by which the 99th percentile may rise beside a trouble.
 const besideBudget = 2
 
 // condition is a server and the kinds of trouble it has, as troubleCmd takes them; "" is
@@ -39,7 +39,7 @@ type condition struct {
 	kinds string
 }
 
-// trouble is what requests are measured beside, and what that is compared with.
+// trouble is a load that requests are measured beside, and the one it is compared with.
 type trouble struct {
 	name         string
 	beside, than condition
@@ -54,12 +54,12 @@ type besideResult struct {
 	AloneP99 float64 `json:"alone_p99_us"`
 	Ratio    float64 `json:"p99_ratio"`
 	Budget   float64 `json:"budget"`
-	// Share of a core that the server took, 0 where the system does not tell.
+	// Share of a core that the server took, 0 where the system does not report it.
 	CPU      float64 `json:"cpu_share,omitempty"`
 	AloneCPU float64 `json:"alone_cpu_share,omitempty"`
 }
 
-// besideRuns are what the runs of one sort found out, run by run.
+// besideRuns are the results of the runs of one sort, run by run.
 type besideRuns struct{ p50, p99, cpu []float64 }
 
 func (r *besideRuns) add(sum latencies, cpu float64) {
@@ -72,12 +72,12 @@ type besideBench struct {
 	points  *pointsBench // starts servers, and fills the collection
 	self    string
 	readers []answer // of one run, in their order
-	before  string   // the id of the event before those that are replayed
+	before  string   // the id of the event before the replayed ones
 	servers []*running
 	files   []*os.File
 }
 
-// warmUp is how long requests are sent before those that count: new connections are slow.
+// warmUp is how long requests are sent before the counted ones: new connections are slow.
 const warmUp = 300 * time.Millisecond
 
 // moving is the live collection.
@@ -131,7 +131,7 @@ func (c *besideCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// start starts the servers, and returns what requests to them are measured beside.
+// start starts the servers, and returns the troubles that requests are measured beside.
 func (b *besideBench) start() ([]trouble, error) {
 	plain, address, err := b.points.server()
 	if err != nil {
@@ -183,8 +183,7 @@ func (b *besideBench) start() ([]trouble, error) {
 	}, nil
 }
 
-// move moves every point across what borders there are within some 20 km, after the event
-// before.
+// move moves every point across the borders within some 20 km, after the event before.
 func (b *besideBench) move(address string) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -308,7 +307,7 @@ func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) 
 			return sum, 0, err
 		}
 		defer func() {
-			_ = maker.cmd.Process.Signal(os.Interrupt) // who has ended before tells why
+			_ = maker.cmd.Process.Signal(os.Interrupt) // a maker that has ended before reports why
 			err = errors.Join(err, maker.cmd.Wait())
 		}()
 	}
@@ -320,7 +319,7 @@ func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) 
 	return summarize(took, 0), float64(cpuTime(pid)-before) / float64(time.Since(began)), err
 }
 
-// settled waits until a server hardly works any more for what came before.
+// settled waits until a server has hardly any work left from earlier requests.
 func settled(ctx context.Context, pid int) error {
 	const look = 100 * time.Millisecond
 	for range 300 {

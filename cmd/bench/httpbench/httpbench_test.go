@@ -55,8 +55,8 @@ func TestLoadBare(t *testing.T) {
 	}
 }
 
-// At a fixed rate, what a server that stalls does not answer counts from when
-// it should have been sent.
+// At a fixed rate, the latency of a stalled answer counts from the time at which its request was
+// due.
 func TestPaced(t *testing.T) {
 	answers := []answer{{Path: "/ip/1.2.3.4", Body: bytes.Repeat([]byte("x"), 200_000)}, {Path: "/ip/5.6.7.8", Body: []byte("{}")}}
 	var asked atomic.Int64
@@ -89,8 +89,7 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// A 304 is what the tile server is asked for by the tag, and its comparator is
-// the server itself.
+// The tile server answers 304 to the tag, and is its own comparator.
 func TestNotModified(t *testing.T) {
 	tile := answer{Path: "/tiles/a/1/0/0.mvt", Status: 200, ETag: `"x"`, Body: []byte("tile")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,15 +23,14 @@ type latencyCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// latencyBudget is how much longer the 99th percentile may be than the bare
-// handler's.
+// latencyBudget is the factor by which the 99th percentile may exceed the bare handler's.
 const latencyBudget = 3
 
-// latencyScenarios are those measured if none are chosen.
+// latencyScenarios are the scenarios measured by default.
 var latencyScenarios = []string{tilesHigh, addresses, completions}
 
-// paced is what the runs at a fixed rate against one server found out, run by
-// run, in microseconds.
+// paced are the results of the runs at a fixed rate against one server, run by run, in
+// microseconds.
 type paced struct{ P50, P99 []float64 }
 
 // latencyResult is the comparison of one scenario; times are in microseconds.

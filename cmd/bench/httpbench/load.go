@@ -27,7 +27,7 @@ type loadCmd struct {
 	Connections int           `required:""`
 }
 
-// measured is what the runs against one server found out, run by run.
+// measured are the results of the runs against one server, run by run.
 type measured struct {
 	Rates []float64 // requests per second
 	CPU   []float64 // microseconds of the server's processor time per request
@@ -116,8 +116,8 @@ func (c *client) close() {
 	}
 }
 
-// run keeps all connections busy for a while and returns how many requests
-// were answered in what time.
+// run keeps all connections busy for a while, and returns the number of answers and the time they
+// took.
 func (c *client) run(d time.Duration) (int, time.Duration, error) {
 	counts := make([]int, len(c.conns))
 	errs := make([]error, len(c.conns))
@@ -167,7 +167,7 @@ func expect(r *bufio.Reader, want *answer) error {
 	return nil
 }
 
-// head is what the load generator wants to know of the head of an answer.
+// head is the part of an answer's head that the load generator needs.
 type head struct {
 	status int
 	size   int // of the body, -1 while it is not known

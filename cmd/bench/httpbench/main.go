@@ -89,8 +89,8 @@ type result struct {
 	Against string  `json:"against"`
 	Theirs  float64 `json:"their_requests_per_second"`
 	Ratio   float64 `json:"ratio"`
-	// Processor time of the server per request, in microseconds; 0 where the
-	// system does not tell. It varies less than rates on a busy machine.
+	// Processor time of the server per request, in microseconds; 0 where the system does not report
+	// it. It varies less than rates on a busy machine.
 	OursCPU   float64 `json:"cpu_us,omitempty"`
 	TheirsCPU float64 `json:"their_cpu_us,omitempty"`
 	Budget    float64 `json:"budget"`
@@ -128,7 +128,7 @@ func (r *runCmd) check() error {
 	return nil
 }
 
-// compareAll goes through scenarios, and tells on standard error how each went.
+// compareAll goes through scenarios, and reports on standard error how each went.
 func (r *runCmd) compareAll(ctx context.Context, bench *bench, todo []scenario) ([]result, error) {
 	var results []result
 	for _, s := range todo {
@@ -167,8 +167,7 @@ func (r *runCmd) table(w io.Writer, results []result) error {
 	return err
 }
 
-// compare has the load generator go by turns to the server and what it is compared
-// with.
+// compare has the load generator send by turns to the server and to its comparator.
 func (r *runCmd) compare(ctx context.Context, bench *bench, s scenario) (result, error) {
 	servers, answers := bench.against(s)
 	args := []string{"--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}

@@ -27,7 +27,7 @@ type pacer struct {
 type pacedConn struct {
 	raw  syscall.RawConn
 	read func(fd uintptr) bool // into buf
-	n    int                   // what it returned
+	n    int                   // the number of bytes that read returned
 	err  error
 
 	want *answer
@@ -68,7 +68,7 @@ func newPacer(url string, answers []answer, connections int) (*pacer, error) {
 
 func (p *pacer) close() { p.client.close() }
 
-// patience is how long nothing may be answered.
+// patience is the longest time without any answer.
 const patience = 10 * time.Second
 
 // run offers requests at a rate and returns how long each took from the time it
@@ -140,8 +140,8 @@ func (p *pacer) send(due time.Duration) error {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// receive reads what there is and reports whether the answer is complete and the
-// one expected.
+// receive reads the bytes that have come and reports whether the answer is complete and the one
+// expected.
 func (c *pacedConn) receive() (bool, error) {
 	if err := c.raw.Read(c.read); err != nil {
 		return false, err

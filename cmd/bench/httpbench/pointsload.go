@@ -34,7 +34,7 @@ type caller struct {
 	out  []byte
 }
 
-// callers returns n of them, each of which begins elsewhere.
+// callers returns n callers, each of which begins elsewhere.
 func (t target) callers(n int) []*caller {
 	list := make([]*caller, n)
 	for i := range list {

@@ -16,8 +16,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// answer is a request and what the tile server says to it. The bare server
-// says the same.
+// answer is a request and the tile server's answer to it. The bare server gives the same answer.
 type answer struct {
 	Path      string
 	Accept    string // Accept-Encoding, "" for none
@@ -32,7 +31,7 @@ type answer struct {
 
 func (a *answer) status() int { return cmp.Or(a.Status, http.StatusOK) }
 
-// request is what goes over the connection to a host.
+// request returns the bytes that go over the connection to a host.
 func (a *answer) request(host string) []byte {
 	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", a.Path, host)
 	for _, h := range [...]struct{ name, value string }{{"Accept-Encoding", a.Accept}, {"X-Forwarded-For", a.Forwarded}, {"If-None-Match", a.Match}} {
@@ -43,8 +42,7 @@ func (a *answer) request(host string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// scenario is one row: requests to the tile server, and what they are compared
-// with.
+// scenario is one row: requests to the tile server, and their comparator.
 type scenario struct {
 	Name    string
 	Answers []answer
@@ -52,7 +50,7 @@ type scenario struct {
 	// compared with those. Without any, it is the bare handler with the same
 	// bytes.
 	Own     []answer
-	Against string // what the comparator is called
+	Against string // the name of the comparator
 	Budget  float64
 }
 
@@ -62,8 +60,8 @@ const budget = 0.85
 // against names the comparator of most scenarios.
 const against = "bare echo handler, same bytes"
 
-// points are where tiles are asked for: in the made-up world, in France and in
-// Kansas. Those that show nothing are left out.
+// points are the positions of requested tiles: in the made-up world, in France and in Kansas. Tiles
+// that show nothing are left out.
 var points = []struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
 
 // scenarios asks a tile server for the answers to measure with.
@@ -120,7 +118,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	if all, err = add(ctx, all, url, "IP address of the caller", own, 100); err != nil {
 		return nil, err
 	}
-	// What is typed of names, whose answers were finished when the data was.
+	// Beginnings of names as people type them. The ingest has stored their answers.
 	var typed []answer
 	for a := 'a'; a <= 'z'; a++ {
 		typed = append(typed, answer{Path: "/places/search?q=" + string(a)})
@@ -239,8 +237,8 @@ func regionTypes(ctx context.Context, url string) ([]string, error) {
 	return names, nil
 }
 
-// fetch sends the request and fills in the answer. Only what is there has a
-// body: how a refusal is worded is no matter.
+// fetch sends the request and fills in the answer. Only an answer with status 200 has a body: the
+// wording of a refusal does not matter.
 func (a *answer) fetch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+a.Path, nil)
 	if err != nil {

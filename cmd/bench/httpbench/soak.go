@@ -34,11 +34,11 @@ type soakCmd struct {
 
 const growth = 1.1
 
-// slack is what may come and go at any moment: a generation being opened while
-// the one before it is still being read, buffers, a collection that has begun.
+// slack is the amount that may come and go at any moment: a generation being opened while the one
+// before it is still being read, buffers, a collection that has begun.
 var slack = state{Anon: 16 << 20, Heap: 4 << 20, Tasks: 16, Files: 16}
 
-// soakResult is what a soak found out.
+// soakResult is the result of a soak.
 type soakResult struct {
 	Requests int64            `json:"requests"`
 	Failed   int64            `json:"failed"`
@@ -204,7 +204,7 @@ func middle(all []state) state {
 	}
 }
 
-// grown names what has grown from one time to another by more than it may.
+// grown names the figures that have grown by more than they may.
 func grown(from, to state) (all []string) {
 	for _, f := range []struct {
 		name            string

@@ -30,8 +30,8 @@ const (
 	// anonBudget bounds RssAnon in bytes: heap, stacks and caches, which nothing
 	// but the process can give back.
 	anonBudget = 100 << 20
-	// residentBudget bounds VmRSS in bytes, pages of mapped files included: of the
-	// program and of ip.idx, which the kernel takes back when it needs them.
+	// residentBudget bounds VmRSS in bytes, including the mapped pages of the program and of
+	// ip.idx, which the kernel takes back when it needs them.
 	residentBudget = 150 << 20
 	leastCache     = "1MiB"
 )

@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// What the kinds of trouble are made of.
+// The sizes of the kinds of trouble.
 const (
 	slowReaders    = 64
 	troubleWriters = 4
@@ -86,7 +86,7 @@ func (t *troubleCmd) lists(ctx context.Context) error {
 	return nil
 }
 
-// writes writes batches at a fixed rate.
+// writes sends batches of writes at a fixed rate.
 func (t *troubleCmd) writes(ctx context.Context, writes [][]byte) error {
 	b := &pointsBench{key: t.Key}
 	writer := target{name: "POST", address: t.address(), answer: written(troubleBatch), request: func(dst []byte, i int) []byte {
@@ -178,7 +178,7 @@ func (t *troubleCmd) once(ctx context.Context, path string, read func(*http.Resp
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // what is read then is nobody's
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // nobody needs the bytes read then
 	defer func() { _ = conn.Close() }()
 	request := answer{Path: path, Forwarded: troublemaker}
 	if _, err := conn.Write(request.request(t.address())); err != nil {

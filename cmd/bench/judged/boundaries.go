@@ -32,8 +32,8 @@ func (l Level) String() string { return [...]string{"country", "state", "county"
 type Region struct {
 	Names    []string
 	Codes    []string // in lower case: us, us-mi, 26163
-	Country  string   // US, or "" where the file does not tell
-	Kind     string   // what the file calls it in English, such as State
+	Country  string   // US, or "" where the file does not say
+	Kind     string   // the file's word for it in English, such as State
 	Division string   // GeoNames' code of the division, if most rows within agree on one
 
 	polygons []polygon
@@ -69,8 +69,8 @@ func (l *Layer) indexNames() {
 	}
 }
 
-// speck is how far a region without an area reaches, in metres: world-atlas draws Vatican
-// City as a line.
+// speck is the reach of a region without an area, in metres: world-atlas draws Vatican City as a
+// line.
 const speck = 200
 
 // At returns the regions that hold a point, the smallest first.
@@ -104,7 +104,7 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether an edge of the region is within so many metres of a point.
+// Nearer reports whether an edge of the region is nearer to a point than a distance in metres.
 func (r *Region) Nearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
@@ -128,8 +128,8 @@ func (r *Region) Nearer(lon, lat, metres float64) bool {
 	return found
 }
 
-// each visits the rings of the polygons whose box, with a margin, holds a point. The point's
-// longitude is told as the polygon counts it, which may be beyond ±180.
+// each visits the rings of the polygons whose box, with a margin, holds a point. The longitude x of
+// the point is counted like the polygon's, which may go beyond ±180.
 func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]float64) bool) {
 	for i := range r.polygons {
 		p := &r.polygons[i]
@@ -149,7 +149,7 @@ func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]
 	}
 }
 
-// Within reports whether the region's box lies in that of another: it may be an enclave.
+// Within reports whether the region's box lies in the box of another: it may be an enclave.
 func (r *Region) Within(of *Region) bool {
 	a, b := r.box(), of.box()
 	return a.west >= b.west && a.east <= b.east && a.south >= b.south && a.north <= b.north
@@ -188,9 +188,9 @@ func (r *Region) Edge(share float64) (at, direction [2]float64) {
 	return r.polygons[0].rings[0][0], direction
 }
 
-// ReadLayer reads a file of GeoJSON, or an object of a file of TopoJSON. describe says what
-// the region is from its id and its properties, whose names are in lower case. A region that
-// it returns nothing for is left out.
+// ReadLayer reads a file of GeoJSON, or an object of a file of TopoJSON. describe makes a region
+// from its id and its properties, whose names are in lower case. A feature for which it returns nil
+// is left out.
 func ReadLayer(file, object string, describe func(id string, text func(names ...string) string) *Region) (*Layer, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -342,7 +342,7 @@ func geoShapes(r io.Reader, take func(*shape) error) error {
 	return nil
 }
 
-// topology is what outlines of TopoJSON are made of.
+// topology has the arcs that outlines of TopoJSON are made of.
 type topology struct {
 	Transform struct{ Scale, Translate [2]float64 }
 	Arcs      [][][2]float64

@@ -10,8 +10,8 @@ import (
 var letters = strings.NewReplacer("ß", "ss", "ø", "o", "æ", "ae", "œ", "oe", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ħ", "h", "ŋ", "n",
 	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "`", "'", "–", "-")
 
-// Typed is a name in the letters that people type: lower case without marks. A name of
-// another script stays in it.
+// Typed returns a name in the letters that people type: lower case without marks. The name stays in
+// its script.
 func Typed(name string) string {
 	lower := letters.Replace(strings.ToLower(name))
 	for _, r := range lower {
@@ -27,8 +27,8 @@ func Typed(name string) string {
 	}, norm.NFD.String(lower))
 }
 
-// SameName reports whether two names differ in case, marks, punctuation and the words that
-// say what kind of division it is, and in nothing else.
+// SameName reports whether two names are equal apart from case, marks, punctuation and the words
+// for the kind of division.
 func SameName(a, b string) bool { return a != "" && b != "" && plain(a) == plain(b) }
 
 func plain(name string) string {

@@ -36,7 +36,7 @@ type Options struct {
 	Update bool   `help:"Write the recorded files instead of comparing with them."`
 }
 
-// ErrNoData says that neither set is there.
+// ErrNoData is matched if neither set is there.
 var ErrNoData = errors.New("there is no data to judge: run make demo, or name the demo's data with --demo")
 
 // Each serves each set that is there, one after the other, and calls ask with its address.
@@ -80,15 +80,15 @@ func (o *Options) Each(ctx context.Context, ask func(ctx context.Context, site, 
 	return nil
 }
 
-// WorldOptions are the flags of judges that compare with what the publishers' files say.
+// WorldOptions are the flags of judges that compare with the publishers' files.
 type WorldOptions struct {
 	Options
 	Sample string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
 }
 
-// EachWorld serves each set as Each does, and calls ask with what the publishers' files say of
-// it. A set whose files are absent is skipped, and told. What ask returns is printed, and its
-// second part compared with the record.
+// EachWorld serves each set as Each does, and calls ask with the publishers' files of the set. A
+// set whose files are absent is skipped, and a message says so. The report that ask returns is
+// printed, and its record is compared with the one on file.
 func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
 	return o.Each(ctx, func(ctx context.Context, site, set string) error {
 		w, err := o.World(set, o.Sample)
@@ -108,8 +108,8 @@ func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Conte
 	})
 }
 
-// Main reads the flags of a judge, whose name is that of its folder, runs it, and ends the
-// process with a status other than 0 where it fails.
+// Main reads the flags of a judge, which has the name of its folder, runs it, and ends the process
+// with a status other than 0 where it fails.
 func Main(name, does string, flags any, run func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	kong.Parse(flags, kong.Description(does), kong.Vars{"record": "cmd/bench/" + name + "/testdata"})
@@ -156,7 +156,7 @@ func (o *Options) absent(set string) string {
 	return ""
 }
 
-// Compare compares what fails now with the recorded file of that name, or writes it.
+// Compare compares the present failures with the recorded file of that name, or writes it.
 func (o *Options) Compare(name string, failing []byte) error {
 	path := filepath.Join(o.Record, name)
 	if o.Update {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// World is what the publishers' files of a set say.
+// World is the content of the publishers' files of a set.
 type World struct {
 	Layers    [Levels]*Layer
 	Lakes     *Layer // nil where the set has no lakes
@@ -80,15 +80,15 @@ func (o *Options) World(set, sample string) (w *World, err error) {
 	return w, w.nameDivisions(meta)
 }
 
-// Finish makes ready what was read: the index of places, and the divisions of regions.
+// Finish prepares the data after reading: the index of places, and the divisions of regions.
 func (w *World) Finish() {
 	w.index()
 	w.agree()
 }
 
-// addCounties gives places of the demo's table, whose second-level divisions are others,
-// those of GeoNames' larger tables. Where these are absent the rows say nothing of counties,
-// which is told: the record was made with them.
+// addCounties gives places of the demo's table the second-level divisions of GeoNames' larger
+// tables, because the demo's are others. Without these tables the rows say nothing of counties, and
+// a message says so: the record was made with them.
 func (w *World) addCounties(tables []string) error {
 	rows, err := Places(tables...)
 	if errors.Is(err, os.ErrNotExist) {
@@ -140,9 +140,9 @@ func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 	return math.Hypot(east, lat2-lat1) / metre
 }
 
-// agree gives each region the code of GeoNames' division that at least three of the rows in
-// its polygons name, and four fifths of all that name one. Where the rows do not tell, a
-// state or county of the United States has that of its own code.
+// agree gives each region the code of GeoNames' division that at least three of the rows in its
+// polygons name, and four fifths of all that name one. Where the rows decide nothing, a state or
+// county of the United States gets the division of its own code.
 func (w *World) agree() {
 	for level, layer := range w.Layers {
 		for _, r := range layer.Regions {
@@ -281,7 +281,8 @@ func describeLake(_ string, text func(...string) string) *Region {
 // territories.
 const fips = "01AL02AK04AZ05AR06CA08CO09CT10DE11DC12FL13GA15HI16ID17IL18IN19IA20KS21KY22LA23ME24MD25MA26MI27MN28MS29MO30MT31NE32NV33NH34NJ35NM36NY37NC38ND39OH40OK41OR42PA44RI45SC46SD47TN48TX49UT50VT51VA53WA54WV55WI56WY60AS66GU69MP72PR78VI"
 
-// Letters are the postal letters of a state, or of that of a county, of the United States.
+// Letters returns the postal letters of a state of the United States, by the number of the state or
+// of one of its counties.
 func Letters(number string) string {
 	for i := 0; i+4 <= len(fips) && len(number) >= 2; i += 4 {
 		if fips[i:i+2] == number[:2] {

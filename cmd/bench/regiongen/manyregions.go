@@ -40,7 +40,7 @@ const west, south, east, north = -170.0, -58.0, 170.0, 78.0
 // Land is a division of a land into regions.
 type Land struct {
 	seed   uint64
-	sites  []site // those of the land first
+	sites  []site // sites on land first
 	number int    // of sites on land
 	tree   *tree
 	parent [Province + 1][]int32 // by municipality: its region of each level

@@ -9,7 +9,7 @@ import (
 // y.
 type tree struct {
 	sites []site
-	order []int32 // of the sites: the middle one of each part divides it
+	order []int32 // of the sites: the middle site of each part divides it
 }
 
 // found is a site with its squared distance.

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A request is what is sent to both servers.
+// A request is a request that both servers get.
 type request struct {
 	method, target string // target is path and query as they are sent, broken or not
 	headers        []string
@@ -50,8 +50,8 @@ func (r request) String() string {
 	return strings.Join(parts, " | ")
 }
 
-// A server is one that is asked. Of what it answered to seeds, the latest tag, cursor and
-// generations are sent back to it in the place of {etag}, {cursor} and {pinned}.
+// A server is asked. The latest tag, cursor and generations in its answers to seeds are sent back
+// to it in the place of {etag}, {cursor} and {pinned}.
 type server struct {
 	url    string
 	client http.Client
@@ -68,7 +68,7 @@ func newServer(address string) *server {
 	}}
 }
 
-// An answer is what came back, or why nothing did.
+// An answer is a server's answer, or the reason why there is none.
 type answer struct {
 	status    int
 	header    http.Header

@@ -14,12 +14,12 @@ import (
 // unlike are headers that differ by nature: by the clock or at random.
 var unlike = []string{"Date", "X-Request-Id", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 
-// bodiless are paths whose good bodies are not compared, nor their lengths and tags: they
-// have times and memory, or are made from the declarations of the endpoints.
+// bodiless matches paths whose good answers are compared without bodies, lengths and tags: the
+// bodies have times and memory, or are made from the declarations of the endpoints.
 var bodiless = regexp.MustCompile(`^/(metrics|openapi\.json|docs|ogc/api)\b`)
 
-// natural is what differs in texts: what is random, since when a data set is served, and
-// the versions of points, which are the clock's.
+// natural matches natural differences in texts: random values, the time since which a data set is
+// served, and the versions of points, which come from the clock.
 var natural = regexp.MustCompile(`("request_id":"|"secret":"whsec_|"since":")[^"]*|("version":|"v|version )1[78]\d{11}`)
 
 // connection is in errors of one, with ports of its own.
@@ -27,8 +27,8 @@ var connection = regexp.MustCompile(`\S+->\S+`)
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 
-// alike leaves out what differs by nature, and times that are about now, or a day from it,
-// which is when things end: the server's clock wrote them.
+// alike removes natural differences, and times within minutes of now or of a day from now, when
+// things expire: the server's clock wrote them.
 func alike(text string) string {
 	return instant.ReplaceAllStringFunc(natural.ReplaceAllString(text, "$1$2"), func(s string) string {
 		t, err := time.Parse(time.RFC3339, s)
@@ -41,10 +41,10 @@ func alike(text string) string {
 	})
 }
 
-// A difference is one thing that two answers have otherwise.
+// A difference is one part of two answers that is not the same.
 type difference struct{ what, before, after string }
 
-// compare lists what differs in the answers to a request.
+// compare lists the differences between the answers to a request.
 func compare(r request, before, after answer) (list []difference) {
 	say := func(what, b, a string) {
 		if b != a {
@@ -58,8 +58,9 @@ func compare(r request, before, after answer) (list []difference) {
 		b, a = alike(b), alike(a)
 	}
 	free := before.status < 300 && after.status < 300 && bodiless.MatchString(r.target)
-	// What has nothing natural in it has its length, too. HEAD does not tell, but for what is kept.
-	// Lines that are posted are answered as they are ready.
+	// Lengths are compared only where no natural difference can change them. A HEAD answer has no
+	// body that would show such a difference, so its length counts only if the answer may be
+	// stored. The answer to posted lines is written as the lines are ready, so its length is free.
 	sized := !free && r.method != "POST" && (b != a || before.text == b) && (r.method != "HEAD" || before.header.Get("Cache-Control") != "no-store")
 	names := maps.Clone(before.header)
 	maps.Copy(names, after.header)
@@ -90,7 +91,7 @@ func compare(r request, before, after answer) (list []difference) {
 	return list
 }
 
-// leaves are the values of a JSON document by where they are, those of one list together.
+// leaves returns the values of a JSON document by their paths. The values of one list share a path.
 // Any other text is one value.
 func leaves(text string) map[string]string {
 	var v any

@@ -25,8 +25,8 @@ var (
 	named    = regexp.MustCompile(`"(?:example|minimum|maximum|enum)":(?:\[([^\]]*)\]|"([^"]*)"|([^,}]+))`)
 )
 
-// readOperations reads the description of a server. Without one, as on the operator's
-// listener, the seeds are all there is.
+// readOperations reads the description of a server. If there is none, as on the operator's
+// listener, only the seeds are sent.
 func readOperations(s *server) (ops []*operation, err error) {
 	a := s.ask(request{method: "GET", target: "/openapi.json"}, false)
 	if a.failure != nil || a.status != http.StatusOK {
@@ -75,7 +75,7 @@ func values(described string) (list []string) {
 	return list
 }
 
-// find is the operation that a request is for: of those that match, the most literal.
+// find returns the operation of a request: of the operations that match, the most literal.
 func find(ops []*operation, r request) (found *operation) {
 	path, _, _ := strings.Cut(r.target, "?")
 	for _, op := range ops {

@@ -4,10 +4,10 @@
 //
 //	bin/bench/replay --before http://127.0.0.1:8081 --after http://127.0.0.1:8082
 //
-// Both serve copies of the same data by the same settings, which seeds.txt tells, and nobody
-// else asks them: writes are among the requests. Each request of seeds.txt is asked as it is,
-// and changed in all ways of changes.txt. The /openapi.json of the server before has the
-// parameters that it lacks, and tells which operations none reaches.
+// Both serve copies of the same data by the same settings, which seeds.txt names, and nobody else
+// asks them: writes are among the requests. Each request of seeds.txt is asked as it is, and
+// changed in all ways of changes.txt. The /openapi.json of the server before has the parameters
+// that it lacks, and shows which operations no request reaches.
 //
 // It exits with 1 if there are differences that --expected does not explain.
 package main
@@ -83,7 +83,7 @@ func eachLine(file string, read func(string) error) error {
 	return nil
 }
 
-// A pair of servers is asked in step, so that what they keep stays the same.
+// A pair of servers gets the same requests in step, so that both keep the same data.
 type pair struct {
 	before, after *server
 	operations    []*operation
@@ -103,11 +103,11 @@ func (p *pair) replay(seeds []request) {
 		}
 		for _, m := range mutations {
 			if again, ok := made[seed.target]; ok && seed.method == "DELETE" {
-				p.ask(again, false) // what is deleted must be there
+				p.ask(again, false) // there must be something to delete
 			}
 			p.ask(m, false)
 		}
-		if seed.method == "PUT" { // what follows finds what it wrote, not what its changes made of it
+		if seed.method == "PUT" { // later requests find this write, not the changed ones
 			made[seed.target] = seed
 			p.ask(seed, true)
 		}

@@ -25,8 +25,8 @@ var changes = func() map[string][]string {
 
 var escapes = strings.NewReplacer(`\n`, "\n", `\0`, "\x00", `\xff`, "\xff", `\ufeff`, "\ufeff")
 
-// places are what templates take the place of. Those marked once are of no use in a second
-// request of an operation.
+// places are the parts of a request that templates replace. Places marked once are of no use in a
+// second request of an operation.
 var places = []struct {
 	kind    string
 	once    bool
@@ -76,7 +76,8 @@ func (r request) mutations(first bool) (list []request) {
 	return list
 }
 
-// as is the request by another method, with headers in place of those of their names.
+// as returns the request by another method, with the given headers in place of headers of the same
+// name.
 func (r request) as(parts []string) request {
 	if parts[0] != "." {
 		r.method = parts[0]

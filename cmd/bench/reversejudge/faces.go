@@ -28,23 +28,23 @@ func (c claim) String() string {
 	return "nothing"
 }
 
-// answer is what a face says of a point.
+// answer is the answer of a face about a point.
 type answer struct {
 	text   string   // the answer in few words, for people
 	point  []claim  // where the point is
 	place  int      // the id of the place that is named; 0 if there is none
-	beside []claim  // what the named place is said to be in
+	beside []claim  // the regions that the face names for the named place
 	lakes  []string // among the parents
 	parts  []string // of an address, which may be lakes
 	nested []string // regions in one of their own kind
-	own    []claim  // codes that are said to be the place's own, in GeoNames' faces
+	own    []claim  // codes that the face gives as the place's own, in GeoNames' faces
 }
 
 // face is an endpoint that says where a point is.
 type face struct {
 	name   string
 	path   string // with %v for latitude and longitude
-	levels int    // that it tells for the point: 1 is countries alone
+	levels int    // that the face names at a point: 1 is countries alone
 	read   func(body []byte) (answer, error)
 }
 
@@ -221,11 +221,11 @@ func readNominatim(body []byte) (a answer, err error) {
 	}
 	a.say(in.OSMType == "node", in.PlaceID, in.Address["country_code"], strings.ToLower(in.Address["ISO3166-2-lvl4"]), names)
 	a.text = in.DisplayName
-	a.parts = strings.Split(in.DisplayName, ", ")[1:] // the first is what is named
+	a.parts = strings.Split(in.DisplayName, ", ")[1:] // the first is the place itself
 	return a, nil
 }
 
-// readGeoNames reads what says where a point is in GeoNames' faces.
+// readGeoNames reads where a point is from an answer in the form of GeoNames.
 func readGeoNames(body []byte) (a answer, err error) {
 	var in struct {
 		CountryCode, CountryName, AdminCode1, AdminName1, AdminCode2, AdminName2 string
@@ -262,7 +262,7 @@ func readGeoNames(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// readNearby reads the nearest place of GeoNames' faces: its codes are those of its own row.
+// readNearby reads the nearest place of GeoNames' faces. The codes are from the place's own row.
 func readNearby(body []byte) (a answer, err error) {
 	var in struct {
 		GeoNames []struct {

@@ -1,5 +1,5 @@
-// Command reversejudge asks a server where thousands of points near borders are, in every
-// face that tells, and compares the answers with the publishers' files.
+// Command reversejudge asks a server where thousands of points near borders are, in every face that
+// answers this, and compares the answers with the publishers' files.
 //
 //	bin/bench/reversejudge --demo data --full ../shared/data
 //
@@ -8,11 +8,10 @@
 // twentieth more are towns that two regions of a level hold, such as Vatican City. --seed
 // draws others.
 //
-// The polygons of the files say what a point is in: a ray is cast through them. Of several
-// that hold it the smallest is right where it is an enclave. Within 100 m of a border both
-// sides are right. A point in no polygon of a level is not judged there, nor where the layers
-// disagree about what is around, nor in a country without a code of ISO 3166. These are
-// counted apart.
+// The polygons of the files decide what a point is in: a ray is cast through them. If several hold
+// it, the smallest is right where it is an enclave. Within 100 m of a border both sides are right.
+// A point is not judged on a level where no polygon holds it or where the layers disagree about
+// what is around it, nor in a country without a code of ISO 3166. These are counted apart.
 //
 // GeoNames' row of a named place says what the place is in. Its codes mean the region in
 // which four fifths of the rows have them. The place's own position decides where there is
@@ -60,7 +59,7 @@ func (c *cli) run(ctx context.Context) error {
 	})
 }
 
-// report is what came of the questions.
+// report is the result of the questions.
 type report struct {
 	questions int
 	judged    [judged.Levels]int
@@ -167,7 +166,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-// list tells the first examples of each fault in each face.
+// list lists the first examples of each fault in each face.
 func (r *report) list(examples int) string {
 	var b strings.Builder
 	for _, is := range r.order() {

@@ -11,13 +11,13 @@ import (
 // blurred is how near a border may be for the regions on both sides to be right, in metres.
 const blurred = 100
 
-// truth is what the polygons say of a point at a level.
+// truth is the right answer for a point at a level, by the polygons.
 type truth struct {
 	right []*judged.Region // none where nothing is judged
 	apart string           // why the level is counted apart, or ""
 }
 
-// What is counted apart.
+// The points that are counted apart.
 const (
 	nowhere  = "in no polygon: not judged"
 	onBorder = "within 100 m of a border: either side is right"
@@ -42,7 +42,7 @@ func truths(w *judged.World, q question) (list [judged.Levels]truth) {
 		}
 		t.right = holding[:1]
 		for _, larger := range holding[1:] {
-			if !holding[0].Within(larger) { // an enclave is no part of what is around it
+			if !holding[0].Within(larger) { // an enclave is no part of the region around it
 				t.right = append(t.right, larger)
 			}
 		}
@@ -67,7 +67,7 @@ func compatible(r *judged.Region, above []truth) bool {
 	return true
 }
 
-// stateOf is the code of a state of the United States, or of that of a county.
+// stateOf returns the code of a state of the United States, or of the state of a county.
 func stateOf(r *judged.Region) string {
 	if r.Country != "US" || len(r.Codes) == 0 {
 		return ""
@@ -166,8 +166,8 @@ func (j judge) isLake(name string) bool {
 	return j.Lakes != nil && len(j.Lakes.Named(name)) > 0 && len(j.Layers[judged.County].Named(name)) == 0
 }
 
-// claims reports whether all that a claim says is true of one of some regions. A code that
-// the files lack, and a division of a region that has none, say nothing.
+// claims reports whether one of some regions fits all parts of a claim. A code that the files lack,
+// and a division of a region that has none, contradict nothing.
 func (j judge) claims(c claim, right []*judged.Region) bool {
 	return slices.ContainsFunc(right, func(r *judged.Region) bool {
 		if known := j.Layers[c.level].Known(c.id); len(known) > 0 {
@@ -193,9 +193,9 @@ func (j judge) named(c claim) []*judged.Region {
 	return j.Layers[c.level].Named(c.name)
 }
 
-// besideFault says what is wrong with naming a region beside a place. The place's row
-// decides. Where the row and the region have no code in common its polygon does, with 2 km
-// of leave.
+// besideFault returns what is wrong with naming a region beside a place, or "". The place's row
+// decides. Where the row and the region have no code in common, the region's polygon decides, with
+// a tolerance of 2 km.
 func (j judge) besideFault(p *judged.Place, c claim) string {
 	if c.division != "" {
 		if own := p.Division(c.level); own != "" && own != c.division {

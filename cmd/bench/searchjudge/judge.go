@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// depth is how many answers of a query are looked at.
+// depth is the number of answers of a query that count.
 const depth = 10
 
-// outcome is what came of a query.
+// outcome is the result of a query.
 type outcome struct {
 	query *query
 	rank  int    // of the first right answer; 0 if there is none
 	first string // the first answer as text
 }
 
-// judgement is what came of the queries of a set.
+// judgement is the result of the queries of a set.
 type judgement struct {
 	set      string
 	outcomes []outcome
 }
 
-// ask asks a server all queries of a set.
+// ask sends all queries of a set to a server.
 func ask(ctx context.Context, site, set string, queries []query) (judgement, error) {
 	j := judgement{set: set}
 	for i := range queries {

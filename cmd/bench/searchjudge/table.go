@@ -142,7 +142,7 @@ func position(text string) (lat, lon float64, err error) {
 	return lat, lon, errors.Join(yerr, xerr)
 }
 
-// answer is what the judge reads of a result.
+// answer is the part of a result that the judge reads.
 type answer struct {
 	Kind    string  `json:"kind"`
 	Type    string  `json:"type"`

@@ -20,14 +20,14 @@ type rule struct {
 	of []string
 	// but are the exceptions among them.
 	but []string
-	// ours, when not nil, is all of our own packages that they may import
-	// directly. What lies below the same entry of that list is always allowed.
+	// ours, when not nil, is all of our own packages that they may import directly. Packages below
+	// the same entry of that list are always allowed.
 	ours []string
 	// never are packages that they must not import, even indirectly.
 	never []string
 	// neverDirectly are packages they must not name themselves.
 	neverDirectly []string
-	// alone says that none of the packages imports another of them.
+	// alone is set if none of the packages imports another of them.
 	alone bool
 	why   string
 }
@@ -269,8 +269,8 @@ var rules = []rule{
 		why: "a file format is known to its reader in cmd/ingest alone; storage and lookups see records",
 	},
 	{
-		// Not storetest: it is for tests and depends on testing, which has flags.
-		// Nor hbasestore: Thrift's library does too, without registering any.
+		// storetest is missing: it is for tests and depends on testing, which has flags. hbasestore
+		// is missing: Thrift's library depends on flag, without registering any.
 		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		but: []string{"places/live/livetest"},
 		never: []string{

@@ -10,8 +10,8 @@ import (
 // lossTold is the share of a kind's records above which their loss is reported.
 const lossTold = 0.1
 
-// Losses lists the kinds of records that a generation has more than a tenth fewer of than the one
-// it replaced. The data set names has none: its records follow those of the other data sets.
+// Losses lists the kinds of records whose number has fallen by more than a tenth since the
+// generation before. The data set names has none: its records follow those of the other data sets.
 func Losses(m *dataset.Manifest) []dataset.Loss {
 	if m.Dataset == ask.NamesName {
 		return nil

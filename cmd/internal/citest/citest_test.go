@@ -15,8 +15,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// said is what the events say of packages, as go test writes them, shortly: "p" begins the
-// name of a package, anything else that of a test, ">" what it prints.
+// said returns the packages of short events: "p" begins the name of a package, anything else the
+// name of a test, and ">" printed output. The events are written as go test writes them.
 func said(t *testing.T, lines ...string) []*pkg {
 	t.Helper()
 	var b strings.Builder
@@ -85,8 +85,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestHung: a test that holds the time by itself and waits for nothing is refused, one
-// that works is not.
+// TestHung: a test that takes the whole time limit and only waits is refused. A test that works is
+// not.
 func TestHung(t *testing.T) {
 	for name, c := range map[string]struct {
 		held, stack string
@@ -116,8 +116,8 @@ func TestHung(t *testing.T) {
 	}
 }
 
-// TestUnjudged: whoever ends the program between the two tries of a test finds in the
-// notes that it has failed.
+// TestUnjudged: if the program is ended between the two tries of a test, the notes name the test as
+// failed.
 func TestUnjudged(t *testing.T) {
 	var v verdict
 	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo", "pass p", "fail q TestThree"))
@@ -150,7 +150,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestMain stands for gotestsum when it is called so: it writes the events that it is given.
+// TestMain acts as gotestsum when it is called so: it writes the given events.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "gotestsum" {
 		os.Exit(m.Run())
@@ -202,7 +202,7 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestGotestsum runs the program on a module, where gotestsum is at hand, as it is in CI.
+// TestGotestsum runs the program on a module, if gotestsum is at hand, as it is in CI.
 func TestGotestsum(t *testing.T) {
 	if _, err := exec.LookPath("gotestsum"); err != nil {
 		t.Skip("there is no gotestsum: .ci/run installs it")

@@ -1,24 +1,23 @@
-// Command citest is "go test" for CI, which is to refuse only what is broken:
+// Command citest is "go test" for CI, which should refuse only real faults:
 //
 //	citest NOTES -short -race -timeout 20m ./...
 //
-// It takes the arguments of go test, flags first, and gives them to gotestsum, which runs
-// a test that fails once more, alone. When it passes then, the test is called flaky. As
-// the seeds of random tests are fixed by the environment (see internal/testseed), chance
-// is not in them: what fails for its seed fails again. What is broken for certain is not
-// tried again: what does not build, a data race, a panic, or more tests than fail by
-// chance. Gotestsum believes a second try that was skipped, and a package that ended in
-// the midst of its tests without a panic, though it has not run those behind; this program
-// reads the events of all runs and refuses both.
+// It takes the arguments of go test, flags first, and gives them to gotestsum, which runs a test
+// that fails once more, alone. When it passes then, the test is called flaky. The environment fixes
+// the seeds of random tests (see internal/testseed), so a test that fails for its seed fails again.
+// Certain faults are not tried again: a failed build, a data race, a panic, or more failed tests
+// than chance explains. Gotestsum believes a second try that was skipped. It also believes a
+// package that ended in the midst of its tests without a panic, though the tests after it have not
+// run. This program reads the events of all runs and refuses both.
 //
 // CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may be no
 // time for: a package that takes longer is called not finished, which says nothing about
 // it, unless a test had failed by then, or hung (see run.hung).
 //
-// At the end stand the slowest packages, and those that took more than half of their time
-// limit. Lines about flaky tests and such packages are added to the file NOTES too. When
-// the program is told to end, it adds "failed, not judged: NAME" for each test that has
-// failed by then. The status is 0 when everything passed in the end.
+// At the end stand the slowest packages, and those that took more than half of their time limit.
+// Lines about flaky tests and such packages are added to the file NOTES too. On SIGTERM or an
+// interrupt the program adds "failed, not judged: NAME" for each test that has failed by then. The
+// status is 0 when everything passed in the end.
 package main
 
 import (
@@ -94,8 +93,8 @@ func test(ctx context.Context, notes string, args []string, budget string) error
 	return err
 }
 
-// options are those of gotestsum. It tries a whole test again, because parts may need those
-// before them, but not more of it than the tests that were asked for.
+// options are the options of gotestsum. It tries a whole test again, because parts may need the
+// parts before them. But it repeats no more of the test than -run selects.
 func options(flags []string, events, packages string) []string {
 	format := "pkgname-and-test-fails"
 	if slices.Contains(flags, "-v") {
@@ -119,7 +118,7 @@ func limit(flags []string) time.Duration {
 	return 10 * time.Minute // go test's own
 }
 
-// flag is the value of a flag of go test, "" without it.
+// flag returns the value of a flag of go test, "" if it is not set.
 func flag(flags []string, name string) (last string) {
 	for i, arg := range flags {
 		if value, joined := strings.CutPrefix(arg, "-"+name+"="); joined {

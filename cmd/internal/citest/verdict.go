@@ -38,7 +38,7 @@ type run struct {
 	busy    bool                     // one of their goroutines computed, or waited for others
 }
 
-// read reads events, and returns the packages by name.
+// read returns the packages of the events, by name.
 func read(events io.Reader) ([]*pkg, error) {
 	pkgs := map[string]*pkg{}
 	lines := bufio.NewReader(events)
@@ -113,8 +113,8 @@ var (
 	stackLine = regexp.MustCompile(`^goroutine \d+ .*\[([^\],]+)(, \d+ minutes)?`)
 )
 
-// cutOff takes a line of what is printed at the time limit: first the tests that
-// run, each with its time, and then the stacks, beginning with that of the alarm.
+// cutOff takes a line printed at the time limit: first the tests that run, each with its time, and
+// then the stacks, beginning with that of the alarm.
 func (r *run) cutOff(line string) {
 	if m := heldLine.FindStringSubmatch(line); m != nil && r.stacks == 0 {
 		r.held[m[1]], _ = time.ParseDuration(m[2])
@@ -149,7 +149,7 @@ func (r *run) hung(limit time.Duration) (names []string) {
 	return names
 }
 
-// verdict is what is said of the packages.
+// verdict is the verdict on the packages.
 type verdict struct {
 	budget  string
 	limit   time.Duration // of a package

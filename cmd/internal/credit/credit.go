@@ -43,7 +43,7 @@ func Check(attribution string) error {
 	return nil
 }
 
-// Read is Of for an attribution in HTML, such as that of an archive of tiles.
+// Read is Of for an attribution in HTML, such as an archive of tiles has.
 func Read(attribution string) (asHTML, asText string) {
 	r := parse(attribution)
 	return r.html()

@@ -14,9 +14,9 @@ import (
 // ellipsis marks omitted parts on pages.
 const ellipsis = "…"
 
-// differs returns the difference between a command's output and the answer on the page, or "".
-// want is that answer with the ports of the session. An answer in JSON is compared by value, a
-// text line by line.
+// differs returns the difference between a command's output and the answer on the page, or "". want
+// is the answer on the page with the ports of the session filled in. An answer in JSON is compared
+// by value, a text line by line.
 func (a *answer) differs(want, stdout, stderr string) string {
 	if a.kind == "json" {
 		return differsJSON(want, stdout)
@@ -178,8 +178,9 @@ func short(v any) string {
 	return string(b)
 }
 
-// completed makes JSON of JSON with parts left out: outside of strings an ellipsis becomes an
-// element, a member or a value that is one. At the end it stands for all that is still open.
+// completed makes complete JSON of JSON with parts left out: outside of strings an ellipsis becomes
+// an element, a member or a value that is an ellipsis. At the end it stands for all that is still
+// open.
 func completed(text string) string {
 	var out strings.Builder
 	var open []byte // brackets

@@ -15,8 +15,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// told are the bounds in the words of the pages, with the constant for each number: its file and
-// name.
+// told are the bounds in the words of the pages. Each has the file and the name of the constant
+// that holds the number.
 var told = []struct {
 	words     *regexp.Regexp
 	constants []string
@@ -30,7 +30,7 @@ var told = []struct {
 
 var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
 
-// The bounds on pages are those of the programs.
+// The bounds on pages equal the constants of the programs.
 func TestBoundsOnPages(t *testing.T) {
 	for _, path := range pages(t) {
 		text := testfile.Read(t, path)
@@ -56,7 +56,7 @@ func TestBoundsOnPages(t *testing.T) {
 	}
 }
 
-// constantOf is the value of a constant, which is named by its file and itself.
+// constantOf returns the value of a constant, named by its file and its own name.
 func constantOf(t *testing.T, fileAndName string) string {
 	t.Helper()
 	path, name, _ := strings.Cut(fileAndName, " ")

@@ -58,7 +58,7 @@ func right(t *testing.T, url string, want map[string]string, also ...map[string]
 	return good, refused
 }
 
-// largest is the largest file of a generation whose name ends so.
+// largest returns the largest file of a generation with a suffix.
 func largest(t *testing.T, data, name, generation, suffix string) string {
 	t.Helper()
 	return bySize(t, data, name, generation, suffix)[0]
@@ -228,8 +228,8 @@ func TestDamageWhileServing(t *testing.T) {
 	want := answers(t, first.URL)
 	s := serve(t, data, "--cache", "1MiB") // it has read nothing yet
 	for _, name := range []string{"boundaries", "places", "airports", "stations", "ip"} {
-		// Which table is the largest depends on how well each compresses. From the
-		// front on, with a piece left of each block: none decodes.
+		// Which table is the largest depends on how well each compresses, so all are damaged. A few
+		// bytes change in each block of the first three quarters, so no block there decodes.
 		for _, path := range bySize(t, data, name, "g0000000001", ".sst") {
 			damage(t, path, func(b []byte) []byte {
 				for i := 16; i < len(b)*3/4; i += 64 {
@@ -308,7 +308,7 @@ func TestFullDisk(t *testing.T) {
 		want := rows(t, data, in.dataset)
 		s := serve(t, data)
 		_, place, _ := get(t, s.URL+"/places/7")
-		// What is left is too little for any build.
+		// The free space left on the disk is too small for any build.
 		ballast := filepath.Join(small, "ballast")
 		if err := exec.Command("dd", "if=/dev/zero", "of="+ballast, "bs=1M").Run(); err == nil {
 			t.Fatal("the disk is not full")

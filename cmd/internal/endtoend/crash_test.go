@@ -14,9 +14,9 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// TestKilled kills each ingest at random moments. What is published must stay
-// whole and be one of the two it can be, and running the command again must
-// give what it gives undisturbed, row by row.
+// TestKilled kills each ingest at random moments. The published generation must stay whole, and be
+// the one before or the new one. Another run of the command must give the rows of an undisturbed
+// run.
 func TestKilled(t *testing.T) {
 	kills, records := 2, 4000
 	switch {

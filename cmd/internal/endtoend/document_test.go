@@ -149,8 +149,8 @@ func TestAddressesOnPages(t *testing.T) {
 	}
 }
 
-// demoData returns a directory with the demo's data: that of QUADRILLE_DEMO_DATA, or one built
-// from the sample's packages. Building takes minutes, so short tests skip it.
+// demoData returns the directory of the demo's data in QUADRILLE_DEMO_DATA, or one built from the
+// sample's packages. Building takes minutes, so short tests skip it.
 func demoData(t *testing.T) string {
 	t.Helper()
 	if data := os.Getenv("QUADRILLE_DEMO_DATA"); data != "" {
@@ -277,7 +277,7 @@ func commands(bash string, text string) []string {
 		}
 		check := exec.Command(bash, "-n")
 		check.Stdin = strings.NewReader(begun)
-		// An end that is missing is an error, or a warning, of a here-document.
+		// Shells report a missing end of a here-document as an error or a warning.
 		out, err := check.CombinedOutput()
 		if err == nil && len(out) == 0 && !strings.HasSuffix(strings.TrimRight(begun, "\n"), "\\") {
 			list, begun = append(list, begun), ""

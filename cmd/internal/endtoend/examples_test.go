@@ -30,8 +30,8 @@ const maxRecorded = 4000
 
 var article = regexp.MustCompile(`<article id="([^"]+)" data-method="(\w+)" data-path="[^"]*" data-request="([^"]*)" data-body="([^"]*)">`)
 
-// TestExamples asks each example of /docs, of the demo's data and a little more, and compares
-// the answers with those that are recorded. With -update they are recorded anew.
+// TestExamples sends each example of /docs to the demo's data and a little more, and compares the
+// answers with the recorded ones. With -update it records them anew.
 func TestExamples(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {

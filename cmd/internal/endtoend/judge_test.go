@@ -62,7 +62,7 @@ func (w writer) create(t *testing.T, s *programs.Server, name string) {
 	}
 }
 
-// send changes a point, or removes it if the value is empty, and tells the judge.
+// send changes a point, or removes it if the value is empty, and reports the outcome to the judge.
 func (w writer) send(s *programs.Server, j *damagetest.Judge, id, value string) {
 	method, body := http.MethodDelete, ""
 	if value != "" {
@@ -275,7 +275,8 @@ func TestLiveDamaged(t *testing.T) {
 			if err != nil || code != http.StatusOK {
 				t.Errorf("another collection answers %d %s %v", code, body, err)
 			}
-			// What cannot be read may be private: only the log and the admin listener name it.
+			// A collection that cannot be read may be private: only the log and the admin listener
+			// name it.
 			if _, body, _ := get(t, s.URL+"/status"); !strings.Contains(body, `"damaged"`) || strings.Contains(body, "judged") {
 				t.Errorf("/status does not tell of a damaged collection, or names it: %s", body)
 			}

@@ -170,7 +170,7 @@ var (
 	metricLabel = regexp.MustCompile(`([a-z_]+)="`)
 )
 
-// metricTable lists the metrics that a server tells, with their labels.
+// metricTable lists the metrics in a server's /metrics, with their labels.
 func metricTable(text string) string {
 	var b strings.Builder
 	b.WriteString("| metric | labels | tells |\n|---|---|---|\n")

@@ -54,7 +54,8 @@ func startSession(t *testing.T, dir string, env []string) *session {
 	return s
 }
 
-// run runs a command and returns its output. The error tells how it failed.
+// run runs a command and returns its output. It fails if the command does not end in time, or if
+// the shell ends.
 func (s *session) run(command string) (stdout, stderr string, err error) {
 	s.count++
 	name := filepath.Join(s.logs, strconv.Itoa(s.count))

@@ -69,8 +69,8 @@ func ended(err error) int {
 	return 0
 }
 
-// execute runs the command and returns its status. An interrupt is passed on,
-// and the command killed when it does not heed it.
+// execute runs the command and returns its status. It passes an interrupt on, and kills the command
+// if that goes on.
 func execute(ctx context.Context, command, env []string) int {
 	ctx, cancel := orphaned(ctx)
 	defer cancel()

@@ -56,8 +56,7 @@ func Open(address string, o Options) (*dataset.Depot, error) {
 	})
 }
 
-// Check reports what is wrong with an address, without connecting. An empty
-// address is valid.
+// Check returns an error if an address is invalid, without connecting. An empty address is valid.
 func Check(address string) error {
 	if address == "" {
 		return nil

@@ -20,8 +20,8 @@ type Country struct {
 	EU bool
 }
 
-// Assigned reports whether the code is that of a country. EU and AP are not, nor are codes
-// that are reserved, such as FX.
+// Assigned reports whether the code belongs to a country. EU and AP do not, nor do reserved codes
+// such as FX.
 func (c Country) Assigned() bool { return c.Continent != "" && c.Code != "EU" }
 
 // Lookup returns the information about a code, in either case of letters, and whether the code is
@@ -76,9 +76,8 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's name. Exceptions are names that have changed since the edition
-// at hand, and the few that CLDR qualifies while everyday use does not ("Hong
-// Kong SAR China").
+// name is CLDR's name. Exceptions are names that have changed since the compiled-in release, and
+// the few that CLDR qualifies while everyday use does not ("Hong Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":

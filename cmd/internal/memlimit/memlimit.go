@@ -38,8 +38,8 @@ func Of() Limit {
 	return l
 }
 
-// unlimited is the value from which a limit means none: version 1 writes the largest number of
-// whole pages for it.
+// unlimited is the least value that means no limit: version 1 writes the largest number of whole
+// pages for none.
 const unlimited = math.MaxInt64 >> 3
 
 // lower sets the limit if it is lower than those before.
@@ -65,7 +65,7 @@ func of(system fs.FS) (l Limit) {
 	return l
 }
 
-// machine is the memory of the whole machine, which Linux tells.
+// machine lowers the limit to the memory of the machine, as /proc/meminfo of Linux has it.
 func (l *Limit) machine(system fs.FS) {
 	text, _ := fs.ReadFile(system, "proc/meminfo")
 	total := strings.TrimSuffix(field(text, "MemTotal:"), " kB")
@@ -74,14 +74,14 @@ func (l *Limit) machine(system fs.FS) {
 	}
 }
 
-// mount is where a hierarchy of control groups can be seen, which may be a part of it.
+// mount is the mount of a hierarchy of control groups, or of a part of one.
 type mount struct {
 	root, point string // paths in the hierarchy and in the file system
 	unified     bool   // version 2
 }
 
-// mountOf reads a line of mountinfo. ok is false if it is of something else than control
-// groups that limit memory.
+// mountOf reads a line of mountinfo. ok is false if it is not about control groups that limit
+// memory.
 func mountOf(line string) (m mount, ok bool) {
 	before, after, _ := strings.Cut(line, " - ")
 	what, kind := strings.Fields(before), strings.Fields(after)
@@ -107,8 +107,8 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// group lowers the limit to those of the process's group and of the groups above it, as
-// far as a mount shows them. A limit above counts for all below.
+// group lowers the limit to the limits of the process's group and of the groups above it, as far as
+// a mount shows them. A limit above counts for all below.
 func (l *Limit) group(system fs.FS, m mount, groups []byte) {
 	top := path.Join("/", m.point)
 	dir := path.Join(top, m.below(groups))

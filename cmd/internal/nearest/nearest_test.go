@@ -57,7 +57,7 @@ func TestNameOfParameters(t *testing.T) {
 	}
 }
 
-// The order of the names does not matter, and what is returned is one of them.
+// The order of the names does not matter, and the result is one of them.
 func TestNameProperties(t *testing.T) {
 	names := rapid.SliceOfN(rapid.StringMatching(`[a-z_]{1,8}`), 1, 12)
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestNameProperties(t *testing.T) {
 	})
 }
 
-// The distance agrees with its definition, by which it may be read off.
+// The distance agrees with a direct translation of its definition.
 func TestDistance(t *testing.T) {
 	var slow func(a, b string) int
 	slow = func(a, b string) int {

@@ -60,8 +60,8 @@ type Section struct{ Offset, Length uint64 }
 // Within reports whether the section lies in a file of size bytes.
 func (s Section) Within(size uint64) bool { return s.Offset <= size && s.Length <= size-s.Offset }
 
-// Header is the content of the first bytes of an archive. Numbers of tiles are 0 if they
-// are unknown. Positions are degrees; those of a center are longitude and latitude.
+// Header is the content of the first bytes of an archive. Numbers of tiles are 0 if they are
+// unknown. Positions are degrees; a center is longitude and latitude.
 type Header struct {
 	Root, Metadata, Leaves, Tiles Section
 	Addressed, Entries, Contents  uint64

@@ -75,7 +75,8 @@ func Start(server *exec.Cmd) (url string, err error) {
 }
 
 // Folder is the environment variable of a folder for the programs that tests build. Several test
-// processes share it, so that each program is linked once. Without it a process builds its own.
+// processes share it, so that each program is linked once. If it is not set, a process builds its
+// own programs.
 const Folder = "TEST_PROGRAMS"
 
 // built are the programs requested by tests of this process, each built once.
@@ -86,9 +87,9 @@ var built struct {
 	err   map[string]error
 }
 
-// Main runs the tests of a package that uses Path, Ingest or Serve. Then it removes
-// what was built for them, calls what the package itself has to end, and ends the
-// process.
+// Main runs the tests of a package that uses Path, Ingest or Serve. Then it calls ends, which stop
+// what the package itself has started, removes the programs that were built for the tests, and ends
+// the process.
 func Main(m *testing.M, ends ...func()) {
 	code := m.Run()
 	for _, end := range ends {
@@ -138,8 +139,8 @@ func place() (err error) {
 	return err
 }
 
-// build builds one program. The go command leaves a program alone that is up to date, but does not
-// keep two of its kind from writing one file.
+// build builds one program under a lock. The go command skips a program that is up to date, but two
+// go commands may write one file at the same time.
 func build(name string) error {
 	file := filepath.Join(built.dir, name+".lock")
 	lock, err := filelock.Open(file)
@@ -216,8 +217,8 @@ func Serve(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Stop tells the server to stop and waits until it has, once. If it does not end
-// in an orderly way, or has detected a race, the test fails.
+// Stop interrupts the server and waits until it has ended, once. If it does not end in an orderly
+// way, or has detected a race, the test fails.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	s.stopped.Do(func() {

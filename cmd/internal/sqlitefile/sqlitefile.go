@@ -69,8 +69,8 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 	return db, all, nil
 }
 
-// check looks at the file without the help of SQLite. A database with changes beside it
-// would be read without them.
+// check looks at the file without the help of SQLite. SQLite would silently ignore changes that lie
+// in a file beside the database.
 func check(name string) error {
 	file, err := os.Open(name)
 	if err != nil {

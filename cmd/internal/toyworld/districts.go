@@ -12,7 +12,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Districts is the name of the data set of users' own layers, and District that of its layer.
+// Districts is the name of the data set of users' own layers, and District the name of its layer.
 const (
 	Districts = "sales"
 	District  = "district"

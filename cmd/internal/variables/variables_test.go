@@ -29,7 +29,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// What Kubernetes sets for a service called quadrille is no misspelt flag.
+// The variables that Kubernetes sets for a service called quadrille are no misspelt flags.
 func TestServiceLinks(t *testing.T) {
 	links := []string{
 		"QUADRILLE_PORT=tcp://10.0.0.1:80", "QUADRILLE_PORT_80_TCP=tcp://10.0.0.1:80", "QUADRILLE_PORT_80_TCP_ADDR=10.0.0.1",
@@ -44,7 +44,7 @@ func TestServiceLinks(t *testing.T) {
 	}
 }
 
-// What tests read is listed, and nothing else.
+// The list has all variables that tests read, and no others.
 func TestVariablesOfTests(t *testing.T) {
 	reads := regexp.MustCompile(`(?:Getenv|LookupEnv|Setenv|Environ\(\), )\(?"(QUADRILLE_[A-Z0-9_]+)`)
 	named := regexp.MustCompile(`"(QUADRILLE_[A-Z0-9_]+)`) // also by a constant

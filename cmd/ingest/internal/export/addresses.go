@@ -33,7 +33,7 @@ type AddressOptions struct {
 	Progress func(done, total int64)
 }
 
-// AddressStats counts what an export of addresses wrote.
+// AddressStats counts the written ranges and networks of an export of addresses.
 type AddressStats struct {
 	Ranges   int64 // ranges of the table with at least one exported field
 	Networks int64
@@ -51,8 +51,8 @@ const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivi
 // ErrNoNetwork is matched when an export would be empty.
 var ErrNoNetwork = mmdb.ErrEmpty
 
-// CheckAddresses reports whether these options can export addresses to path: its name must tell
-// the format, it must be possible to make or replace the file, and the fields must fit the
+// CheckAddresses reports whether these options can export addresses to path: its extension must
+// name a format, it must be possible to make or replace the file, and the fields must fit the
 // format.
 func CheckAddresses(path string, o AddressOptions) error {
 	ext := filepath.Ext(path)
@@ -77,9 +77,9 @@ func CheckAddresses(path string, o AddressOptions) error {
 	return checkPlace(path)
 }
 
-// databaseTypes are the types of GeoIP2 by the part of their names that clients look for,
-// each with its fields; "" for all of a record. Of several parts the first counts: there is
-// a DBIP-Location-ISP.
+// databaseTypes are the types of GeoIP2 by the part of their names that clients look for, each with
+// its fields; "" for all of a record. If a name has several parts, the first in this order counts:
+// there is a DBIP-Location-ISP.
 var databaseTypes = []struct{ name, fields string }{
 	{"Enterprise", ""},
 	{"City", ""},
@@ -154,9 +154,9 @@ func chosen(list string) (ipgeo.Fields, error) {
 	return f, nil
 }
 
-// WriteAddresses exports the ranges of a generation to a file, whose name tells the
-// format. The file appears when it is complete. The error is ErrNoNetwork if no
-// range has any of the fields.
+// WriteAddresses exports the ranges of a generation to a file. The extension of its name decides
+// the format. The file appears when it is complete. The error is ErrNoNetwork if no range has any
+// of the fields.
 func WriteAddresses(ctx context.Context, r *ipgeo.Reader, m *dataset.Manifest, path string, o AddressOptions) (AddressStats, error) {
 	if err := CheckAddresses(path, o); err != nil {
 		return AddressStats{}, err
@@ -187,9 +187,9 @@ type addresses struct {
 	stats    AddressStats
 }
 
-// each calls write for every longest range of one record, in ascending order, IPv4
-// before IPv6. Records are what pick appends; ranges with none are left out. The
-// record is valid until write returns.
+// each calls write for every longest range of one record, in ascending order, IPv4 before IPv6.
+// pick appends the record of a range; ranges for which it appends nothing are left out. The record
+// is valid until write returns.
 func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.Result) ([]byte, error), write func(span ipgeo.Span, record []byte) error) error {
 	var span ipgeo.Span
 	var record, next []byte

@@ -244,7 +244,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Fields choose what is written and the type's name, and ranges that differ only in other fields
+// Fields choose the exported values and the type's name. Ranges that differ only in other fields
 // are joined.
 func TestAddressFields(t *testing.T) {
 	r, m := ranges(t, list(t, "offices.csv", offices))
@@ -384,7 +384,7 @@ func TestAddressesRefused(t *testing.T) {
 	}
 }
 
-// What was exported and ingested again is the same.
+// Exported ranges are the same after another ingest.
 func TestAddressesAgain(t *testing.T) {
 	r, m := ranges(t, list(t, "offices.csv", strings.ReplaceAll(offices, "Telekom,x", "Telekom,")))
 	dir := t.TempDir()

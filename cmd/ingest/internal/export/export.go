@@ -30,8 +30,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Options choose what is exported. Zooms are 0 to tiles.MaxZoom. Beyond that, programs that show
-// the archive enlarge its deepest tiles.
+// Options choose the layers, zooms and attributes of an export. Zooms are 0 to tiles.MaxZoom.
+// Beyond that, programs that show the archive enlarge its deepest tiles.
 type Options struct {
 	Layers           []tiles.Selector
 	MinZoom, MaxZoom int
@@ -40,14 +40,14 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Stats counts what an export wrote.
+// Stats counts the tiles of an export.
 type Stats struct {
 	Tiles    int64 // on the map
 	Contents int64 // different ones, as far as they were recognised
 }
 
-// Check reports whether a file can be exported to: its name must tell the format, and it must be
-// possible to make or replace it.
+// Check reports whether a file can be exported to: the extension of its name must name a format,
+// and it must be possible to make or replace it.
 func Check(path string) error {
 	switch filepath.Ext(path) {
 	case ".pmtiles", ".mbtiles":
@@ -105,9 +105,8 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 	return slices.Compact(selectors), nil
 }
 
-// Write exports layers of a generation of boundaries to a file, whose name tells the
-// format. The file appears when it is complete. Layers without anything to show are an
-// error.
+// Write exports layers of a generation of boundaries to a file. The extension of its name decides
+// the format. The file appears when it is complete. Layers without anything to show are an error.
 func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path string, o Options) (Stats, error) {
 	if err := Check(path); err != nil {
 		return Stats{}, err

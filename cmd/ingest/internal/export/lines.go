@@ -80,9 +80,10 @@ func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, 
 	return nil
 }
 
-// columns parses the fields of a CSV file. Each must be one plain value. Of several subdivisions
-// the first is taken. paths are those of an answer. names are the column names that ingest ip
-// reads: the same paths, except that a source's own field may have any free name.
+// columns parses the fields of a CSV file. Each must be one plain value. If there are several
+// subdivisions, the first is taken. paths are the paths of the fields in an answer. names are the
+// column names that ingest ip reads: the same paths, except that a source's own field may have any
+// free name.
 func columns(list string) (paths, names []string, err error) {
 	if list == "" {
 		list = DefaultColumns

@@ -23,7 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// What callers branch on; use errors.Is.
+// Errors that callers branch on; use errors.Is.
 var (
 	// ErrTooLarge: the file, or all files together, exceed the bound.
 	ErrTooLarge = errors.New("larger than allowed")
@@ -63,12 +63,12 @@ type Result struct {
 
 // Options set how to download.
 type Options struct {
-	// UserAgent tells publishers which program asks, and how to reach the person who runs it.
+	// UserAgent names to publishers the program that asks, and how to reach the person who runs it.
 	UserAgent string
-	// Attempts is how often a file is tried before it fails; 0 means 6. An attempt that makes
-	// progress does not count.
+	// Attempts is the number of attempts at a file before it fails; 0 means 6. An attempt that
+	// makes progress does not count.
 	Attempts int
-	// Stall is how long a server may send nothing; 0 means 30 seconds.
+	// Stall is the longest time without a byte from the server; 0 means 30 seconds.
 	Stall time.Duration
 	// MaxTotal bounds the total bytes downloaded; 0: no bound.
 	MaxTotal int64

@@ -401,7 +401,7 @@ func TestSpace(t *testing.T) {
 	c.want(t, fileOf(p), p.content, false)
 }
 
-// What unpacks to a thousand times its size is refused at once and not tried again.
+// A file that unpacks to a thousand times its size is refused at once and not tried again.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 6<<20)
 	for kind, content := range map[Kind]string{Zip: testfile.Zip([2]string{"a.txt", string(zeros)}), Gzip: testfile.Gzip(zeros)} {

@@ -267,8 +267,8 @@ func setName(n *ipgeo.Names, lang, name string) {
 	(*n)[lang] = name
 }
 
-// either reads a code of two letters, or a name if the text is longer. Sources do not agree on
-// what "country" and "continent" hold.
+// either reads a code of two letters, or a name if the text is longer. Sources do not agree on the
+// content of "country" and "continent".
 func either(code, name setter) setter {
 	return func(d *draft, path string, v any) error {
 		var s string
@@ -308,7 +308,7 @@ func isZoneName(s string) bool {
 	return !slash
 }
 
-// country is what a country code alone implies. Records share it.
+// country has the values that a country code alone implies. Records share it.
 type country struct {
 	iso3166.Country
 	ok               bool
@@ -344,8 +344,8 @@ func countryOf(code string) *country {
 	return nil
 }
 
-// finish checks values that depend on several fields, and adds what the country code alone
-// implies.
+// finish checks values that depend on several fields, and adds the values that the country code
+// alone implies.
 func (d *draft) finish() (ipgeo.Record, error) {
 	if d.Country.ISOCode == "" {
 		d.Country.ISOCode = d.country
@@ -399,7 +399,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	return d.Record, nil
 }
 
-// addCountry adds what the country code alone implies and the source lacks.
+// addCountry adds the values that the country code alone implies and the source lacks.
 func addCountry(r *ipgeo.Record) {
 	c := countryOf(r.Country.ISOCode)
 	if c == nil {
@@ -472,7 +472,7 @@ func (d *draft) setRegion() {
 	}
 }
 
-// keep keeps a value for which there is no field, unless it is no text at all.
+// keep keeps a value that has no field of its own, unless it is an empty text.
 func (d *draft) keep(name string, v any) {
 	if v == "" {
 		return

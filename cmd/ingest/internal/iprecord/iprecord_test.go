@@ -116,7 +116,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// What a source cannot mean is refused with a reason, and named.
+// Values that a source cannot mean are refused with a reason, and named.
 func TestAbsurd(t *testing.T) {
 	for _, tc := range []struct {
 		in     fields

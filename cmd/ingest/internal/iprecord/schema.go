@@ -76,9 +76,8 @@ var iplocation = Schema{
 		"autonomous_system_number autonomous_system_organization"),
 }
 
-// ipinfo is the schema of IPinfo's databases. Older ones have codes where newer
-// ones have names. The domain is that of the network's owner, not of the
-// address; it is kept in Extra.
+// ipinfo is the schema of IPinfo's databases. Older ones have codes where newer ones have names.
+// The domain belongs to the network's owner, not to the address; it is kept in Extra.
 var ipinfo = Schema{
 	Name: "IPinfo",
 	fields: join(
@@ -109,8 +108,8 @@ func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
 
-// named reads a name whose owner the fields before it tell, in the order of names:
-// a company beside its system, a system, or a mobile carrier.
+// named reads a name whose owner is known from the fields before it, in the order of names: a
+// company beside its system, a system, or a mobile carrier.
 func named(d *draft, path string, v any) error {
 	switch {
 	case d.Traits.AutonomousSystemOrganization != "":

@@ -71,9 +71,9 @@ var OtherNames = Credit{
 	Name: "Names of countries and cities", License: "Unicode-3.0, MIT", Attribution: "Unicode CLDR, i18n-iso-countries",
 }
 
-// released dates the data of the sample's packages by the edition's year, or the day in the
-// version number. It becomes the timestamp of the cells, which must not depend on the day of
-// installation.
+// released has the dates of the data in the sample's packages, from the release's year, or from the
+// day in the version number. The date becomes the timestamp of the cells, which must not depend on
+// the day of installation.
 var released = map[string]time.Time{
 	"world-atlas@2.0.2":         time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
 	"us-atlas@3.0.1":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),  // 2017 edition

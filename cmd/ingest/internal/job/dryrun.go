@@ -15,7 +15,7 @@ import (
 type Rehearsal struct {
 	Would     dataset.Manifest  // of the build; without a number and files
 	Published *dataset.Manifest // nil: nothing is published, or Why it cannot be read
-	// Tables compares the rows. It is nil if nothing is published, or if Why tells the reason why
+	// Tables compares the rows. It is nil if nothing is published, or if Why gives the reason why
 	// they cannot be compared.
 	Tables []TableChange
 	Why    error

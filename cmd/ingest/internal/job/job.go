@@ -39,7 +39,7 @@ type Reporter interface {
 	Bad(reason string, count int64, examples []*source.BadRecord)
 	// Note is a sentence for the user that is neither progress nor a failure.
 	Note(text string)
-	// Published reports the end of a successful job, and Rehearsed that of a successful dry run.
+	// Published reports the end of a successful job, and Rehearsed the end of a successful dry run.
 	Published(dataset.Manifest)
 	Rehearsed(Rehearsal)
 }
@@ -59,9 +59,9 @@ type Options struct {
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
-	// Memory is about how many bytes of memory the program may take in all; 0
-	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
-	// it writes anything.
+	// Memory is about the number of bytes of memory that the program may take in all; 0 means 2
+	// GiB. Data that does not fit is sorted on disk, or the job refuses it before it writes
+	// anything.
 	Memory int64
 	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
 	// build.Options.TileBudget. If it is nil, the budget of the published
@@ -235,7 +235,7 @@ type Tally struct {
 	reasons            map[string]*badReason
 
 	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // so many bad records are always tolerated, if four in five records are good
+	Floor int64   // this number of bad records is always tolerated, if four in five records are good
 	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
 	// others, but do not count in the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
@@ -254,7 +254,7 @@ func NewTally(maxBad float64) *Tally {
 // Good counts a record that was taken.
 func (t *Tally) Good() { t.good++ }
 
-// Retract takes back a Good, of a record that turned out to be bad.
+// Retract takes back a call of Good for a record that turned out to be bad.
 func (t *Tally) Retract() { t.good-- }
 
 // Taken returns the number of good records.
@@ -299,8 +299,8 @@ func (t *Tally) Bad(err error) error {
 	return nil
 }
 
-// isApart tells of a bad record that it has no position, which RFC 7946 allows and tables do, or
-// is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
+// isApart reports whether a bad record has no position, which RFC 7946 and tables allow, or is a
+// label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
 // IsOther reports whether more records are counted apart than are good. Then the file is the
@@ -342,7 +342,7 @@ func (t *Tally) Counts() map[string]int64 {
 	return counts
 }
 
-// Report tells rep of every reason, the most frequent first.
+// Report reports every reason to rep, the most frequent first.
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
@@ -376,7 +376,7 @@ func (t *Tally) Err() error {
 	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
 }
 
-// Example is a bad record of the most frequent reason, nil without any.
+// Example is a bad record of the most frequent reason, nil if there is none.
 func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
 		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {

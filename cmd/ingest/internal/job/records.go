@@ -15,9 +15,9 @@ const ProgressRows = 4096
 // ErrEnough is returned by take to end the reading of a file early, without a failure.
 var ErrEnough = errors.New("no more is wanted")
 
-// ReadRecords hands the good records of a file to take, and counts all records.
-// The error of take may be a *source.BadRecord too. The error of ReadRecords is
-// that of the file, of take, of the context, or of a file that is mostly bad.
+// ReadRecords passes the good records of a file to take, and counts all records. The error of take
+// may be a *source.BadRecord too. The error of ReadRecords comes from the file, from take or from
+// the context, or is about a file that is mostly bad.
 func ReadRecords[T any](ctx context.Context, records iter.Seq2[T, error], tally *Tally, report func(), take func(T) error) error {
 	report()
 	n := 0

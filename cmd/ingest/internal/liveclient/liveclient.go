@@ -1,7 +1,7 @@
 // Package liveclient writes points into a live collection of a running tileserver.
 //
-// Requests are small and are repeated when a connection breaks or the server is busy:
-// a point that is put twice is the same. What the server has answered is not sent again.
+// Requests are small and are repeated when a connection breaks or the server is busy: a point that
+// is put twice is the same. Lines that the server has answered are not sent again.
 package liveclient
 
 import (
@@ -116,7 +116,7 @@ func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 	return feature.NewSchema(m.Schema)
 }
 
-// Create makes the collection. Its name is that of the target.
+// Create creates the collection of the target.
 func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 	types := map[string]feature.Kind{}
 	for _, f := range m.Schema {

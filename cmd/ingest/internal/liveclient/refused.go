@@ -51,7 +51,7 @@ func (c *Client) refusal(res *http.Response) *RefusedError {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // the status tells enough
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // the status says enough
 	isProblem := strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(body, &problem) == nil
 	switch {
 	case isProblem && res.StatusCode == http.StatusUnauthorized && c.to.Key == "":

@@ -137,7 +137,7 @@ func (m *member) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SplitLayer splits off the name of a layer from that of its file, as in "world.gpkg#countries".
+// SplitLayer separates the name of a file from the name of its layer, as in "world.gpkg#countries".
 // A file whose own name has a number sign is found first.
 func SplitLayer(name string) (file, layer string) {
 	if _, err := os.Stat(name); err == nil {

@@ -40,7 +40,7 @@ type File struct {
 	// Packed is the time of the last change of that member, by its publisher's clock. It is zero
 	// for other files.
 	Packed time.Time
-	// Marked says that the text began with the byte order mark of UTF-8.
+	// Marked is set if the text began with the byte order mark of UTF-8.
 	Marked bool
 	// GDAL is GDAL's name for the input, packed or not.
 	GDAL string

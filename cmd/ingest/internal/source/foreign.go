@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// foreigner is a kind of file that nothing here reads, known by how it begins, or by a member of
-// the archive that it is.
+// foreigner is a kind of file that nothing here reads. It is recognised by its beginning or, if it
+// is an archive, by a member.
 type foreigner struct {
 	is     string // "a KML file"
 	begin  string // after white space; ? is any byte
@@ -19,8 +19,9 @@ type foreigner struct {
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is for every command. shapes, addresses and rows are for commands that want those.
-	// Without advice the file may have the wanted content.
+	// advice is for every command. Without advice, shapes is for commands that want polygons or
+	// points, addresses for those that want addresses, and rows for those that want rows. If the
+	// one for the command is empty, the file may have the wanted content.
 	advice, shapes, addresses, rows string
 }
 
@@ -157,8 +158,8 @@ func isUTF16(head []byte) bool {
 	return true
 }
 
-// isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: by the
-// number of the product, that of its columns, and the date in three bytes.
+// isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: with the
+// number of the product, the number of its columns, and the date in three bytes.
 func isBIN(head []byte) bool {
 	const products, columns = 30, 30 // there are fewer
 	if len(head) < 64 {

@@ -16,7 +16,7 @@ const MaxVertices = 16 << 20
 // is refused at once.
 type Want string
 
-// What jobs take.
+// The kinds of geometries that jobs take.
 const (
 	WantPolygons  Want = "polygons" // or lines
 	WantPoints    Want = "points"
@@ -93,10 +93,10 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 
 // Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
 // latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
-// more; repair says if they had to be changed for that. Nothing else is repaired: rings may cross
-// themselves, wind either way, and cross the antimeridian by leaving ±180° or by a step of more
-// than 180°. Members of a collection that are empty or not polygons are left out. Reason says why
-// no polygon is left. The points of g are changed.
+// more; repair says how they were changed for that, "" if they were not. Nothing else is repaired:
+// rings may cross themselves, wind either way, and cross the antimeridian by leaving ±180° or by a
+// step of more than 180°. Members of a collection that are empty or not polygons are left out.
+// Reason says why no polygon is left. The points of g are changed.
 func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
 	var all []orb.Polygon
 	var other string // kind of something that is no polygon
@@ -151,9 +151,9 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 	return nil, "", reason, detail
 }
 
-// Lines returns the lines of a geometry that consists of lines only, with positions as in
-// Polygons. Lines of fewer than two points are left out. ok reports whether it consists of lines;
-// reason tells why none is left.
+// Lines returns the lines of a geometry that consists of lines only, with positions as in Polygons.
+// Lines of fewer than two points are left out. ok reports whether it consists of lines; reason says
+// why none is left.
 func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
@@ -183,16 +183,14 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 	return "", ""
 }
 
-// rounding bounds how far, in degrees, the arithmetic of whatever wrote the
-// file may put a coordinate beyond the world: time zones of Natural Earth reach
-// 90.0002.
+// rounding bounds how far, in degrees, the rounding of the program that wrote the file may put a
+// coordinate beyond the world: time zones of Natural Earth reach 90.0002.
 const rounding = 0.01
 
-// NormalizePosition checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
-// rounding goes to the edge. A longitude up to 360° either way, as written for
-// shapes unwrapped across the antimeridian, stays: turned back, its edges would
-// look as if they went around the globe. A pair that cannot be is refused with
-// a reason and detail for a BadRecord.
+// NormalizePosition checks a coordinate pair in degrees. Values beyond ±180° and ±90° by rounding go
+// to the edge. A longitude up to 360° either way, as written for shapes unwrapped across the
+// antimeridian, stays: turned back, its edges would look as if they went around the globe. An
+// impossible pair is refused with a reason and detail for a BadRecord.
 func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	switch {
 	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:

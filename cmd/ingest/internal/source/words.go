@@ -15,12 +15,14 @@ type Words struct {
 
 // The words that sources write for an empty or unknown value.
 var (
-	// EmptyWords are those of databases, statisticians and spreadsheets. A table of text has no
-	// null of its own. In files that have one, such as GeoJSON, these words are ordinary values.
+	// EmptyWords stand for an empty value in databases, statistics and spreadsheets. A table of
+	// text has no null of its own. In files that have one, such as GeoJSON, these words are
+	// ordinary values.
 	EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
-	// UnknownWords are those of lists of addresses, and codes that no country has.
+	// UnknownWords stand for an unknown value in lists of addresses. Codes that no country has are
+	// among them.
 	UnknownWords = NewWords("-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`)
-	// UnknownCodes are those of Natural Earth.
+	// UnknownCodes are Natural Earth's codes for an unknown value.
 	UnknownCodes = NewWords("-", "-1", "-99", "-099", "-9999")
 )
 

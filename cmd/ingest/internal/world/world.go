@@ -105,8 +105,8 @@ func (r *run) fail(dataset string, err error) {
 	r.failed[dataset] = errors.Join(r.failed[dataset], err)
 }
 
-// download fetches all files. What fails is kept for the summary; only an
-// interruption, or a cache that cannot be used, ends the run.
+// download fetches all files. A failure is kept for the summary. Only an interruption, or a cache
+// that cannot be used, ends the run.
 func (r *run) download(sources []Source) error {
 	if len(sources) == 0 {
 		return nil

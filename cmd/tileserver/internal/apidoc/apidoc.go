@@ -30,9 +30,9 @@ import (
 //go:embed head.json components.json examples.json
 var files embed.FS
 
-// Options are what the description needs to know about the server.
+// Options are the facts about the server that the description needs.
 type Options struct {
-	// Version is that of the server.
+	// Version is the version of the server.
 	Version string
 	// PublicURL is the address of the server, without a final slash, for examples on the
 	// page. Empty means an address of this machine.
@@ -51,14 +51,14 @@ type Options struct {
 	Problems []Problem
 }
 
-// Link leads to a page, by its address relative to that of the description.
+// Link leads to a page, by its address relative to the address of the description.
 type Link struct{ Address, Title string }
 
 // Problem is one sort of error.
 type Problem struct {
 	Type, Title, Detail string
 	Status              int
-	// Retry says that the answer has a Retry-After header.
+	// Retry is set if the answer has a Retry-After header.
 	Retry bool
 }
 

@@ -32,7 +32,7 @@ func (b *builder) share(kind, name string, v object) object {
 	}
 }
 
-// equal compares what is marshalled.
+// equal reports whether two objects have the same text.
 func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // operation describes an endpoint at one of its paths.
@@ -127,7 +127,7 @@ func (m mediaTypes) MarshalJSON() ([]byte, error) {
 // one line.
 const ndjson = "application/x-ndjson"
 
-// content describes what bodies hold.
+// content describes the content of bodies.
 func (b *builder) content(all endpoint.Content) mediaTypes {
 	content := mediaTypes{}
 	for media, of := range all {

@@ -50,9 +50,9 @@ type pageOperation struct {
 	Note, Try, Curl, Answer   string
 	// Elsewhere is the address of the documentation of the service that the endpoint imitates.
 	Elsewhere string
-	// Request and Body are those of the example, for the page's forms.
+	// Request and Body are the example's request and body, for the page's forms.
 	Request, Body string
-	// Writes says that the operation changes something.
+	// Writes is set if the operation changes something.
 	Writes bool
 }
 
@@ -241,7 +241,7 @@ func (e *example) text() string {
 	return fold(flat.Bytes(), "")
 }
 
-// fold writes JSON and puts on one line whatever fits there.
+// fold writes indented JSON. A value that fits on one line stays on one line.
 func fold(raw []byte, indent string) string {
 	const width = 78
 	if len(raw)+len(indent) <= width || raw[0] != '{' && raw[0] != '[' {

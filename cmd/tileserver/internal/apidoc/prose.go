@@ -21,7 +21,7 @@ func prose(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // spans escapes
 }
 
-// spans escapes text, and makes code of what is between backquotes.
+// spans escapes text, and makes code of the words between backquotes.
 func spans(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {
@@ -34,7 +34,7 @@ func spans(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part is escaped
 }
 
-// bounds describes in few words what a parameter may be.
+// bounds describes in few words the values that a parameter may have.
 func bounds(schema object) string {
 	if items, ok := schema["items"].(object); ok {
 		n := ""

@@ -29,7 +29,7 @@ type schemas struct {
 	err   error                   // the first
 }
 
-// check returns what is wrong with the types, once all have been described.
+// check returns the faults of the types, once all have been described.
 func (s *schemas) check() error {
 	for name, t := range s.refs {
 		if s.types[name] == nil {
@@ -144,7 +144,7 @@ func (s *schemas) members(t reflect.Type) object {
 	return o
 }
 
-// constrain adds to a schema what the tags of a field say:
+// constrain sets in a schema the keywords from the tags of a field:
 //
 //	min= max= format= pattern= const= enum=a|b type=a|b example=a|b minItems= maxItems=
 //	ref=        the component of that name instead

@@ -107,9 +107,8 @@ type reader interface {
 	close() error
 }
 
-// Open opens the archive at a path and checks what it says about itself, its directory or tables,
-// and one tile. name is part of the archive's identity. directories may be shared with other
-// archives.
+// Open opens the archive at a path and checks its header and metadata, its directory or tables, and
+// one tile. name is part of the archive's identity. directories may be shared with other archives.
 func Open(ctx context.Context, name, path string, directories *Directories) (_ *Archive, err error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -226,9 +225,8 @@ func framed(b []byte) bool {
 	return true
 }
 
-// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes
-// are the caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or are those of the
-// disk.
+// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes are the
+// caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or come from the disk.
 func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding Coding, ok bool, err error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

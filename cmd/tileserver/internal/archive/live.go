@@ -23,8 +23,8 @@ type Name struct{ Name, Path string }
 // namePattern matches the names that addresses may have.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// ParseName reads NAME=FILE, or FILE alone. The name then is that of the file without
-// its last extension.
+// ParseName reads NAME=FILE, or FILE alone. FILE alone is named by the file without its last
+// extension.
 func ParseName(s string) (n Name, err error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given || strings.ContainsAny(name, `/\`) {

@@ -11,8 +11,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Metadata is what an archive says about itself, cleaned: text is valid UTF-8 without
-// control characters, and of bounded length.
+// Metadata is an archive's description of itself, cleaned: text is valid UTF-8 without control
+// characters, and of bounded length.
 type Metadata struct {
 	Title       string
 	Description string
@@ -108,7 +108,7 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	return all
 }
 
-// numbers reads a list of so many numbers. It returns nil for anything else.
+// numbers reads a list of n numbers. It returns nil for anything else.
 func numbers(s string, n int) []float64 {
 	parts := strings.Split(s, ",")
 	if len(parts) != n {

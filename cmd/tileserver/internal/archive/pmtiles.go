@@ -97,7 +97,7 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader,
 	return r, nil
 }
 
-// checkHeader checks what the header says against the size of the file.
+// checkHeader checks the header against the size of the file.
 func (r *pmReader) checkHeader(size uint64) error {
 	h := &r.header
 	for _, s := range []struct {
@@ -145,7 +145,7 @@ func (r *pmReader) readAt(offset, length uint64) ([]byte, error) {
 	return b, r.file.read(b, int64(offset))
 }
 
-// decode decodes a directory as it is stored.
+// decode decodes a directory as it is stored, compressed.
 func (r *pmReader) decode(packed []byte) (*directory, error) {
 	raw, err := Unpack(packed, r.internal, maxEntriesSize)
 	if err != nil {

@@ -94,11 +94,11 @@ var forms = [...]form{
 	archive.AVIF: {formAVIF, []string{"avif"}},
 }
 
-// codings maps the codings of archives to those of HTTP that clients know.
+// codings maps the codings of archives to the codings of HTTP that clients know.
 var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Brotli: web.CodingNamed("br"), archive.Zstd: web.CodingNamed("zstd"), archive.Zlib: web.Identity}
 
-// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit what the archive
-// holds.
+// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit the format of the archive's
+// tiles.
 func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore/sieve"
 )
 
-// Key is what a Cache needs of its keys.
+// Key is the constraint of a Cache's keys.
 type Key interface {
 	comparable
 	// Spread is a number that differs for most keys.
@@ -20,7 +20,7 @@ type Key interface {
 	Extra() int
 }
 
-// Value is what a Cache needs to know of its values. Values are shared and never changed.
+// Value is the constraint of a Cache's values. Values are shared and never changed.
 type Value interface {
 	comparable
 	// Bytes returns the number of bytes that the value takes.
@@ -107,7 +107,7 @@ func (c *Cache[K, V]) Get(key K) V {
 	return e.Value.res
 }
 
-// Stats is the state of a cache, and what it did since it was made.
+// Stats is the state of a cache, and its counts since it was made.
 type Stats struct {
 	Hits, Misses, Evicted, Bytes, Entries int64
 }

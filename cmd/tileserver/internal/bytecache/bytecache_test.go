@@ -28,8 +28,7 @@ type page struct{ body []byte }
 
 func (p *page) Bytes() int64 { return int64(len(p.body)) }
 
-// The cache answers only what was put under the key, and stays within its
-// bytes.
+// A key is answered only with the value put under it, and the cache stays within its bytes.
 func TestProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const max = 64 << 10

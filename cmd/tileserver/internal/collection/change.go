@@ -15,7 +15,7 @@ import (
 	"quadrille/places/points"
 )
 
-// form says what the JSON of a write may be.
+// form is the form of the JSON of a write.
 type form uint8
 
 const (
@@ -48,9 +48,8 @@ var members = map[string]uint{
 	"if_match": memberIfMatch, "if_none_match": memberIfNoneMatch,
 }
 
-// readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts from.
-// ignored is the first member that gives a time, "" if there is none: a write has no time of its
-// own.
+// readChange reads JSON into a write, which keeps parts of text. A ttl counts from now. ignored is
+// the first member that gives a time, "" if there is none: a write has no time of its own.
 func readChange(text []byte, f form, now time.Time, w *live.Write) (ignored string, err error) {
 	if !utf8.Valid(text) {
 		return "", refusePoint("Write the JSON in UTF-8.")
@@ -76,7 +75,7 @@ type changeReader struct {
 	foreigner string
 	// ignored is the first member that gives a time.
 	ignored string
-	// patching says that members are changes.
+	// patching is set if members are changes.
 	patching bool
 
 	conditions http.Header // the conditions that a line has as members

@@ -77,7 +77,7 @@ type CollectionList struct {
 	Collections []Collection `json:"collections"`
 }
 
-// describe describes a collection.
+// describe returns the description of the collection.
 func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	m := a.meta
 	count := m.Points
@@ -138,8 +138,8 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// addTroubled adds to a list what is wrong with its live collections, and adds collections that
-// cannot be read: a client must not believe that one of these is gone.
+// addTroubled adds to a list the troubles of its live collections, and the collections that cannot
+// be read: a client must not believe that one of these is gone.
 func (s *Handlers) addTroubled(c echo.Context, doc *CollectionList) {
 	if s.live() == nil {
 		return

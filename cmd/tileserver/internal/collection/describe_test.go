@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The properties of one point do not change what a filter means for others, also after it is gone.
+// The properties of one point do not change the meaning of filters for others, also after it is
+// gone.
 func TestFiltersAreNotShadowed(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -102,7 +103,7 @@ func TestTypesRecover(t *testing.T) {
 	}
 }
 
-// Instants are those of RFC 3339, section 5.6, everywhere: with a blank or a t, a z, or a date.
+// All instants may have the forms of RFC 3339, section 5.6: with a blank or a t, a z, or a date.
 func TestInstantsOfOneKind(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)

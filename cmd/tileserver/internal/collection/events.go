@@ -20,7 +20,7 @@ const (
 	// heartbeat is the interval at which an idle stream sends something. It makes proxies keep the
 	// stream open, and shows which clients are gone and which keys have been revoked.
 	heartbeat = 15 * time.Second
-	// takeTimeout bounds how long a client may take to read what it was sent.
+	// takeTimeout bounds how long a client may take to read the events sent.
 	takeTimeout = 30 * time.Second
 	// flushSize is the number of bytes that are collected before they are sent.
 	flushSize = 64 << 10
@@ -143,7 +143,7 @@ func (e *eventStream) run() error {
 	}
 }
 
-// beat tells the client how far the stream has come. Otherwise a client that sees no crossing for
+// beat sends the client the position of the stream. Otherwise a client that sees no crossing for
 // long would later ask for events that are gone.
 func (e *eventStream) beat() error {
 	e.out = append(e.out, ":\n"...)
@@ -166,7 +166,7 @@ func (e *eventStream) flush() error {
 	return nil
 }
 
-// tell sends the events that have come.
+// tell sends the new events.
 func (e *eventStream) tell(ctx context.Context, from *follow.Reader) error {
 	var failed error
 	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, live.ErrClosed) {

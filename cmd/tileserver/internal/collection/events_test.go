@@ -94,7 +94,7 @@ func begin(t *testing.T, server *httptest.Server, query, last string) *follower 
 	return f
 }
 
-// next returns the next event, or what begins the stream.
+// next returns the next event, or the beginning of the stream.
 func (f *follower) next() (e event) {
 	f.t.Helper()
 	for {

@@ -229,7 +229,7 @@ func (b *batch) untaken() (c *chunk, open bool) {
 	}
 }
 
-// write writes a chunk and answers its lines.
+// write writes the points of a chunk and answers its lines.
 func (b *batch) write(c *chunk) error {
 	b.at = c.lines[0].number
 	if len(c.writes) > 0 {

@@ -122,7 +122,7 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// A batch that is too long, or whose body is damaged, keeps what it has written.
+// A batch that is too long, or whose body is damaged, keeps the points it has written.
 func TestLinesEnd(t *testing.T) {
 	s := newService(t, func(_ *web.Config, _ *ask.Sets, c *Config) {
 		c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute}
@@ -162,8 +162,8 @@ func TestLinesEnd(t *testing.T) {
 	}
 }
 
-// A batch without a valid write has a status that says so, for programs that look at nothing else,
-// and a body that says what is wanted. A batch with an answered write has not.
+// A batch without a valid write is refused by its status, for programs that look at nothing else,
+// and its body says how to write a line. A batch with one write that was answered is not refused.
 func TestNoLineTaken(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

@@ -23,7 +23,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Paths of what can be written.
+// Paths that can be written.
 const (
 	collectionPath = "/points/:collection"
 	pointPath      = "/points/:collection/:id"

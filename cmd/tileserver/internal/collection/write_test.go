@@ -25,8 +25,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Keys of the tests: of a writer of all collections, of one of shops, of one who may read
-// shops, and of one without scopes.
+// Keys of the tests. They may write all collections, write shops, read shops, and nothing.
 const (
 	rootKey   = "root-key"
 	shopsKey  = "shops-key"
@@ -122,7 +121,7 @@ func (s *service) send(key, method, target, body string, headers ...string) *htt
 func (s *service) want(w *httptest.ResponseRecorder, status int, typ string) {
 	s.t.Helper()
 	var p struct{ Type, Detail string }
-	_ = json.Unmarshal(w.Body.Bytes(), &p) // what is no problem has no type
+	_ = json.Unmarshal(w.Body.Bytes(), &p) // a body that is no problem has no type
 	if w.Code != status || typ != "" && p.Type != typ {
 		s.t.Errorf("%d %s, want %d %s", w.Code, w.Body, status, typ)
 	}
@@ -131,7 +130,7 @@ func (s *service) want(w *httptest.ResponseRecorder, status int, typ string) {
 	}
 }
 
-// make makes a collection and returns it.
+// make creates a collection and returns it.
 func (s *service) make(name, description string) *live.Collection {
 	s.t.Helper()
 	s.want(s.send(rootKey, "PUT", "/points/"+name, description), 201, "")

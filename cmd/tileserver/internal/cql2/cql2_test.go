@@ -326,7 +326,7 @@ func TestMatch(t *testing.T) {
 		"name = 'Oak'": feature.Yes, "name = 'oak'": feature.No, "name <> 'oak'": feature.Yes, "name < 'Oal'": feature.Yes, "name >= 'P'": feature.No,
 		"height = 12.50": feature.Yes, "height > 12.5": feature.No, "height >= 12.5": feature.Yes, "13 > height": feature.Yes, "height <> 1": feature.Yes,
 		"closed = FALSE": feature.Yes, "closed <> FALSE": feature.No, "alive <> FALSE": feature.Yes, "TRUE": feature.Yes, "FALSE": feature.No,
-		// Nothing is known of what is absent.
+		// An absent property makes the result unknown.
 		"gone = 'x'": feature.Unknown, "gone <> 'x'": feature.Unknown, "no = 1": feature.Unknown, "NOT no = 1": feature.Unknown, "no IN (1)": feature.Unknown,
 		"no LIKE '%'": feature.Unknown, "no BETWEEN 1 AND 2": feature.Unknown, "no > DATE('2026-01-01')": feature.Unknown, "CASEI(no) = 'x'": feature.Unknown,
 		"no IS NULL": feature.Yes, "gone IS NULL": feature.Yes, "name IS NULL": feature.No, "name IS NOT NULL": feature.Yes, "odd IS NULL": feature.No,

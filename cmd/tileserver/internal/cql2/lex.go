@@ -136,15 +136,15 @@ func strange(offset int, r rune) *SyntaxError {
 	}
 }
 
-// quoted reads what stands in quotes. A doubled quote stands for one, and in text a
-// backslash before a quote does too, unless the backslash is itself escaped in a pattern.
+// quoted reads a quoted text or name. A doubled quote stands for one, and in text a backslash
+// before a quote does too, unless the backslash is itself escaped in a pattern.
 func (l *lexer) quoted(quote byte) (token, error) {
 	t := token{kind: tokenText, offset: l.pos}
 	if quote == '"' {
 		t.kind = tokenQuoted
 	}
 	rest := l.input[l.pos+1:]
-	var plain []byte // what comes before rest[from], once there was an escape
+	var plain []byte // the text before rest[from], once there was an escape
 	from, escaped := 0, false
 	for i := 0; i < len(rest); i++ {
 		switch {

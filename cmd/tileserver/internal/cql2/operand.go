@@ -96,7 +96,7 @@ func (p *parser) function() (o operand, err error) {
 	return o, err
 }
 
-// unsupported says what to write instead of a function.
+// unsupported returns the refusal of a function, with advice what to write instead.
 func unsupported(name string) string {
 	upper := strings.ToUpper(name)
 	advice := "write a property, or its name in double quotes"
@@ -191,7 +191,7 @@ func (p *parser) geometry() (b quadkey.Box, err error) {
 	return b, nil
 }
 
-// numbers reads so many numbers in parentheses.
+// numbers reads a list of count numbers in parentheses.
 func (p *parser) numbers(count int, between string) ([]float64, error) {
 	if err := p.expect("(", "open a parenthesis after the name of a geometry"); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (p *parser) numbers(count int, between string) ([]float64, error) {
 	return v, p.expect(")", "close it with ) after the last of its numbers, without heights")
 }
 
-// sequence appends so many numbers.
+// sequence appends count numbers.
 func (p *parser) sequence(v []float64, count int, between string) ([]float64, error) {
 	for i := range count {
 		if i > 0 && between != "" {

@@ -173,7 +173,7 @@ func (p *parser) primary() (feature.Test, error) {
 	return p.predicate(left)
 }
 
-// predicate reads what stands after a property, except a sign.
+// predicate reads the part of a predicate after the property, except a comparison by a sign.
 func (p *parser) predicate(left operand) (test feature.Test, err error) {
 	not := p.is("NOT")
 	if not {

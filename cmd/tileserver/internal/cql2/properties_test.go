@@ -96,9 +96,8 @@ func word(t *rapid.T, s string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// literal draws a value: its text, and how it compares with a property, which is nil if
-// nothing is known. casei says that the property is in CASEI, so that the value must be
-// a text.
+// literal draws a value: its text, and how it compares with a property, which is nil if nothing is
+// known. casei is set if the property is in CASEI: then the value must be a text.
 func literal(t *rapid.T, casei bool) (text string, compare func(property any) *int, typ string) {
 	int3 := func(n int) *int { return &n }
 	typ = "text"

@@ -21,8 +21,8 @@ var kinds = map[string]feature.Kind{
 	"tags": feature.Texts, "text": feature.Text, "when": feature.Time,
 }
 
-// found are the values that each property has, some of them of another type than its own. For a
-// term, an object differs from every value, which CQL2 cannot express.
+// found lists values of each property, some of another type than its own. No property of kinds is
+// an object: a Term holds an object unequal to every value, and CQL2 has no such comparison.
 var found = map[string][]string{
 	"text": {`null`, `"cafe"`, `"Caf%"`, `"Caf_x"`, `""`, `"5"`, `5`, `true`},
 	"num":  {`null`, `5`, `5.0`, `-1.5`, `1e3`, `"5"`, `false`},

@@ -44,13 +44,13 @@ type Endpoint struct {
 	// Hidden endpoints are not described: they answer at the root like a described
 	// endpoint below it, or are part of a page.
 	Hidden bool
-	// Admin says that the endpoint is on the operator's own listener alone.
+	// Admin is set if the endpoint is on the operator's own listener alone.
 	Admin bool
 
-	// Params are the parameters that requests may have, those of the path first.
+	// Params are the parameters that requests may have, parameters of the path first.
 	Params []Param
-	// Loose says that other parameters are ignored. Filters says that the handler judges
-	// them, by [Params.Others].
+	// Loose is set if other parameters are ignored, and Filters if the handler judges them, by
+	// [Params.Others].
 	Loose, Filters bool
 	// Lines are the parameters that a line of the body may have.
 	Lines []Param
@@ -59,10 +59,10 @@ type Endpoint struct {
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped says that GET checks the scope of the key. Other methods may do so without it.
+	// Scoped is set if GET checks the scope of the key. Other methods may do so if it is not set.
 	Scoped bool
-	// Body says that the endpoint reads a body, or tolerates one, and bounds it itself. Takes
-	// has its media types with their content. Needed says that there must be a body.
+	// Body is set if the endpoint reads a body, or tolerates one, and bounds it itself. Takes has
+	// its media types with their content. Needed is set if there must be a body.
 	Body   bool
 	Takes  Content
 	Needed bool
@@ -79,8 +79,8 @@ type Endpoint struct {
 	Keeps   Keeping
 	// Headers are further headers of a 200, by their names in package apidoc.
 	Headers []string
-	// Problems are the types of errors. dataset-missing includes those of a data set that
-	// cannot be read, and any type includes those of every request.
+	// Problems are the types of errors. dataset-missing includes the types for a data set that
+	// cannot be read. The types of every request are always included.
 	Problems []string
 	// Others are further answers.
 	Others []Other
@@ -164,15 +164,15 @@ const (
 	Vital
 )
 
-// KeyRule says who may ask an endpoint.
+// KeyRule is the rule for who may ask an endpoint.
 type KeyRule uint8
 
 const (
 	// KeysAsked admits requests with a key, if the server asks for keys, and counts
 	// them against a limit.
 	KeysAsked KeyRule = iota
-	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that
-	// watch the service, and for what belongs to its page.
+	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that watch the
+	// service, and for the files of its page.
 	KeysUnasked
 	// KeysInside: the handler asks for a key, and no limit is used up.
 	KeysInside
@@ -193,7 +193,7 @@ const (
 	Tagged  Keeping = "tagged"  // with an entity tag
 	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
 	Varies  Keeping = "varies"  // with a tag, except errors and answers that depend on the time
-	Plain   Keeping = "plain"   // without one
+	Plain   Keeping = "plain"   // without an entity tag
 	File    Keeping = "file"    // as files of the map page are
 	Never   Keeping = "never"
 	Admins  Keeping = "admin" // never, and not to be read by pages of other origins
@@ -283,8 +283,7 @@ func (e *Endpoint) In(where string) (list []*Spec) {
 	return list
 }
 
-// Ready prepares what every request needs of the endpoint. It is called before the endpoint is
-// served.
+// Ready computes Query once for all requests. It is called before the endpoint is served.
 func (e *Endpoint) Ready() { e.query = e.Query() }
 
 // Query returns the parameters that a query may have. It must not be changed.

@@ -214,8 +214,8 @@ func (p *Params) printable(name, v string) string {
 	return v
 }
 
-// Typed is Text for what people type or paste. It counts characters, so that no script has less
-// room than others. Tabs and line ends become blanks.
+// Typed is Text for texts that people type or paste. It counts characters, so that no script has
+// less room than others. Tabs and line ends become blanks.
 func (p *Params) Typed(name string, max int) string {
 	v, _ := p.value(name)
 	if len(v) > max && utf8.RuneCountInString(v) > max {

@@ -17,7 +17,7 @@ import (
 type Query struct {
 	Names []string
 	Any   bool // others are ignored
-	// Others says that the handler judges further names, by [Params.Others].
+	// Others is set if the handler judges further names, by [Params.Others].
 	Others bool
 }
 

@@ -88,15 +88,15 @@ func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
 	return w
 }
 
-// Or declares the value of a parameter that is absent.
+// Or sets the value of a parameter that is absent. It is also the default in the schema.
 func (v *Value[T]) Or(absent T) *Value[T] {
 	return v.with(func(w *Value[T]) { w.absent, w.Schema["default"] = absent, absent })
 }
 
-// Must says that requests without the parameter are refused.
+// Must makes the parameter required: requests without the parameter are refused.
 func (v *Value[T]) Must() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
 
-// May says that requests without the parameter are taken.
+// May makes the parameter optional.
 func (v *Value[T]) May() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
 
 // Like gives an example.
@@ -107,7 +107,7 @@ func (v *Value[T]) Like(example any) *Value[T] {
 // As replaces the description.
 func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
 
-// Bounded adds to the schema a bound that the reader enforces already.
+// Bounded sets a bound in the schema that the reader enforces already.
 func (v *Value[T]) Bounded(key string, bound any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Schema[key] = bound })
 }

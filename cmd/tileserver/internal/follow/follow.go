@@ -108,22 +108,23 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	return problems.UnknownType(g, unknown.Of)
 }
 
-// Reader reads the events of a collection in turns of a processor. It belongs to one goroutine.
+// Reader reads the events of a collection in turns of web.Processors. It belongs to one goroutine.
 type Reader struct {
 	*fence.Reader
 	processors *web.Processors
 }
 
-// Begin reads the events of a set after a given one.
+// Begin returns a Reader of the events of a set that come after the event after. It takes turns
+// from the processors from.
 func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r
 }
 
-// Append is fence.Reader.Append in turns of a processor for the client of ctx: a follower
-// may have any number of moves to catch up with. Once the moves come as they are made, and
-// there are no fences, no turns are taken.
+// Append is fence.Reader.Append in turns of web.Processors for the client of ctx: a follower may
+// have any number of moves to catch up with. Once the moves come as they are made, and there are no
+// fences, no turns are taken.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
 	if r.Light() {
 		return r.Reader.Append(ctx, dst)

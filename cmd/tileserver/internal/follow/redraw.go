@@ -26,7 +26,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// held keeps open the generations by which all points are judged. When others replace them,
-	// collections that have not been led over yet still need them.
+	// collections that have not moved to the new ones yet still need them.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()
 	logged := map[string]bool{} // errors since the last look without one

@@ -17,7 +17,7 @@ import (
 	"quadrille/tiles"
 )
 
-// text collects what is logged.
+// text collects the log.
 type text struct {
 	mu sync.Mutex
 	b  strings.Builder

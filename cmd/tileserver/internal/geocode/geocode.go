@@ -1,5 +1,5 @@
-// Package geocode answers what a text names, and what is at a point: places, regions,
-// airports and positions in one list, each with a label that tells it apart.
+// Package geocode answers which features a text names, and which are at a point: places, regions,
+// airports and positions in one list. The label of each differs from all others.
 package geocode
 
 import (
@@ -119,7 +119,7 @@ func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query,
 	return appendResults(dst, found, form, nil)
 }
 
-// reverse appends what is at a point.
+// reverse appends the features at a point.
 func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Form, dst []byte) ([]byte, error) {
 	found, err := session.Reverse(ctx, *query)
 	if err != nil {

@@ -60,8 +60,8 @@ func ReadAccounts(r io.Reader) (*Accounts, error) {
 	return k, nil
 }
 
-// check lets a request pass if it has a valid key. The time it takes reveals nothing about keys,
-// nor whether there is such an account.
+// check returns an error unless a request has a valid key. The time it takes reveals nothing about
+// keys, nor whether there is such an account.
 func (k *Accounts) check(r *http.Request) error {
 	account, key, ok := r.BasicAuth()
 	switch {

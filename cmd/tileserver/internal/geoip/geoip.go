@@ -42,7 +42,7 @@ type service struct {
 	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
-// What the services have of a record. What only Insights has is left out.
+// The members of a record that each service has. Members that only Insights has are left out.
 const (
 	countryFields = "continent," +
 		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +

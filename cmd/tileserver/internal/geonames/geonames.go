@@ -93,8 +93,8 @@ type request struct {
 	object
 }
 
-// question describes what an endpoint answers. If its path does not end with JSON, the
-// parameter type chooses the form of the answer.
+// question describes the answers of an endpoint. If its path does not end with JSON, the parameter
+// type chooses the form of the answer.
 type question struct {
 	write  func(g *request, ctx context.Context) error
 	moment bool // the answer depends on the time of day
@@ -133,7 +133,7 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 	}
 }
 
-// formOf reads type and callback: the form of the answer, and what JSONP puts
+// formOf reads type and callback: the form of the answer, and the function name that JSONP puts
 // before it.
 func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err error) {
 	typ := strings.ToLower(g.params.text("type"))
@@ -421,8 +421,8 @@ func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds
 // isJSON reports whether the path of a request asks for JSON.
 func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
 
-// refusing returns the function that turns requests away. text says that the endpoint answers
-// with plain text if no type is asked for.
+// refusing returns the function that turns requests away. text is set if the endpoint answers with
+// plain text if no type is asked for.
 func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, text, err) }
 }

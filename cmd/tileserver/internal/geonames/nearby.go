@@ -102,7 +102,7 @@ func (l *toponymList) begin() {
 	l.g.b = append(l.g.b, '[')
 }
 
-// add writes a place that was found. The longer styles read its record.
+// add writes a place from the answer of the query. The longer styles read its record.
 func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 	r := places.Record{Hit: *h}
 	if l.style >= styleLong {

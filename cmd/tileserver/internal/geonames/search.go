@@ -30,9 +30,8 @@ const (
 	// maxExamined bounds, roughly, the places of a box that are tested for the
 	// conditions. It is as much work as a search by name may cost.
 	maxExamined = 100_000
-	// maxRecords bounds the records that are read for conditions which only records
-	// can decide. They are those of the most important places that meet all other
-	// conditions.
+	// maxRecords bounds the records that are read for conditions which only records can decide. The
+	// most important places that meet all other conditions are read first.
 	maxRecords = 3_000
 )
 
@@ -42,7 +41,7 @@ type placeSearch struct {
 	filter     places.Filter
 	start, max int
 	bias       string   // country to be listed first
-	continent  string   // conditions on what was found
+	continent  string   // conditions on the places found
 	divisions  []string // adminCode1 to 5
 	order      string
 	style      style
@@ -398,9 +397,9 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 // within reads the places that pass a filter and meet the conditions of q, beginning with place
 // from and ending before place to, counted from 0. It also returns how many there are at least: to,
 // or one more if there are others, so that a client which pages by the count goes on. Its work has
-// the same bound as a search by name. When the bound is reached, the answer is what has been found;
-// the most important places were looked at first. If it has found nothing by then, there may still
-// be such places, so the error is errTooWide.
+// the same bound as a search by name. When the bound is reached, the answer is the places found by
+// then, and the most important places were looked at first. If it has found none by then, there may
+// still be such places, so the error is errTooWide.
 func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
@@ -460,8 +459,8 @@ func (g *request) within(ctx context.Context, finder *places.Finder, f places.Fi
 	return docs, seen + 1, nil
 }
 
-// page reads the next page of a query over dst, and reports whether another one follows. If
-// the work is used up, the answer is what has been found.
+// page appends the next page of a query to dst, and reports whether another one follows. If the
+// work is used up, it returns the places found by then.
 func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst []places.Hit) (hits []places.Hit, more bool, err error) {
 	q.Limit = limit + 1
 	var last feature.Mark
@@ -503,7 +502,7 @@ func (q *placeSearch) choose(docs []places.Record, total int) ([]places.Record, 
 	return docs[:min(q.max, len(docs))], total
 }
 
-// height returns a place's elevation in metres. Places without one come last.
+// height returns a place's elevation in metres. Places whose elevation is unknown come last.
 func height(d *places.Record) int64 {
 	switch {
 	case d.Elevation != nil:

@@ -122,13 +122,13 @@ func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *
 	return g.toponymDetails(ctx, finder, t, &country)
 }
 
-// toponymDetails writes what the styles LONG and FULL have in addition to
-// MEDIUM. The place was read from its record.
+// toponymDetails writes the members that the styles LONG and FULL have in addition to MEDIUM. The
+// place was read from its record.
 func (g *request) toponymDetails(ctx context.Context, finder *places.Finder, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
-	if t.Admin2 == "" { // in older generations the name is that of the first level
+	if t.Admin2 == "" { // older generations have the name of the first level
 		t.Admin2Name = ""
 	}
 	g.text("adminName2", t.Admin2Name)
@@ -240,7 +240,7 @@ func nameIn(ctx context.Context, finder *places.Finder, id uint32, lang, own str
 	return name, nil
 }
 
-// countryInfo returns what is known about a country; knowing nothing is not an error.
+// countryInfo returns the record of a country. An unknown country is not an error.
 func countryInfo(ctx context.Context, finder *places.Finder, code string) (places.Country, error) {
 	if code == "" {
 		return places.Country{}, nil
@@ -260,7 +260,7 @@ func (g *request) countryName(ctx context.Context, finder *places.Finder, c *pla
 	return nameIn(ctx, finder, c.ID, lang, c.Name)
 }
 
-// get answers /getJSON?geonameId=: all that is known of a place.
+// get answers /getJSON?geonameId=: the whole record of a place.
 func (g *request) get(ctx context.Context) error {
 	id, err := strconv.ParseUint(g.params.text("geonameId"), 10, 32)
 	if err != nil || id == 0 {

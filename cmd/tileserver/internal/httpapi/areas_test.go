@@ -29,8 +29,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// yards is a live layer of areas: boxes of degrees, by their ids. Questions about what holds a
-// point ask it beside the boundaries, because it is a feature.Encloser.
+// yards is a live layer of areas: boxes of degrees, by their ids. Questions about the areas around
+// a point ask it beside the boundaries, because it is a feature.Encloser.
 type yards struct {
 	mu      sync.Mutex
 	boxes   map[string]quadkey.Box
@@ -157,8 +157,8 @@ func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Par
 	return feature.Box(f.Bounds).Cover(ctx, from, fn)
 }
 
-// Every question about what holds a point asks a layer of areas, and the next question sees its
-// changes.
+// Every question about the areas around a point asks a layer of areas, and the next question sees
+// its changes.
 func TestAreasOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{
 		"a": {West: 3, South: 46, East: 6, North: 48}, "b": {West: 4, South: 46.5, East: 5, North: 47.5}, "far": {West: 100, South: 0, East: 101, North: 1},

@@ -52,7 +52,7 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 		for _, name := range known {
 			judged++
 			if e.ID == "postAddresses" && name == "ip" {
-				continue // what a line is about is taken from it while it is read
+				continue // the subject of a line is taken from it while it is read
 			}
 			if !asked[e.ID][name] {
 				t.Errorf("%s (%s) never asks for %s, which is declared", e.Path, e.ID, name)

@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Every coding of an answer has its own strong tag, and Vary says what the answer depends on.
+// Every coding of an answer has its own strong tag, and Vary names the headers that the answer
+// depends on.
 func TestCodings(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, path := range []string{"/places/search?q=zur", "/places/within?bbox=-180,-90,180,90&limit=100"} {

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Our own tests of the contract share their notion of OpenAPI with what writes it. So a reader
-// that nobody here wrote judges both documents too: their structure, examples against their
+// Our own tests of the contract share their notion of OpenAPI with the code that writes it. So a
+// reader that nobody here wrote judges both documents too: their structure, examples against their
 // schemas, and patterns. More judges are in package clienttest.
 func TestForeignReaderOfContract(t *testing.T) {
 	f := servertest.New(t, nil)

@@ -62,7 +62,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 // fits reports whether a path of the document belongs to a route.
 func fits(route, path string) bool {
 	if route == "/*" {
-		return path == "/" // of the files of the page, this is the one to know
+		return path == "/" // the one file of the page that is described
 	}
 	r, p := strings.Split(route, "/"), strings.Split(path, "/")
 	if len(r) != len(p) {

@@ -35,15 +35,15 @@ import (
 	"quadrille/places"
 )
 
-// work counts what was read from a store.
+// work counts the reads of a store, their rows and bytes.
 type work struct{ reads, rows, bytes atomic.Int64 }
 
 func (w *work) reset() { w.reads.Store(0); w.rows.Store(0); w.bytes.Store(0) }
 
-// micros estimates the processor time of the work and of an answer, after what
-// BenchmarkDearest shows for real data: 5 µs for a positioning, 3 ns for a byte that
-// is read and 30 ns for one that is written. A row that is passed over takes 0.1 µs;
-// it counts ten times that, since the sets of these tests are small.
+// micros estimates the processor time of the work and of an answer. BenchmarkDearest shows for real
+// data: 5 µs for a positioning, 3 ns for a byte that is read and 30 ns for one that is written. A
+// row that is passed over takes 0.1 µs; it counts ten times that, since the sets of these tests are
+// small.
 func (w *work) micros(answer int) int64 {
 	return 5*w.reads.Load() + w.rows.Load() + (3*w.bytes.Load()+30*int64(answer))/1000
 }
@@ -141,7 +141,7 @@ type dearWorld struct {
 	fill   *strings.Replacer
 }
 
-// newDearWorld serves what is in a directory, or made-up data if that is "".
+// newDearWorld serves the data in a directory, or made-up data if dir is "".
 func newDearWorld(t testing.TB, dir string) *dearWorld {
 	t.Helper()
 	w := &dearWorld{}
@@ -370,7 +370,7 @@ func testGeonamesWork(t *testing.T, w *dearWorld) {
 	}
 }
 
-// testGeonamesConditions: what meets conditions is found, in the order of all places.
+// testGeonamesConditions: places that meet conditions are found, in the order of all places.
 func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	type entry struct {
 		ID                      int

@@ -27,9 +27,9 @@ type Face struct {
 	List *listing.Set
 	// Metrics are the metrics that its handlers collect.
 	Metrics []*prometheus.Desc
-	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
+	// Settings returns the defaults of the operator's settings for this face; nil if it has none.
 	Settings func() Settings
-	// Root says that its handlers implement rooted.
+	// Root is set if its handlers implement rooted.
 	Root bool
 	// New makes its handlers. It is nil if the face only has errors, which several faces share.
 	New func(*Parts) Handlers
@@ -41,7 +41,7 @@ type Handlers interface{ Endpoints() []endpoint.Endpoint }
 // rooted is a face that can answer at the root of the server too, see Config.RootGeocoder.
 type rooted interface{ RootEndpoints() []endpoint.Endpoint }
 
-// Parts are what faces are made of.
+// Parts are the shared parts that faces are made of.
 type Parts struct {
 	Kit    *web.Kit
 	Config *Config
@@ -75,28 +75,27 @@ func RootGeocoders() (names []string) {
 	return names
 }
 
-// Settings are what the operator sets for one face: a pointer to a struct whose exported
-// fields are flags, by their tags. The parser of flags calls the method Validate if there is
-// one.
+// Settings are the operator's settings for one face: a pointer to a struct whose exported fields
+// are flags, by their tags. The parser of flags calls the method Validate if there is one.
 type Settings interface {
 	// Open opens the files that the flags name. It may change the configuration, so that
 	// other faces know about them.
 	Open(ctx context.Context, in *Process) error
 }
 
-// Process is what Open gets of the program. Opening adds to its lists of functions.
+// Process is the part of the program that Open may use. Opening adds to its lists of functions.
 type Process struct {
 	Config *Config
 	Log    *slog.Logger
 	Cache  int64         // bytes that there are for caches
-	Grace  time.Duration // in which to end what runs
+	Grace  time.Duration // in which to end running work
 	// Reloaded returns a function that returns the result of load, and that calls load again when
 	// the files have changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	Looks  []func()       // look at files again
 	Ready  []func()       // are called once the data is there
-	Closes []func() error // end what was begun, whether Open has failed or not
+	Closes []func() error // end what the face has begun, even if Open failed
 }
 
 // NewSettings returns the settings of all faces with their defaults.

@@ -28,8 +28,8 @@ func TestOfNoFace(t *testing.T) {
 	servertest.OfNoFace(t)
 }
 
-// TestWithoutFace: a server that is made without a face has none of its endpoints, and answers
-// all else as it does with it.
+// TestWithoutFace: a server that is made without a face has none of its endpoints, and its other
+// answers stay the same.
 func TestWithoutFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	worlds := servertest.NewWorlds(t)

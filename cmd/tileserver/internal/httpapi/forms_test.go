@@ -218,8 +218,8 @@ func TestTablesOfEveryList(t *testing.T) {
 	}
 }
 
-// The schema of a collection that takes writes may change while it is listed, so that its tables have
-// a column for what is in no other.
+// The schema of a collection that takes writes may change while it is listed, so that its tables
+// have one column for all properties without a column.
 func TestTablesOfLiveCollections(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	for path, columns := range map[string]string{

@@ -59,7 +59,7 @@ var hostileHeaders = []string{
 // statuses are all that the service documents.
 var statuses = []int{200, 204, 304, 400, 401, 402, 404, 405, 406, 408, 410, 413, 415, 422, 429, 503}
 
-// hostileRequest sends one request for a route and checks what must hold for any.
+// hostileRequest sends one request for a route and checks the rules that hold for any.
 func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 	value := rapid.OneOf(rapid.SampledFrom(hostileValues), rapid.StringN(0, 12, 40))
 	parts := strings.Split(route.Path, "/")

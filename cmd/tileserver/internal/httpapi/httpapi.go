@@ -2,7 +2,7 @@
 // kind of question, and the tables of their routes and errors.
 //
 // Each face is a package that no other face knows, and is registered in a file of its own here,
-// face_NAME.go: nothing else names it. What several faces need is in ask and its packages,
+// face_NAME.go: nothing else names it. Code that several faces need is in ask and its packages,
 // problems, listing, timezone, ipdatabase, ogcapi and basemaps.
 package httpapi
 
@@ -36,12 +36,12 @@ type Config struct {
 	// none.
 	BaseMaps basemaps.Maps
 
-	// Settings are what the operator sets for each face.
+	// Settings are the operator's settings for each face.
 	Settings []Settings
 
 	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
-	// Remote says that others may remove generations while they are read here.
+	// Remote is set if others may remove generations while they are read here.
 	Remote bool
 
 	// Page holds the built map page with index.html at its root; nil serves a
@@ -52,8 +52,8 @@ type Config struct {
 	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int
 
-	// RootGeocoder names the face whose paths are also answered at the root, instead of what
-	// is there otherwise: one of RootGeocoders. Any other name stands for no face.
+	// RootGeocoder names the face whose paths are also answered at the root, in place of the paths
+	// that are there otherwise: one of RootGeocoders. Any other name stands for no face.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
@@ -76,7 +76,7 @@ type Config struct {
 	BatchBytes   int64
 	BatchTimeout time.Duration
 
-	// Require and NoData are those of ops.Config.
+	// Require and NoData are as in ops.Config.
 	Require []string
 	NoData  func() error
 
@@ -84,8 +84,8 @@ type Config struct {
 	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
 
-	// Usage returns why the counts of clients are not kept on the disk. It is nil without
-	// --usage.
+	// Usage returns why the counts of clients are not kept on the disk. It is nil if --usage is not
+	// set.
 	Usage func() error
 
 	// MetricsHandler answers /metrics. If it is nil, the path is not found.
@@ -115,7 +115,7 @@ func init() {
 // sets of the configuration.
 func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 
-// Compose makes a server of some faces, and of what only operators see.
+// Compose makes a server of some faces, and of the pages that only operators see.
 func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
@@ -173,8 +173,8 @@ func (cfg *Config) tileBytes() int64 {
 	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
 }
 
-// generations are those in service, for traces and dates. A generation that was built in the same
-// second as the one before has no date: it would be that of both.
+// generations are the generations in service, for traces and dates. A generation that was built in
+// the same second as the one before has no date: the date would fit both.
 func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if m := st.Serving; m != nil {
@@ -200,7 +200,7 @@ func (s *Server) Endpoints() (all []endpoint.Endpoint) {
 // Handlers returns the handlers of a face, nil if the server is made without it.
 func (s *Server) Handlers(face string) Handlers { return s.named[face] }
 
-// Handler returns what answers requests.
+// Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.

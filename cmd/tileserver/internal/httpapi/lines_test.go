@@ -129,7 +129,7 @@ func TestQuestionLines(t *testing.T) {
 	}
 }
 
-// Batches of questions are bounded as those of addresses are.
+// Batches of questions have the bounds of batches of addresses.
 func TestQuestionLimits(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })
@@ -177,8 +177,8 @@ func TestQuestionLimits(t *testing.T) {
 	servertest.WantProblem(t, servertest.New(t, nil).Post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
 }
 
-// BenchmarkLinesAgainstSingle compares what a question costs in a batch with what it costs
-// in a request of its own, both over one connection.
+// BenchmarkLinesAgainstSingle compares the cost of a question in a batch with its cost in a request
+// of its own, both over one connection.
 func BenchmarkLinesAgainstSingle(b *testing.B) {
 	f := servertest.NewGlobe(b, nil)
 	server := httptest.NewServer(f.Handler)

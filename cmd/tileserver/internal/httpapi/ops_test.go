@@ -145,7 +145,7 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
-// OPTIONS and refusals of a method without a route name the same methods: those of the path's
+// OPTIONS and refusals of a method without a route name the same methods, the methods of the path's
 // routes.
 func TestAllowedMethods(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
@@ -277,7 +277,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// The refusal of what is switched off says how to switch it on.
+// The refusal of a feature that is switched off says how to switch it on.
 func TestSwitchedOff(t *testing.T) {
 	f := servertest.New(t, nil)
 	for path, want := range map[string]string{"/usage": "--keys", "/usage/top": "--admin-listen", "/metrics": "--public-metrics", "/nowhere": "/docs"} {
@@ -305,7 +305,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Each type stands for one status, and each row explains itself.
+// Each type of problem has one status, and each row explains itself.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
@@ -317,7 +317,7 @@ func TestKinds(t *testing.T) {
 		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
 			t.Errorf("%s: title %q, detail %q: end the detail with a full stop, the title without one", k.Type, k.Title, k.Detail)
 		}
-		// A full disk gets room again, as a busy server does.
+		// A full disk may have room again later, as a busy server has.
 		if k.Retry && k.Status != http.StatusServiceUnavailable && k.Status != http.StatusInsufficientStorage {
 			t.Errorf("%s: retry with %d", k.Type, k.Status)
 		}

@@ -30,8 +30,8 @@ func tracing(share float64, into sdk.SpanProcessor) func(*httpapi.Config) {
 	}
 }
 
-// A trusted proxy decides what is traced. A stranger decides nothing: it cannot
-// have its requests traced, nor keep them from it, nor choose the trace.
+// A trusted proxy decides which requests are traced. A stranger decides nothing: it cannot have its
+// requests traced, nor keep them from it, nor choose the trace.
 func TestWhoIsTraced(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -95,7 +95,7 @@ func TestWhoIsTraced(t *testing.T) {
 	}
 }
 
-// The span of a failure or a panic is marked as an error, that of a client's mistake is not.
+// The span of a failure or a panic is marked as an error. The span of a client's mistake is not.
 func TestTracesOfFailures(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -160,8 +160,8 @@ func TestTracesAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on, of a request
-// that is not traced, and BenchmarkTileKeptTraced of one that is.
+// BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on and a request that is not traced.
+// BenchmarkTileKeptTraced has one that is.
 func BenchmarkTileKeptNotTraced(b *testing.B) {
 	w := servertest.NewBenchWorld(b)
 	tracing(0, dropped{})(&w.Config)

@@ -25,15 +25,17 @@ import (
 	"quadrille/quadkey"
 )
 
-// A question over two layers takes one file, too. This one asks what lies around the nearest features of another
-// layer, such as the places around the nearest airports. A file of face layers would declare what Endpoints returns:
+// A question over two layers takes one file, too. This one asks for features around the nearest
+// features of another layer, such as the places around the nearest airports. A file of face layers
+// would declare what Endpoints returns:
 //
 //	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
 //
 // The question itself knows layers alone. If several faces asked it, it would be a package below ask.
 
-// around asks for features of one layer that are at most so many metres from features of another: from the first of
-// those nearest to a position. Distances are those from the positions that stand for features.
+// around asks for features of one layer within a number of metres of features of another. The other
+// features are the first ones nearest to a position. Distances are those from the positions that
+// stand for features.
 type around struct {
 	of, by feature.Layer
 	near   *feature.Near
@@ -44,7 +46,7 @@ type around struct {
 // maxFound is the most features of an answer.
 const maxFound = 100
 
-// found is a feature and what it is around.
+// found is a feature, and the feature that it is around.
 type found struct {
 	ID       string  `json:"id"`
 	By       string  `json:"by" doc:"Id of the feature of the other layer that it is nearest to."`

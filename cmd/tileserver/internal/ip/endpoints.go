@@ -33,7 +33,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
-// addressEndpoints answer with what is known of addresses.
+// addressEndpoints answer with the record of an address.
 func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

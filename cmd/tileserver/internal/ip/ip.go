@@ -57,8 +57,8 @@ var Kinds = []web.Kind{
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
 }
 
-// addressQuery is what every request about addresses reads first: the wanted part of the answer,
-// and the generation to read.
+// addressQuery has the parameters that every request about addresses reads first: the wanted part
+// of the answer, and the generation to read.
 type addressQuery struct {
 	*ask.Pinned[ask.AddressReader]
 	part   *ipPart // nil for all
@@ -154,7 +154,7 @@ func explainAddress(err error, addr netip.Addr) error {
 	return err
 }
 
-// ipPart says which part of an answer a client wants; nil stands for all of it.
+// ipPart is the part of an answer that a client wants; nil stands for all of it.
 type ipPart struct {
 	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
 	lang   string       // language of names, "" for all languages

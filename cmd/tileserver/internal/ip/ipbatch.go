@@ -80,7 +80,7 @@ func (b *batch) locate(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// read reads a line and the address in it.
+// read parses a line, and the address in it.
 func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	ip, part, err := b.parse(line)
 	if err != nil {
@@ -92,8 +92,8 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
-// parse reads a line: an address, as it is or as a JSON string, or an object that may say which
-// fields are wanted. What it leaves out comes from the query of the request.
+// parse reads a line: an address, as it is or as a JSON string, or an object that may also choose
+// the fields. The query of the request sets the other parameters.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':

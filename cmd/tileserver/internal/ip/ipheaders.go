@@ -33,7 +33,7 @@ var (
 	geoRefused     = []string{"refused"}
 )
 
-// headersPath is the path without one of a visitor.
+// headersPath is the path that names no visitor.
 const headersPath = "/ip/headers"
 
 var geoEmpty = []string{""}
@@ -83,7 +83,7 @@ func (s *Handlers) refuseHeaders(c echo.Context, err error) {
 	c.Response().WriteHeader(http.StatusOK)
 }
 
-// beginHeaders sets the headers as they are while nothing is known.
+// beginHeaders sets the headers to their values for an unknown address.
 func (s *Handlers) beginHeaders(c echo.Context) http.Header {
 	web.LeaveBody(c)
 	h := c.Response().Header()
@@ -168,9 +168,9 @@ func headerValue(raw []byte) string {
 	return percentEncode(string(raw)) // digits, which stay as they are
 }
 
-// percentEncode writes what may not stand in a header, and the percent sign, as
-// the percent-encoding of its UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces
-// stay. Decoding it as a part of a URL gives the text back.
+// percentEncode replaces characters that may not stand in a header, and the percent sign, by the
+// percent-encoding of their UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces stay. Decoding it
+// as a part of a URL gives the text back.
 func percentEncode(s string) string {
 	plain := true
 	for i := range len(s) {

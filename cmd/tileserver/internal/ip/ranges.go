@@ -15,7 +15,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// rangesQuery says which networks are asked for.
+// rangesQuery chooses networks, and the format of their list.
 type rangesQuery struct {
 	country string // "" for any
 	loose   bool   // the code is of no country, and only some sources have it
@@ -42,7 +42,7 @@ func readASN(p *endpoint.Params, name string) uint32 {
 // maxDenied bounds the countries that are refused: there are 250.
 const maxDenied = 250
 
-// readCountry reads the code of a country, or of what sources of addresses use for one, such
+// readCountry reads the code of a country, or a code that sources of addresses use like one, such
 // as EU.
 func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
 
@@ -94,7 +94,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	return q, p.Err
 }
 
-// formats are those that the Accept header may choose.
+// formats are the media types that the Accept header may choose, and their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
 
 func (q *rangesQuery) form() web.Form {
@@ -234,8 +234,8 @@ func (w *rangesWriter) flush() error {
 	return nil
 }
 
-// begin begins the sets of all versions up to the given one. A version without
-// networks has a set too, so that rules about it hold.
+// begin begins the sets of all versions up to the given one. A version that has no networks has a
+// set too, so that rules about it hold.
 func (w *rangesWriter) begin(version string) {
 	for w.sets != "" && w.sets[:1] <= version {
 		v := w.sets[:1]

@@ -1,6 +1,5 @@
-// Package ipdatabase has what the two faces that locate addresses share: reused
-// memory for lookups, and what all answers from one generation say about their
-// source.
+// Package ipdatabase has the code that the two faces that locate addresses share: reused memory for
+// lookups, and the description of their source in all answers from one generation.
 package ipdatabase
 
 import (
@@ -28,18 +27,17 @@ type Lookup struct {
 // Lookups lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
 var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
 
-// Database is what all answers from one generation of addresses share.
+// Database has the parts that all answers from one generation of addresses share.
 type Database struct {
 	id     uint64
 	Member []byte   // `,"source":"…"`, or nothing when no source is named
 	Header []string // of DatabaseHeader
 }
 
-// Newest remembers what the answers from the newest generation share. Its zero
-// value is ready.
+// Newest remembers the Database of the newest generation. Its zero value is ready.
 type Newest struct{ atomic.Pointer[Database] }
 
-// Of returns what the answers from a generation share. It is made once for each.
+// Of returns the Database of a generation. It is made once for each.
 func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
@@ -125,5 +123,5 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 // it may be used.
 const Header = "X-Geo-Database"
 
-// ErrNoPeer says that a request's sender is unknown.
+// ErrNoPeer is matched if a request's sender is unknown.
 var ErrNoPeer = errors.New("the connection has no peer address")

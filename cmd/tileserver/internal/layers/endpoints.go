@@ -66,8 +66,8 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	return added.To(s, all...)
 }
 
-// endpoint returns what the endpoints of a list have in common. end is the rest of the
-// path, id the rest of the operation's id, and rank the place behind the first.
+// endpoint returns the common part of the endpoints of a list. end is the rest of the path, id the
+// rest of the operation's id, and rank the place behind the first.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
 		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
@@ -89,8 +89,8 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 	return e
 }
 
-// filtered adds the parameters of filters. With shown it also adds those that change what is
-// shown of features.
+// filtered adds the parameters of filters. With shown it also adds the parameters that change how
+// features are shown.
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {

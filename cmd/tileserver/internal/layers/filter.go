@@ -79,7 +79,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 // namesInRefusal is the number of properties that a refusal lists.
 const namesInRefusal = 8
 
-// properties says which properties there are.
+// properties lists the properties of the layers asked, for a refusal.
 func (q *question) properties() string {
 	var names []string
 	for i := range q.asked {

@@ -1,6 +1,6 @@
-// Package layers answers the questions that every layer of points can be asked: what is near a
-// point, and what or how much is within a box, a tile or a region. Layers with properties of their
-// own also answer with single features and with where these were.
+// Package layers answers the questions that every layer of points can be asked: which features are
+// near a point, and which or how many are within a box, a tile or a region. Layers with properties
+// of their own also answer with single features and with the positions that these had.
 package layers
 
 import (

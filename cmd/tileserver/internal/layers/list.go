@@ -248,7 +248,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
 }
 
-// streamPage is how much of an answer is read at a time, in bytes.
+// streamPage is the number of bytes of an answer that are read at a time.
 const streamPage = 1 << 20
 
 // stream answers with everything that a query asks for, as it is found. A layer that takes

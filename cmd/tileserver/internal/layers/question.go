@@ -31,7 +31,7 @@ type asked struct {
 	filter feature.Filter
 }
 
-// question is what a request asks of layers.
+// question is a request's question to layers.
 type question struct {
 	*list
 	view    ask.View
@@ -44,12 +44,12 @@ type question struct {
 	asking
 }
 
-// asking says how an endpoint asks.
+// asking is the way an endpoint asks.
 type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
 	form    *listing.Form
-	// byAccept says that no parameter names the form.
+	// byAccept is set if no parameter names the form.
 	byAccept bool
 	writer   feature.Writer
 	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error
@@ -75,7 +75,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	return q, nil
 }
 
-// past returns the instant as of which the layers are read, zero for the present.
+// past returns the instant at which the layers are read, zero for the present.
 func (l *list) past(p *endpoint.Params) (at time.Time) {
 	if l.Open {
 		at = pastParam.Of(p)
@@ -121,7 +121,7 @@ func (q *question) addAll() error {
 	return nil
 }
 
-// add adds a layer. A private one does not exist for those who may not read it.
+// add adds a layer. For clients that may not read a private layer, it does not exist.
 func (q *question) add(layer, name string) error {
 	l, err := q.view.Layer(layer)
 	if err != nil {
@@ -153,7 +153,8 @@ func (q *question) unread(layer, name string, err error) error {
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 }
 
-// read checks what can only be checked against the layers, and makes their filters.
+// read makes the filters of the layers, and checks the parameters that can only be checked against
+// the layers.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
 		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
@@ -202,7 +203,7 @@ func (q *question) explain(err error) error {
 	return err
 }
 
-// reply answers with what fill writes.
+// reply answers with the body that fill writes.
 func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.Scratch) error) error {
 	return q.handlers.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
 		if !q.turns {

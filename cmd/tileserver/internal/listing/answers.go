@@ -103,7 +103,7 @@ type MultiLineString struct {
 	Coordinates []line   `json:"coordinates"`
 }
 
-// Feature is a GeoJSON feature without an id, Identified one with it.
+// Feature is a GeoJSON feature without an id. Identified is one with an id.
 type Feature[G, P any] struct {
 	Type       string `json:"type" schema:"const=Feature"`
 	Geometry   G      `json:"geometry"`
@@ -171,7 +171,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told has what lists and features share about a point of an open layer.
+// told has the members that lists and GeoJSON share about a point of an open layer.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
 	Distance   Distance       `json:"distance_m,omitzero"`

@@ -19,8 +19,8 @@ type Ground struct {
 	from  []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From adds the generations that draw the ground to those of an answer. It returns nil if the
-// answer may not be cached.
+// From adds to the generations of an answer those that draw the area. It returns nil if the answer
+// may not be cached.
 func (a *Ground) From(ids []uint64) []uint64 {
 	switch {
 	case !a.Drawn:
@@ -31,7 +31,7 @@ func (a *Ground) From(ids []uint64) []uint64 {
 	return append(ids, a.from...)
 }
 
-// InRegion is the ground of a region. parameter is the name of the parameter with its type.
+// InRegion returns the area of a region. parameter is the name of the parameter with its type.
 func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 	g, err := v.Ground(typ)
 	if err == nil {
@@ -43,8 +43,8 @@ func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 	return Ground{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
 }
 
-// inTurns is an area that takes turns of a processor between its parts: a large region
-// without a feature in it has many.
+// inTurns is an area that lets others use the processor between its parts: a large region without a
+// feature in it has many.
 type inTurns struct{ feature.Area }
 
 // Cover implements feature.Area.

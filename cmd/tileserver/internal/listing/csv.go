@@ -18,9 +18,9 @@ import (
 // (List.More), the column more has these as an object.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
-// Lists and objects are JSON. What a spreadsheet would take for a formula has an apostrophe before
-// it, at the start of a text and within. Anybody may write points, and they must not run on the
-// computer of a reader of the table.
+// Lists and objects are JSON. Text that a spreadsheet would take for a formula has an apostrophe
+// before it, at the start of a text and within. Anybody may write points, and they must not run on
+// the computer of a reader of the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
@@ -29,7 +29,7 @@ func init() {
 	})
 }
 
-// table is what a table needs for each row.
+// table has the state that a table needs for each row.
 type table struct {
 	columns  *feature.Columns // of the properties
 	position bool             // there are columns of a position
@@ -162,8 +162,8 @@ func closeText(dst []byte, from int) []byte {
 	return quoted(dst, from)
 }
 
-// Characters behind which a cell may begin. Not every program separates cells by commas, and one
-// that takes another character does not see the quotation marks of a cell in the middle of its own.
+// Characters that may come before a cell. Not every program separates cells by commas, and one that
+// takes another character does not see the quotation marks of a cell in the middle of its own.
 const separators = ";|\t\r\n"
 
 // guarded sets an apostrophe before everything that a spreadsheet may take for a formula, in the

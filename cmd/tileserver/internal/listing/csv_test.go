@@ -156,7 +156,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A reader of CSV reads what was written, for any text.
+// A reader of CSV reads back the written cells, for any text.
 func FuzzTable(f *testing.F) {
 	f.Add("plain", "a,b", `"`)
 	f.Add("", " ", "\r\n")
@@ -210,8 +210,8 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// Cells in quotation marks are those of encoding/csv, byte for byte, except that an empty text
-// differs from nothing.
+// Cells are quoted as encoding/csv quotes them, byte for byte, except that an empty text differs
+// from nothing.
 func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab \",\n;'é\t"))).Draw(t, "text")
@@ -285,7 +285,7 @@ func TestRegisterRefuses(t *testing.T) {
 	for want, f := range map[string]*Form{
 		"give it the function that writes a feature": {Name: "x"},
 		"give each its own":                          {Name: "csv", Item: item, Form: web.NewForm(web.Media{Name: "listing-test", Type: "x/x"})},
-		"one web.Form":                               {Name: "x", Item: item}, // that of JSON
+		"one web.Form":                               {Name: "x", Item: item}, // the form of JSON
 	} {
 		func() {
 			defer func() {

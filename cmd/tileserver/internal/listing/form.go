@@ -11,19 +11,19 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Form is a form of lists of features. Those of Forms are in every list.
+// Form is a form of lists of features. The forms in Forms are in every list.
 type Form struct {
 	// Name is the value of the parameter format, and Form the media type. Content
 	// describes the form; nil if it is not JSON.
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
-	// Whole says that an answer has all features of an area, sent as they are found, unless the
+	// Whole is set if an answer has all features of an area, sent as they are found, unless the
 	// request asks for a page.
 	Whole bool
 	// Doc says what the list is, such as "a row each"; "" for nothing.
 	Doc string
-	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON object,
+	// GeoJSON is set if features are written as GeoJSON. Object is set if a list is a JSON object,
 	// which may have further members and has the cursor of the next page. In any other form, the
 	// header Link has the address of the next page.
 	GeoJSON, Object bool
@@ -53,7 +53,7 @@ func Register(f *Form) {
 	Forms = append(Forms, f)
 }
 
-// FormParam declares the parameter that names a form. areas says that the list is of an area: some
+// FormParam declares the parameter that names a form. areas is set if the list is of an area: some
 // forms answer with all of it.
 func FormParam(areas bool) *endpoint.Value[string] {
 	var names []string
@@ -119,8 +119,9 @@ type List struct {
 	Form *Form
 	// Writer writes its features.
 	Writer feature.Writer
-	// Schema has their properties. Shapes says that they are not points, and Several that each
-	// is of one of several collections. More says that they may have properties that Schema lacks.
+	// Schema has the properties of the features. Shapes is set if they are not points, and Several
+	// if each is of one of several collections. More is set if they may have properties that Schema
+	// lacks.
 	Schema                feature.Schema
 	Shapes, Several, More bool
 	// Axes are the names of the axes of Writer.Position, in its order.
@@ -153,7 +154,7 @@ func (l *List) End(dst []byte, next string) []byte {
 }
 
 // Incomplete reports whether features of a layer may have properties that its schema lacks. written
-// says that the layer takes writes: its schema may have changed since it was read, and may lack
+// is set if the layer takes writes: its schema may have changed since it was read, and may lack
 // properties of the past.
 func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
 
@@ -193,7 +194,7 @@ func appendItem(dst []byte, l *List, f *feature.Feature, of string) ([]byte, err
 	return l.Writer.Append(dst, f, memberOf(of))
 }
 
-// memberOf is the member that says which collection a feature is of.
+// memberOf returns the member that names the collection of a feature.
 func memberOf(collection string) string {
 	if collection == "" {
 		return ""

@@ -18,7 +18,7 @@ var (
 	Code          = endpoint.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true, "GeoNames' feature codes.").Like([]string{"PPLC"})
 	MinPopulation = endpoint.Integer("min_population", 0, 1<<53, "Fewest inhabitants.").Or(0)
 
-	// SkipGeometry and Properties are those of OGC API – Features.
+	// SkipGeometry and Properties are the parameters of OGC API – Features.
 	SkipGeometry = endpoint.Flag("skipGeometry", "Without geometries: GeoJSON has null in their place.")
 	Properties   = PropertiesParam("properties", "Properties of the answer, with commas between them; all of them if absent.")
 

@@ -17,11 +17,11 @@ type Set struct {
 	// the features.
 	Path, Name string
 	Words      Words
-	// Open says that the layer has properties that are not known beforehand. Lists can filter,
+	// Open is set if the layer has properties that are not known beforehand. Lists can filter,
 	// choose and sort by them, and write them apart from the members of the layer itself. Such
 	// layers can be asked as of a past instant, and for single features at Path/{id}.
 	Open bool
-	// Numbers says that ids of GeoJSON are numbers.
+	// Numbers is set if ids of GeoJSON are numbers.
 	Numbers bool
 	// Params are parameters of lists and counts besides those of all layers. Filter makes a
 	// filter of them. Open layers have none.
@@ -29,12 +29,11 @@ type Set struct {
 	Filter func(q *endpoint.Params) (feature.Filter, error)
 	// Dear reports whether a list of the nearest may take long. Nil means that it never does.
 	Dear func(q *endpoint.Params, limit int) bool
-	// Order is the order of features within an area. Bounds says that lists of a box have it
-	// too.
+	// Order is the order of features within an area. Bounds is set if lists of a box have it too.
 	Order  feature.Order
 	Bounds bool
-	// Show reads the parameters Shown, which only lists have. It returns a function that
-	// changes what is shown of a feature, or nil for no change.
+	// Show reads the parameters Shown, which only lists have. It returns a function that changes a
+	// feature for the answer, or nil for no change.
 	Shown []endpoint.Param
 	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 	// More adds members to the first page of an area. It may be nil.
@@ -51,7 +50,8 @@ type Set struct {
 
 // Words describe an interface.
 type Words struct {
-	// Tag is the group of the description, and Rank the place of the first path in it.
+	// Tag is the OpenAPI tag of the operations. Rank is the rank of the first of them within the
+	// tag.
 	Tag  string
 	Rank int
 	// IDs is the rest of get… in the operations' ids, such as Airports. Things are the

@@ -62,7 +62,7 @@ func labelOf(layer string, rank int) string {
 	return label
 }
 
-// shape is what Nominatim says about a place besides its tags.
+// shape is the rank and the size of a place in Nominatim's answers.
 type shape struct {
 	searchRank int
 	degrees    float64 // from the middle to the edge of its box

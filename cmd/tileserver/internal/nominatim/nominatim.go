@@ -1,7 +1,7 @@
-// Package nominatim answers as Nominatim's web service does, so that its clients work
-// with another address. Names, types and quirks are Nominatim's: numbers that are
-// strings, an error with status 200 where nothing is at a point, parameters that are
-// ignored when they mean nothing. See docs/geocoding.md for what differs.
+// Package nominatim answers as Nominatim's web service does, so that its clients work with another
+// address. Names, types and quirks are Nominatim's: numbers that are strings, an error with status
+// 200 where nothing is at a point, parameters that are ignored when they mean nothing.
+// docs/geocoding.md lists the differences.
 package nominatim
 
 import (
@@ -31,12 +31,12 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
-// question describes what an endpoint answers. Its path may also end with .php.
+// question describes the answers of an endpoint. Its path may also end with .php.
 type question struct {
 	name   string
-	format format // where none is asked for
+	format format // the default format
 	simple bool   // the answer is one result
-	// details says that the address is part of the answer by default.
+	// details is set if the address is part of the answer by default.
 	details bool
 	fresh   bool // the answer is not cached
 	find    func(q *request, ctx context.Context) error

@@ -200,5 +200,5 @@ func (q *request) readDetails() (err error) {
 	return err
 }
 
-// formXML is what Nominatim answers in unless it is asked for JSON.
+// formXML is Nominatim's default form.
 var formXML = web.NewForm(web.Media{Name: "xml", Type: "text/xml; charset=utf-8"})

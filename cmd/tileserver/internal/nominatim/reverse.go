@@ -17,7 +17,7 @@ import (
 // 7 states, 8 and 9 counties, from 10 on cities, towns and villages.
 var zoomRanks = [...]int{4, 4, 4, 4, 4, 8, 10, 10, 12, 12, 17, 17, 18, 19, 22, 25, 26, 27, 30}
 
-// reverse answers /reverse: what is at a point.
+// reverse answers /reverse: the place at a point.
 func (q *request) reverse(ctx context.Context) error {
 	lat, err := q.number("lat")
 	if err != nil {
@@ -57,7 +57,7 @@ func (q *request) reverse(ctx context.Context) error {
 // nearest is the number of places that are examined to find one that is no finer than a rank.
 const nearest = 30
 
-// at returns what is at a point, not finer than a rank.
+// at returns the best result at a point, not finer than a rank.
 func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geocoder.Result, ok bool, err error) {
 	query := geocoder.ReverseQuery{Lat: lat, Lon: lon, Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region}}
 	if most < geocoder.RankLocality {
@@ -73,7 +73,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 		e := newEntry(r)
 		rank := e.rank
 		if r.Kind == names.Region && rank >= geocoder.RankLocality && rank <= most {
-			rank = geocoder.RankCountry + 1 // a lake or park tells less than the county around it
+			rank = geocoder.RankCountry + 1 // a lake or park says less than the county around it
 		}
 		if !r.Apart && rank <= most && rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
 			best, bestRank, ok = *r, rank, true
@@ -91,7 +91,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	return whole, true, nil
 }
 
-// lookup answers /lookup: the things that have the ids of a list.
+// lookup answers /lookup: the features with the ids of a list.
 func (q *request) lookup(ctx context.Context) error {
 	var ids []string
 	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {

@@ -55,7 +55,7 @@ type filter struct {
 	limit  int
 }
 
-// search answers /search: what a text names.
+// search answers /search: the features that a text names.
 func (q *request) search(ctx context.Context) error {
 	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)

@@ -34,7 +34,7 @@ func (m *markup) element(name, text string) {
 
 func (m *markup) shut(name string) { m.b = append(append(append(m.b, "</"...), name...), '>') }
 
-// appendXML writes what was found.
+// appendXML appends the results as XML.
 func (q *request) appendXML(dst []byte) []byte {
 	m := markup{append(dst, xmlHead...)}
 	root, query := "searchresults", q.text

@@ -72,7 +72,7 @@ func TestGeometry(t *testing.T) {
 	if want := `{"type":"Polygon","coordinates":[[[1113194.91,1118889.97],[20037508.34,-20037508.34],[0.00,0.00]]]}`; got != want || err != nil {
 		t.Errorf("%s, want %s, %v", got, want, err)
 	}
-	// A geometry that is damaged is an error, and never one that is projected in part.
+	// A damaged geometry is an error, and is never projected in part.
 	for _, bad := range []string{`{"type":"Polygon","coordinates":[[[1,2],[3`, `{"type":"Polygon","coordinates":[[[1,2],[3,x]]]}`, `{"type":"Polygon","coordinates":[[[1,2],[3]]]}`} {
 		if got, err := in(systems[1], bad); !errors.Is(err, feature.ErrDamaged) {
 			t.Errorf("%s: %s, %v", bad, got, err)

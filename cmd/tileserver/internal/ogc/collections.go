@@ -12,7 +12,7 @@ import (
 	"quadrille/feature"
 )
 
-// collection is a layer that is asked for.
+// collection is the layer of a request.
 type collection struct {
 	*ask.Layer
 	view        ask.View // the view that it is from
@@ -31,7 +31,7 @@ func open(v ask.View, name string) (*collection, error) {
 	return nil, err
 }
 
-// read reads the feature with an id. It redirects the client if the id is spelled otherwise.
+// read sets f to the feature with an id. It redirects the client if the id is spelled otherwise.
 func (c *collection) read(ctx context.Context, id string, f *feature.Feature) error {
 	if err := c.Get(ctx, id, time.Time{}, f); err != nil {
 		return err
@@ -56,7 +56,7 @@ func newCollection(v ask.View, l *ask.Layer) *collection {
 	return c
 }
 
-// canBeAsked says in words what a layer can be asked.
+// canBeAsked lists the questions that a layer can be asked.
 func canBeAsked(can *feature.Can) []string {
 	words := []string{}
 	for _, of := range []struct {

@@ -57,8 +57,8 @@ func toMercator(lon, lat float64) (x, y float64) {
 	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
 }
 
-// fromMercator rounds to 1e-7 degrees, the precision of points: a client's metres are
-// rounded, and its box must not leave out what is on its edge.
+// fromMercator rounds to 1e-7 degrees, the precision of points: a client's metres are rounded, and
+// its box must not leave out features on its edge.
 func fromMercator(x, y float64) (lon, lat float64) {
 	degrees := func(radians float64) float64 { return math.Round(radians*180/math.Pi*1e7) / 1e7 }
 	return degrees(x / earthRadius), degrees(math.Atan(math.Sinh(y / earthRadius)))
@@ -145,8 +145,8 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 	return append(dst, ']')
 }
 
-// writer writes what is shown of features, in its system. Bounds are in degrees, so only the
-// default system has them.
+// writer writes features in the system of the request, with the properties that it asks for. Bounds
+// are in degrees, so only the default system has them.
 func (s *shown) writer() *feature.Writer {
 	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
 	if s.crs != crs84 {

@@ -27,7 +27,7 @@ import (
 // Bounds of a page.
 const (
 	defaultLimit = 10
-	maxLimit     = 1000 // as those of the searches behind it
+	maxLimit     = 1000 // as in the searches behind it
 	// maxLooked bounds the features that a filter looks at for a page. A page ends there, and
 	// the next one goes on. A filter that costs more than readCost looks at fewer.
 	maxLooked = 20_000
@@ -52,14 +52,14 @@ var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box t
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
-// shown is what a client gets of features, and how.
+// shown is the part of features that a client gets, and its coordinate system.
 type shown struct {
 	*crs
 	skipGeometry bool
 	properties   []string // nil for all
 }
 
-// readShown reads what a client wants to get of the features of a collection.
+// readShown reads the parameters of the shown part of the features of a collection.
 func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
@@ -97,7 +97,7 @@ type question struct {
 	shown
 }
 
-// read reads the parameters of a request for features of a collection.
+// read returns the question that the parameters of a request ask of a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
 	a.box, a.boxed = bbox(q)
@@ -229,7 +229,7 @@ func (c *collection) meets() feature.Meets {
 // returns the cursor of the next page, and how many features were left out before the
 // first.
 func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string, left int, err error) {
-	a.Limit = a.offset + a.limit + 1 // to tell whether another page follows
+	a.Limit = a.offset + a.limit + 1 // one more, to see whether another page follows
 	var last feature.Mark
 	found, full := 0, false
 	for f, err := range c.Features(ctx, &a.Query) {
@@ -321,8 +321,8 @@ func listOf(format ogcapi.Format) *listing.Form {
 	return listing.Forms[i]
 }
 
-// withKey adds the key of the request to pairs for the header Link: query takes it out of
-// addresses.
+// withKey adds the key of the request to the pairs of an address for the header Link, since query
+// removes keys from addresses.
 func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
 		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))
@@ -498,8 +498,8 @@ func (k pageKey) Spread() uint64 {
 
 func (k pageKey) Extra() int { return len(k.address) }
 
-// sendFeatures answers with what fill writes, and caches it unless it is valid for this moment
-// only. next is the address of the next page, if the body has no place for it.
+// sendFeatures answers with the body that fill writes, and caches it unless it is valid for this
+// moment only. next is the address of the next page, if the body has no place for it.
 func (s *Handlers) sendFeatures(
 	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),

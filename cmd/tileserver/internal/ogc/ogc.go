@@ -30,7 +30,7 @@ import (
 
 // Config says what the face serves.
 type Config struct {
-	// Parts are what other faces add.
+	// Parts are the additions of other faces.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
 	// address of /ogc.
@@ -45,7 +45,7 @@ type Handlers struct {
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
-	// formats are those of features, and fFeatures names one.
+	// formats are the formats of features, and fFeatures is the parameter f that chooses one.
 	formats   []ogcapi.Format
 	fFeatures *endpoint.Value[string]
 }

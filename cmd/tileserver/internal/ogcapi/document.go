@@ -24,8 +24,8 @@ type Document struct {
 	Data      any
 }
 
-// Send answers with a document. from is what it depends on besides the address. A live document may
-// not be cached.
+// Send answers with a document. from are the generations it depends on, besides the address. A live
+// document may not be cached.
 func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
 	format, byAccept, err := Choose(q, r, Documents)

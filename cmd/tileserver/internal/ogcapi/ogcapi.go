@@ -1,6 +1,6 @@
-// Package ogcapi has what the faces of the OGC API standards share: links, the choice of a format,
-// documents as JSON or as pages, and what a face adds to the landing page and to the collections of
-// another.
+// Package ogcapi has the code that the faces of the OGC API standards share: links, the choice of a
+// format, documents as JSON or as pages, and the additions of a face to the landing page and to the
+// collections of another.
 package ogcapi
 
 import (
@@ -102,7 +102,7 @@ func Accepted(r *http.Request, formats []Format) Format {
 // Collection is the address of a collection.
 func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
-// Part is what a face adds to the documents of the API.
+// Part is the addition of a face to the documents of the API.
 type Part struct {
 	// Conformance lists the URIs of the conformance classes it meets.
 	Conformance []string

@@ -84,7 +84,7 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// usageEndpoints tell how much clients have used.
+// usageEndpoints answer with the counts of clients' requests.
 func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	var usage endpoint.Handler
 	if s.Guarding != nil && s.Guarding.Keys != nil {

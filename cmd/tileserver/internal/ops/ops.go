@@ -29,7 +29,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Config says what operators and browsers are shown.
+// Config is the configuration of the pages for operators and browsers.
 type Config struct {
 	// BaseMaps are the base maps that /status lists.
 	BaseMaps basemaps.Maps
@@ -42,13 +42,13 @@ type Config struct {
 	Usage func() error
 	// Require names the data sets without which the server is not ready.
 	Require []string
-	// NoData returns why there is no data at all, such as that the directory does not exist,
-	// or nil if there may be data. If NoData is nil, nobody asks.
+	// NoData returns why there is no data at all, such as that the directory does not exist, or nil
+	// if there may be data. NoData may be nil.
 	NoData func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
-	// MetricsHandler answers /metrics; without it the path is not found.
+	// MetricsHandler answers /metrics. If it is nil, the path is not found.
 	MetricsHandler http.Handler
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
@@ -60,7 +60,7 @@ type Handlers struct {
 	*web.Kit
 	Config
 	page *page
-	// description is the description of the interface. pages are its page and style, and those
+	// description is the description of the interface. pages are its page and style, and the pages
 	// of the guide.
 	description func() (*apidoc.Document, error)
 	guide       func() (*docspages.Pages, error)
@@ -113,7 +113,7 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 	}
 	var waiting, damaged []string
 	missing, serving := slices.Clone(s.Require), false
-	for _, st := range s.Views.AllStates() { // what is required may be private
+	for _, st := range s.Views.AllStates() { // a required data set may be private
 		if st.Serving != nil {
 			serving = true
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == st.Dataset })
@@ -142,8 +142,8 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
-	// Collections of users' points do not decide whether everything else can be served,
-	// nor does the disk for writes.
+	// Neither collections of users' points nor the disk for writes decide whether everything else
+	// can be served.
 	doc := Health{Status: "ready", Trouble: s.troubles(c)}
 	body, err := json.Marshal(&doc)
 	if err != nil {
@@ -183,8 +183,8 @@ func isOperator(c echo.Context) bool { return c.Request().Context().Value(operat
 // operator is the context key of requests of the operator.
 type operator struct{}
 
-// ForOperator marks requests to h as the operator's. The operator is told about
-// private collections in /status and /readyz.
+// ForOperator marks requests to h as the operator's. Only the operator sees private collections in
+// /status and /readyz.
 func ForOperator(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operator{}, true)))

@@ -39,7 +39,7 @@ func newPage(fsys fs.FS) *page {
 	if fsys != nil {
 		_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil //nolint:nilerr // what can be read is served
+				return nil //nolint:nilerr // serve the part that can be read
 			}
 			typ, ok := assetTypes[path.Ext(name)]
 			if !ok {
@@ -83,8 +83,8 @@ var assetTypes = map[string]string{
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// switchedOff says how to switch on something that is documented but was not
-// asked for when this server was started.
+// switchedOff has, for documented paths that the operator has not switched on, how to switch them
+// on.
 var switchedOff = map[string]string{
 	"/usage":     "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
 	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, and --keys or --address-limit.",

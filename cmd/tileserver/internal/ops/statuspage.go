@@ -53,7 +53,7 @@ func statusPage(doc *Status, now time.Time) ([]byte, error) {
 	return (&theme.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
 }
 
-// setCard is what the page shows of a data set.
+// setCard is a data set as the page shows it.
 type setCard struct {
 	Name, State string
 	Fine        bool
@@ -64,7 +64,7 @@ type setCard struct {
 	Layer string
 }
 
-// newMapCard returns what the page shows of a base map.
+// newMapCard returns the card of a base map.
 func newMapCard(m *basemaps.Map, now time.Time) setCard {
 	card := setCard{Name: m.Name, State: m.State, Fine: m.State == catalogue.Serving, Extents: extentsOf(m.Bounds[:])}
 	for _, fact := range [][2]string{

@@ -28,7 +28,7 @@ type Usage struct {
 	quota.Usage
 }
 
-// UsageLimit is a limit of a key, and what is left of it.
+// UsageLimit is a limit of a key, and the rest of it.
 type UsageLimit struct {
 	Requests  int64 `json:"requests" schema:"min=0"`
 	Window    int64 `json:"window_s" doc:"Length of the window in seconds." schema:"min=0"`
@@ -36,8 +36,7 @@ type UsageLimit struct {
 	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
-// getUsage answers GET /usage: what the key of the request was used for. It
-// uses up nothing.
+// getUsage answers GET /usage: the counts of the request's key. It uses up nothing.
 func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)
 	if err != nil {
@@ -60,11 +59,11 @@ func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	return s.sendJSON(c, web.Answer{}, doc)
 }
 
-// maxTop bounds the lists of the busiest.
+// maxTop bounds the lists of the busiest clients.
 const maxTop = 1000
 
-// TopHandler answers with the busiest addresses and keys, at most the number of the parameter limit
-// or 100 of each. It is for the operator: it needs no key.
+// TopHandler answers with the busiest addresses and keys. The parameter limit, 100 by default,
+// bounds each list. The handler is for the operator: it needs no key.
 func TopHandler(m *quota.Meter) http.Handler {
 	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

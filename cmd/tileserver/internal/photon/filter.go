@@ -31,7 +31,7 @@ type filter struct {
 // tagFilter fits a key, a value or both.
 type tagFilter struct {
 	key, value string
-	// other says that the value must be a different one.
+	// other is set if the value must be a different one.
 	other bool
 }
 

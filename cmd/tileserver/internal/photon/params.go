@@ -37,8 +37,8 @@ const (
 	maxRadius = 5000 // km
 )
 
-// params are the query parameters of a request. Of several with one name the first counts, unless
-// all are wanted.
+// params are the query parameters of a request. If one name has several values, the first counts,
+// except for parameters that take all values.
 type params struct {
 	values url.Values
 	accept []string // the languages of Accept-Language
@@ -48,7 +48,7 @@ type params struct {
 // readParams refuses unknown parameters, as Photon does. Parameters that every endpoint
 // here knows are accepted.
 func readParams(r *http.Request, known []string) *params {
-	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be read is ignored
+	values, _ := url.ParseQuery(r.URL.RawQuery) // unreadable parameters are ignored
 	p := &params{values: values, accept: web.Languages(r)}
 	for name := range values {
 		if !slices.Contains(known, name) && name != "key" && !strings.HasPrefix(name, "_") {
@@ -117,7 +117,7 @@ func (p *params) list(name string) []string {
 	return values
 }
 
-// common is what both endpoints take.
+// common has the parameters of both endpoints.
 type common struct {
 	langs    []string // the preferred first; none for own names
 	byHeader bool     // Accept-Language chose them, or would have
@@ -161,7 +161,7 @@ func (p *params) languages() (langs []string, byHeader bool) {
 type searchRequest struct {
 	common
 	query geocoder.Query
-	// nowhere says that none of the countries asked for has a code.
+	// nowhere is set if none of the countries asked for has a code.
 	nowhere bool
 }
 

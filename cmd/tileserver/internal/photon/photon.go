@@ -1,7 +1,7 @@
-// Package photon answers as Photon (https://github.com/komoot/photon) does, so that its
-// clients work with another host name: its paths, parameters, GeoJSON and errors. What
-// there is no data for, such as streets and house numbers, is never found; docs/geocoding.md
-// lists what differs.
+// Package photon answers as Photon (https://github.com/komoot/photon) does, so that its clients
+// work with another host name: its paths, parameters, GeoJSON and errors. Features without data
+// here, such as streets and house numbers, are never found; docs/geocoding.md lists the
+// differences.
 package photon
 
 import (
@@ -65,15 +65,15 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
 	return s.answer(c, session, session.ReverseIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
-		if len(found) > 0 && found[0].Apart { // the regions tell better where the point is
+		if len(found) > 0 && found[0].Apart { // the regions show better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
 		}
 		return found, err
 	})
 }
 
-// answer writes what find returns. from are the generations that it is made from; nil is not
-// cached.
+// answer writes the results that find returns. from are the generations that they are made from;
+// nil is not cached.
 func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
@@ -140,9 +140,8 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 	return append(dst, "]}"...), nil
 }
 
-// fail answers with Photon's error: a message. Errors that Photon does not have, such
-// as that of a data set that is not published, keep the status and the sentence that
-// they have elsewhere.
+// fail answers with Photon's error: a message. Errors that Photon does not have, such as a data set
+// that is not published, keep the status and the sentence that they have elsewhere.
 func (s *Handlers) fail(c echo.Context, err error) error {
 	var own *refusal
 	var status int

@@ -50,8 +50,8 @@ func readFilter(p *endpoint.Params) (f places.Filter) {
 	return f
 }
 
-// rename gives places the names that they have in the language of lang; without one, or without
-// such a name, they keep their own.
+// rename gives places their names in the language of lang. If no language is asked for, or a place
+// has no such name, it keeps its own.
 func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
 	lang := endpoint.Lang.Of(q)
 	if lang == "" {
@@ -71,7 +71,7 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	}
 }
 
-// appendCounts adds how many places of each class a tile holds, up to zoom 10 and whatever the
+// appendCounts adds the number of places of each class in a tile, up to zoom 10 and ignoring
 // filters; places without a class are counted under "".
 func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
 	t, ok := in.(feature.Tile)

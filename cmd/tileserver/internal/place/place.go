@@ -30,8 +30,8 @@ func New(k *web.Kit, cacheBytes int64) *Handlers {
 	return &Handlers{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
 }
 
-// getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its
-// name is that in the language.
+// getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its name is the name in
+// that language.
 func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {

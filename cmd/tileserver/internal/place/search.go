@@ -214,10 +214,11 @@ func find(
 	return l.end()
 }
 
-// found describes lists of what was found.
+// found describes lists of search results.
 var found = listing.Set{Name: "places", List: FoundList{}, Features: FoundFeatures{}, One: FoundFeature{}}
 
-// foundSchema has what is found besides the properties of a place: how, and those of an airport.
+// foundSchema has the members of a search result besides the properties of a place: how it was
+// found, and the properties of an airport.
 var foundSchema = feature.Schema{
 	{Name: "iata", Kind: feature.Text},
 	{Name: "icao", Kind: feature.Text},

@@ -36,7 +36,7 @@ func New(k *web.Kit, batch web.BatchLimits) *Handlers {
 	return &Handlers{Kit: k, batch: batch}
 }
 
-// read reads the question about a point. fixed reports whether the question names the instant.
+// read returns the question about a point. fixed reports whether the question names the instant.
 func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
@@ -50,7 +50,7 @@ func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 
 // postAt answers POST /at: a point in each line of its body.
 func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
-	// It remembers what it found last, so each goroutine has its own.
+	// Each goroutine has its own, because it remembers the last result.
 	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
@@ -66,13 +66,13 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// getAt answers GET /at?lat=&lon=: everything about a point in one call – the
-// regions that hold it, its time zone and local time, and the nearest place,
-// airport and weather station, each with how it matched. What is not published
-// is left out and named in "missing"; a time zone that is not known is left out.
+// getAt answers GET /at?lat=&lon=: everything about a point in one call – the regions that hold it,
+// its time zone and local time, and the nearest place, airport and weather station, each with how
+// it matched. A data set that is not published is left out and named in "missing"; an unknown time
+// zone is left out.
 //
 // The answer is about an instant. With at= the answer depends on nothing else and may be cached.
-// Without it the instant is now, and the answer must not be cached.
+// Otherwise the instant is now, and the answer must not be cached.
 func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.In(q.View())
 	p, fixed := read(q)

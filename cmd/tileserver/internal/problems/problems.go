@@ -1,5 +1,5 @@
-// Package problems says what goes wrong with data sets: to clients by the table of kinds and
-// by refusals, and to the operator as troubles.
+// Package problems describes failures of data sets: to clients by the table of kinds and by
+// refusals, and to the operator as troubles.
 package problems
 
 import (

@@ -10,7 +10,7 @@ import (
 
 // Trouble is the reason why something that the server writes cannot be read or written.
 type Trouble struct {
-	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
+	Store      string `json:"store" schema:"enum=live|usage|data"` // data for published data sets
 	Collection string `json:"collection,omitempty"`                // of users' points
 	State      string `json:"state" schema:"enum=damaged|full|failing"`
 	Detail     string `json:"detail" doc:"What to do."`
@@ -47,9 +47,9 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles lists the live collections that are in trouble. A collection that is not known
-// to be public has no name here unless names are asked for. A client that asks for such a
-// collection by its name learns that it cannot be read, unless it is known to be private.
+// Troubles lists the live collections that are in trouble. A collection is named here only if it is
+// known to be public or if private is set. A client that asks for such a collection by its name
+// learns that it cannot be read, unless it is known to be private.
 func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil

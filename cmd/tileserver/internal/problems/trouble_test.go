@@ -10,7 +10,7 @@ import (
 	"quadrille/places/live"
 )
 
-// NewTrouble tells the operator what to do, by the error of the store.
+// NewTrouble advises the operator by the error of the store.
 func TestNewTrouble(t *testing.T) {
 	for _, c := range []struct {
 		err         error

@@ -1,11 +1,11 @@
 package quota
 
-// count is what one client did in the current windows. Its owner locks it.
+// count has the requests of one client in the current windows. Its owner locks it.
 type count struct {
 	turns   [windows]turn  // of the windows counted in
 	n       [windows]int64 // requests that passed
 	refused [windows]int64
-	// What of n and refused is not written yet.
+	// The parts of n and refused that are not written yet.
 	pending, pendingRefused [windows]int64
 	queued                  bool // a flush will come to it
 }
@@ -70,7 +70,7 @@ func (c *count) look(at moment, limits *Limits) (v Verdict) {
 		}
 		left := max(limit-c.n[w], 0)
 		reset := at.wait(w)
-		// Of several limits that refuse, the one that does so longest counts.
+		// If several limits refuse, the one that refuses longest counts.
 		if refuses := left == 0; v.Limit.Requests == 0 || refuses && (!v.Refused || reset > v.Reset) || !v.Refused && left < v.Remaining {
 			v = Verdict{Refused: refuses, Limit: Limit{limit, w}, Remaining: left, Reset: reset}
 		}

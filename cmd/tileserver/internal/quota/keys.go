@@ -13,9 +13,9 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Hash is what is stored of a key. It is a fast hash, since it is made for
-// every request: it hides keys made at random, with 128 bits or more that
-// nobody can try, and would not hide words that somebody made up.
+// Hash is the stored form of a key. It is a fast hash, since one is computed for every request: it
+// hides keys made at random, with 128 bits or more that nobody can try, and would not hide words
+// that somebody made up.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a key, as printed by: printf %s KEY | sha256sum.
@@ -71,8 +71,7 @@ func Line(name string, hash Hash, limits []Limit, scopes ...Scope) string {
 
 var errName = errors.New("a name has 1 to 64 letters, digits, dots, hyphens and underscores")
 
-// CheckName tells whether a client may have this name: it goes into logs and
-// files.
+// CheckName returns an error unless a client may have this name: it goes into logs and files.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName {
 		return errName
@@ -91,11 +90,11 @@ func CheckName(name string) error {
 //
 //	NAME:SHA256 [LIMIT …] [SCOPE …]
 //
-// such as "acme:9f86…0a08 600/1m 100000/1d write:shops". A name may have several keys, old
-// and new while one replaces the other; they share counts, and limits and
-// scopes are those of the key that is used. Empty lines and those that begin with # are passed
-// over. Errors name the line and never its text. With one that matches
-// [ErrUnfinished], the keys of the lines before are returned.
+// such as "acme:9f86…0a08 600/1m 100000/1d write:shops". A name may have several keys, old and new
+// while one replaces the other; they share counts, and the limits and scopes of a request are those
+// of its own key. Empty lines and lines that begin with # are skipped. Errors name the line and
+// never its text. With an error that matches [ErrUnfinished], the keys of the lines before are
+// returned.
 func ReadKeys(r io.Reader) (*Keys, error) {
 	k := &Keys{byHash: make(map[Hash]*hashedKey)}
 	limited := &io.LimitedReader{R: bom.Skip(bufio.NewReader(r)), N: MaxFile + 1}
@@ -177,10 +176,9 @@ func readKey(line string) (*hashedKey, error) {
 // Len is the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Find returns the client that a key belongs to, or nil if the key is not
-// known. The time it takes tells nothing about keys. It looks up a hash, no
-// part of which a client can choose without trying keys, and compares it in
-// constant time.
+// Find returns the client that a key belongs to, or nil if the key is unknown. Its duration reveals
+// nothing about keys. It looks up a hash, no part of which a client can choose without trying keys,
+// and compares it in constant time.
 func (k *Keys) Find(key string) *Key {
 	if len(key) > maxKey {
 		return nil

@@ -26,7 +26,7 @@ type Options struct {
 	// room, and are counted from 0 when they come again: a flood of addresses
 	// evicts itself rather than the busy. Keys are always counted.
 	Clients int
-	// Now tells the time. time.Now.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 	// Steady returns how long this process has run, by a clock that nobody sets.
 	// The default is the monotonic reading of Now.
@@ -109,7 +109,7 @@ func newMeter(o Options) *Meter {
 	return m
 }
 
-// Address counts a request of an address and says whether it may pass.
+// Address counts a request of an address and reports whether it may pass.
 func (m *Meter) Address(c Client, limits *Limits) Verdict {
 	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
@@ -163,7 +163,7 @@ func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	return i
 }
 
-// least is, of a few, the client that asked the least today.
+// least returns, of a few clients, the one with the fewest requests today.
 func (s *shard) least(r *running) int32 {
 	best, least := int32(0), int64(-1)
 	for range sampled {
@@ -180,7 +180,7 @@ func (s *shard) least(r *running) int32 {
 	return best
 }
 
-// Key counts a request made with a key and says whether it may pass.
+// Key counts a request made with a key and reports whether it may pass.
 func (m *Meter) Key(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.take(at, limits) })
 }
@@ -191,7 +191,7 @@ func (m *Meter) ChargeKey(name string, n int64) {
 	m.withKey(name, func(k *keyCount, _ moment) Verdict { return k.charge(n) })
 }
 
-// Look returns what Key would return, without counting.
+// Look returns the Verdict that Key would return, without counting.
 func (m *Meter) Look(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.look(at, limits) })
 }
@@ -242,8 +242,8 @@ func (m *Meter) retire(c *count, ended *[]late, id string) {
 	}
 }
 
-// maxEnded bounds what a shard keeps of windows and clients that are gone,
-// until it is written.
+// maxEnded bounds the counts that a shard keeps of windows and clients that are gone, until they
+// are written.
 const maxEnded = 1 << 10
 
 // keep stores counts for the next flush. A flood of clients that come once does
@@ -267,8 +267,7 @@ func (m *Meter) keep(ended *[]late, l late) {
 	*ended = append(*ended, l)
 }
 
-// Busy is what an address, or the owner of a key, did in the current hour and
-// day.
+// Busy counts the requests of an address, or of a key's owner, in the current hour and day.
 type Busy struct {
 	_            struct{} `name:"BusyClient" doc:"What one client asked."`
 	Client       string   `json:"client" doc:"The address, of IPv6 its /64, or the name of the key."`
@@ -299,7 +298,7 @@ func (m *Meter) Top(n int) []Busy {
 	return all
 }
 
-// TopKeys does for keys what Top does for addresses.
+// TopKeys is Top for keys.
 func (m *Meter) TopKeys(n int) []Busy {
 	r := m.moment().running
 	all := []Busy{}
@@ -336,7 +335,7 @@ func busiest(all []Busy, n int) []Busy {
 	return all[:min(n, len(all))]
 }
 
-// Stats tells how a Meter does.
+// Stats are the figures of a Meter.
 type Stats struct {
 	Addresses int   // counted now
 	Keys      int   // counted now
@@ -344,7 +343,7 @@ type Stats struct {
 	Lost      int64 // requests that are missing from the table
 }
 
-// Stats counts what is in memory.
+// Stats counts the addresses in memory.
 func (m *Meter) Stats() Stats {
 	st := Stats{Evicted: m.evicted.Load(), Lost: m.lost.Load()}
 	for i := range m.shard {

@@ -1,10 +1,9 @@
 // Package quota knows who may ask and how often: keys of clients, limits of
 // requests per minute, hour and day, and the counts they are judged by.
 //
-// A limit counts in windows of the clock: minutes, hours and days of UTC. They
-// begin anew at once for everybody, need one number per client, and are the
-// same on every server, whereas a sliding window would need many. A window that
-// a clock which is set back would leave running ends by a steady one.
+// A limit counts in windows of the clock: minutes, hours and days of UTC. They begin anew at once
+// for everybody, need one number per client, and are the same on every server, whereas a sliding
+// window would need many. If the clock is set back, a steady clock ends the window in time.
 //
 // Counts are kept in memory, so that a request never waits for a disk, and
 // written behind to a table of a cell store, when there is one, by counters
@@ -36,7 +35,7 @@ const (
 
 var windowSeconds = [windows]int64{60, 3600, 86400}
 
-// Duration is how long the window lasts.
+// Duration is the length of the window.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
 // of returns the number of the window that holds a time, in Unix seconds. All
@@ -97,8 +96,7 @@ func (l *Limits) Add(one Limit) error {
 // None reports whether there is no limit at all.
 func (l *Limits) None() bool { return *l == Limits{} }
 
-// Verdict is what became of a request. The zero value lets it pass without a
-// limit.
+// Verdict is the decision about a request. The zero value lets it pass without a limit.
 type Verdict struct {
 	Refused bool
 	// Limit is the limit that refused the request. If the request passed, it is the

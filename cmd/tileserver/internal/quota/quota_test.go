@@ -253,7 +253,7 @@ func TestRestart(t *testing.T) {
 		do(m)
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
-		if err := m.Run(ctx); err != nil { // writes what is left
+		if err := m.Run(ctx); err != nil { // writes the last counts
 			t.Fatal(err)
 		}
 		closeTable()
@@ -271,7 +271,7 @@ func TestRestart(t *testing.T) {
 		if v := m.Address(client, l); v.Remaining != 5 {
 			t.Errorf("in the minute: %+v", v)
 		}
-		// The minute ends before what it counted is written.
+		// The minute ends before its counts are written.
 		m.Key("acme", l)
 		c.add(time.Minute)
 		m.Key("acme", l)
@@ -355,8 +355,8 @@ func (l *lossy) Increment(ctx context.Context, inc cellstore.Increment, values [
 	return values, err
 }
 
-// TestOutcomeUnknown: what may have been written is not written again, so that
-// nobody is charged twice.
+// TestOutcomeUnknown: counts that may have been written are not written again, so that nobody is
+// charged twice.
 func TestOutcomeUnknown(t *testing.T) {
 	c := newClock(noon)
 	table, closeTable := openTable(t, t.TempDir(), c)

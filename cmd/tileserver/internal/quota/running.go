@@ -16,10 +16,10 @@ func (t turn) number() uint32 { return uint32(t) }
 // running are the windows in which requests are counted now, the same for all
 // clients. It is not changed.
 //
-// A window ends when the clock leaves it, or when it has lasted its length by a
-// steady clock that nobody sets, whichever is first. If the clock is set back,
-// a window thus neither goes on until its time comes again, nor begins anew on
-// the spot: what was counted stays counted for the rest of it.
+// A window ends when the clock leaves it, or when it has lasted its length by a steady clock that
+// nobody sets, whichever is first. If the clock is set back, a window thus neither goes on until
+// its time comes again, nor begins anew on the spot: requests counted before stay counted for the
+// rest of it.
 type running struct {
 	turns [windows]turn
 	ends  [windows]time.Duration // by the steady clock
@@ -28,8 +28,8 @@ type running struct {
 	steady time.Duration // by the steady clock
 }
 
-// tolerance is the share of its length by which a window may last longer, for
-// clocks that run differently or are set by a little.
+// A window may last 1/tolerance of its length longer, for clocks that run differently or are set by
+// a little.
 const tolerance = 60
 
 // after returns the windows at a time, given the windows before.

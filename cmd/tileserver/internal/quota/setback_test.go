@@ -28,8 +28,8 @@ func (c *clocks) pass(d time.Duration) {
 	c.steady += d
 }
 
-// longest is how long a window may run: its length, and what the two clocks may
-// be apart.
+// longest is the longest that a window may run: its length, and the tolerance between the two
+// clocks.
 func longest(w Window) time.Duration { return w.Duration() + w.Duration()/60 }
 
 var jumps = map[string][]time.Duration{
@@ -192,9 +192,9 @@ func TestClockIsAheadForAMoment(t *testing.T) {
 	}
 }
 
-// Whatever the clock is set to, a limit is kept: what passes is bounded by the
-// windows that steady time has room for and the times the clock was set; and
-// who is told when to come again is let pass then.
+// Whatever the clock is set to, a limit is kept: the requests that pass are bounded by the windows
+// that steady time has room for and the times the clock was set. A client that comes again when its
+// refusal said passes.
 func TestClockIsSetAtRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClocks()

@@ -28,7 +28,7 @@ var (
 	turned   = []byte("x") // requests that were refused
 )
 
-// How many windows /usage tells of.
+// The numbers of windows that /usage reports.
 const (
 	hoursKept = 24
 	daysKept  = 30
@@ -36,7 +36,7 @@ const (
 
 // Schema declares the table of usage.
 func Schema() cellstore.Schema {
-	// A count expires so long after its last change. That is longer than a window, which may go
+	// A count expires this long after its last change. That is longer than a window, which may go
 	// on after the change.
 	ttl := [windows]time.Duration{10 * time.Minute, (hoursKept + 1) * time.Hour, (daysKept + 1) * 24 * time.Hour}
 	s := cellstore.Schema{Table: Table}
@@ -66,7 +66,7 @@ func (c Client) id() string {
 	return "?"
 }
 
-// clientOf reads what id wrote.
+// clientOf returns the client of an id that Client.id wrote.
 func clientOf(id string) (Client, bool) {
 	switch {
 	case len(id) == 5 && id[0] == '4':
@@ -162,9 +162,8 @@ func (m *Meter) Run(ctx context.Context) error {
 // addresses does not become a flood of writes. The others wait.
 const maxFlush = 4096
 
-// Flush writes what was counted since the last flush: of all keys, and of at
-// most so many addresses, 0 meaning all. What could not be written is tried
-// again.
+// Flush writes the counts since the last flush: of all keys, and of about that number of addresses,
+// 0 meaning all. Counts that could not be written are tried again.
 func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	if m.opts.Table == nil {
 		return nil
@@ -211,7 +210,7 @@ func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	return errors.Join(errs...)
 }
 
-// collect takes from a shard what has to be written. The lock is held.
+// collect takes the counts to write from a shard. The lock is held.
 func (m *Meter) collect(s *shard, most int) []late {
 	n := len(s.dirty)
 	if most > 0 {
@@ -239,9 +238,8 @@ func (m *Meter) back(ended *[]late, rest []late) {
 	}
 }
 
-// write adds to the counters of the table. It returns what to try again:
-// everything that it did not reach, but not what may have been written, so that
-// nobody is charged twice.
+// write increments the counters of the table. It returns the counts to try again: all that it did
+// not reach, but none that may have been written, so that nobody is charged twice.
 func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error) {
 	var key []byte
 	var deltas [2]cellstore.Delta
@@ -274,15 +272,13 @@ type Bucket struct {
 	Refused  int64     `json:"refused,omitempty" doc:"Requests beyond a limit." schema:"min=0"`
 }
 
-// Usage is what a key was used for, oldest first and without the windows it was
-// not used in.
+// Usage counts the requests of a key, oldest first and without windows that have none.
 type Usage struct {
 	Hours []Bucket `json:"hours" doc:"Hours of the last day, oldest first."`
 	Days  []Bucket `json:"days" doc:"Days of the last month, oldest first."`
 }
 
-// Usage reads what a key was used for. Without a table it returns the current
-// hour and day.
+// Usage reads the counts of a key. If there is no table, it returns the current hour and day.
 func (m *Meter) Usage(ctx context.Context, name string) (u Usage, err error) {
 	if u.Hours, err = m.buckets(ctx, name, Hour, hoursKept); err != nil {
 		return Usage{}, err

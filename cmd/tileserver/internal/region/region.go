@@ -27,10 +27,10 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
 
-// getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
-// every type, or of those listed, that hold the point. With snap, a distance in
-// metres, a type without one answers with its nearest region within that
-// distance, and every region says how it matched.
+// getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of every type, or of
+// those listed, that hold the point. With snap, a distance in metres, a type of which no region
+// holds the point answers with its nearest region within that distance, and every region says how
+// it matched.
 func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	types := listing.Types.Of(q)
@@ -69,8 +69,7 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// appendMatches writes the regions that matched and then, as "none", the types
-// without one.
+// appendMatches writes the regions that matched and then, as "none", the types without a match.
 func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 	for i := range matches {
 		m := &matches[i]

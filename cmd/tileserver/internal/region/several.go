@@ -81,8 +81,8 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 }
 
 // nearest merges the nearest features of each type. It continues after the mark after, of the type
-// with the index at; an empty one means the beginning. After the type, a mark has the distance in 8
-// bytes, and then the mark of the type's own layer.
+// with the index at; an empty mark means the beginning. After the type, a mark has the distance in
+// 8 bytes, and then the mark of the type's own layer.
 func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after []byte) iter.Seq2[*feature.Feature, error] {
 	last := -1.0
 	if len(after) > 0 {

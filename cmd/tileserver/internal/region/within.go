@@ -126,7 +126,7 @@ const maxPageBytes = 16 << 20
 // list describes lists of regions.
 var list = listing.Set{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, One: RegionFeature{}}
 
-// schema has what lists know of a region.
+// schema has the properties of a region in lists.
 var schema = feature.Schema{
 	{Name: "bbox", Kind: feature.Any},
 	{Name: "id", Kind: feature.Text},
@@ -146,8 +146,8 @@ func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	return slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(q) != nil })
 }
 
-// appendPage writes a page of the regions of types, each with the box around it or, if a box is asked
-// for, around its part in that.
+// appendPage writes a page of the regions of types. Each has the box around it or, if the request
+// has a box, around its part in that box.
 func appendPage(
 	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
 ) (_ []byte, next string, err error) {

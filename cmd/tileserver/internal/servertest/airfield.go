@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// noon is what the clock of these tests shows.
+// noon is the time on the clock of these tests.
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 999, time.UTC)
 
 // airfieldData is the toy world with airports and time zones, published once for
@@ -36,8 +36,8 @@ func publishAirfield(dir string) error {
 	return errors.Join(toyworld.PublishAirports(ctx, c), toyworld.PublishTimeZones(ctx, c))
 }
 
-// NewAirfield serves the toy world's places, airports and time zones, of which
-// some may be missing.
+// NewAirfield serves the toy world's places, airports and time zones, without the data sets in
+// missing.
 func NewAirfield(t testing.TB, missing ...string) *Server {
 	t.Helper()
 	dir, err := airfieldData()

@@ -54,7 +54,7 @@ func (f *Server) Post(path string, body io.Reader, headers ...string) *http.Resp
 	return w.Result()
 }
 
-// BatchLines splits an answer, every line of which must be JSON.
+// BatchLines splits an answer into its lines. Each line must be JSON.
 func BatchLines(t testing.TB, text string) []string {
 	t.Helper()
 	if text == "" {

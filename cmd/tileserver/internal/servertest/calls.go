@@ -54,7 +54,7 @@ func openLayer(path string) string {
 // Declared are the endpoints of a server.
 var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
 
-// FirstCall is the address of the first of contractCalls. A path without one, which
+// FirstCall returns the address of the first of contractCalls. A path that has no call, which
 // TestAnswersAreAsDescribed reports, is called as it is written.
 func FirstCall(o *Operation) string {
 	calls := contractCalls[o.Method+" "+o.Path]
@@ -95,7 +95,7 @@ func HeadersOf(parts []string) (headers []string, sent io.Reader) {
 	return headers, sent
 }
 
-// Call sends one of contractCalls, with what it says of headers and a body.
+// Call sends one of contractCalls, with its headers and body.
 func (f *Server) Call(method, call string) *http.Response {
 	parts := strings.Split(f.Pin(call), " | ")
 	headers, sent := HeadersOf(parts[1:])
@@ -252,7 +252,7 @@ var contractCalls = map[string][]string{
 	"/embed":                          {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
 }
 
-// writeCalls are those of contractCalls for methods that write.
+// writeCalls are the calls of contractCalls by methods that write.
 var writeCalls = map[string][]string{
 	"PUT /points/{collection}": {"/points/new | Body: {\"title\":\"New\"}" + keyed, "/points/new | Body: {\"title\":\"New\"}" + keyed, "/points/new | Body: {}" + keyed, "/points/New | Body: " + keyed,
 		"/points/new2 | Body: []" + keyed, "/points/new2 | Body: {\"history\":\"-1h\"}" + keyed, "/points/new2 | Body: {}", "/points/new2 | Body: {} | Content-Encoding: br" + keyed},
@@ -306,7 +306,8 @@ func (f *Server) SendTo(method, path string, sent io.Reader, headers ...string) 
 	return w.Result()
 }
 
-// WithQuery is a request with another value of a parameter, or without it.
+// WithQuery returns a request with another value of a parameter, or without the parameter if value
+// is nil.
 func WithQuery(request, name string, value *string) string {
 	path, query, _ := strings.Cut(request, "?")
 	q, _ := url.ParseQuery(query)

@@ -136,7 +136,7 @@ func same(w *servertest.Shops, path string, got shopAnswer, hits []feature.Featu
 	}
 }
 
-// shopFilters are filters as parameters, and what passes them.
+// shopFilters are filters as parameters, and the shops that pass them.
 var shopFilters = []struct {
 	query  string
 	passes func(p map[string]any) bool

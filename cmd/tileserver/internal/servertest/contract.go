@@ -59,7 +59,7 @@ func strict(v any) {
 	}
 }
 
-// At returns what a JSON pointer points to, and follows references on the way.
+// At returns the value that a JSON pointer points to, and follows references on the way.
 func (d *apiDoc) At(pointer string) any {
 	d.t.Helper()
 	var v any = d.Root
@@ -142,7 +142,7 @@ func (d *apiDoc) Operations() (all []Operation) {
 	return all
 }
 
-// Answered compares an answer with what the document says of its status.
+// Answered compares an answer with the document's description of its status.
 func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	d.t.Helper()
 	text := Body(d.t, res)
@@ -219,8 +219,8 @@ func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	}
 }
 
-// Refusal returns the pointer to what a path says of parameters that are not valid, "" where the
-// path ignores them.
+// Refusal returns the $ref of the operation's 400 response, or "" if that does not describe
+// bad-parameter.
 func (d *apiDoc) Refusal(o *Operation) string {
 	r, _ := o.Members["responses"].(map[string]any)["400"].(map[string]any)
 	s, _ := r["$ref"].(string)

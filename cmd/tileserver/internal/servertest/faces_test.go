@@ -12,7 +12,7 @@ import (
 // test program has the whole server, which takes longer to link than most tests take to run.
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// What every face promises.
+// The promises of every face.
 func TestFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, f := range httpapi.Faces() {

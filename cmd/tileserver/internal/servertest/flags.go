@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// OpenFlag sets a flag of a face, as an operator does, and opens what it names until the test
-// ends. Without values the flag has its default. look looks at files again.
+// OpenFlag sets a flag of a face, as an operator does, and opens the files that it names until the
+// test ends. If there are no values, the flag has its default. look looks at the files again.
 func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) (look func()) {
 	t.Helper()
 	all := httpapi.NewSettings()
@@ -51,7 +51,7 @@ func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) 
 			}
 		}
 	})
-	kept := cfg.ResponseCacheBytes // whatever a face takes for itself
+	kept := cfg.ResponseCacheBytes // a face may take a share of it
 	if err := all[i].Open(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}

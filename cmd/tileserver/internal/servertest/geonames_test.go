@@ -139,7 +139,7 @@ func TestGeonamesErrors(t *testing.T) {
 	} {
 		g.WantGeonames(path, value)
 	}
-	// GeoNames ignores what it does not know, and so do we.
+	// GeoNames ignores unknown parameters, and so do we.
 	for _, path := range []string{
 		"/searchJSON?q=bern&unknown=1&q=other&lang=%3Cscript%3Elong%20language%20indeed&style=HUGE&orderby=luck&%zz&operator=OR&username=a&username=b",
 		"/findNearbyJSON?lat=47.4&lon=8.5&lang=local&token=x",

@@ -120,7 +120,7 @@ var globe = sync.OnceValue(func() map[string]*Rows {
 	return all
 })
 
-// globeNoon is what the clock of the globe shows.
+// globeNoon is the time on the clock of the globe.
 var globeNoon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 // NewGlobe serves the named data sets of the globe, all when none is: a few real places and

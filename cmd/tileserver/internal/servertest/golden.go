@@ -35,7 +35,7 @@ func Dump(out *bytes.Buffer, request string, res *http.Response) {
 		res.Header.Set("Content-Length", strconv.Itoa(len(text)))
 	}
 	if layers, err := orbmvt.Unmarshal(b.Bytes()); err == nil && strings.Contains(res.Header.Get("Content-Type"), "vector-tile") && b.Len() > 0 {
-		text = "" // a vector tile is shown by what its features have
+		text = "" // the golden shows a vector tile by its features
 		for _, l := range layers {
 			for _, f := range l.Features {
 				text += fmt.Sprintln(l.Name, f.Geometry.GeoJSONType(), f.ID, f.Properties)

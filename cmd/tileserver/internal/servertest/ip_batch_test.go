@@ -136,7 +136,7 @@ func TestBatchHeaders(t *testing.T) {
 }
 
 // An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
-// curl takes the ends of lines out unless it is told not to.
+// curl takes the ends of lines out by default.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
@@ -319,7 +319,7 @@ func TestBatchTimeout(t *testing.T) {
 	}
 }
 
-// A batch is from one generation, whatever is published while it runs.
+// A batch is from one generation, even if another is published while it runs.
 func TestBatchOneGeneration(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	server := httptest.NewServer(f.Handler)
@@ -420,8 +420,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// BenchmarkIPBatchAgainstSingle compares what an address costs in a batch with
-// what it costs in a request of its own, over a connection kept open.
+// BenchmarkIPBatchAgainstSingle compares the cost of an address in a batch with its cost in a
+// request of its own, over a connection kept open.
 func BenchmarkIPBatchAgainstSingle(b *testing.B) {
 	f := servertest.NewAddresses(b, nil)
 	server := httptest.NewServer(f.Handler)

@@ -25,7 +25,7 @@ func manyRanges() []ipgeo.Range {
 		german("2.0.0.0", "2.0.0.255", 3320), german("2.0.1.0", "2.0.1.255", 680), // one /23 of a country
 		german("2.0.3.1", "2.0.3.2", 3320),
 		ipgeo.Range{First: netip.MustParseAddr("2.1.0.0"), Last: netip.MustParseAddr("2.1.0.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "EU"}}},
-		german("2a00:2::", "2a00:3:ffff:ffff:ffff:ffff:ffff:ffff", 3320), // beside that of ipRanges, but no network with it
+		german("2a00:2::", "2a00:3:ffff:ffff:ffff:ffff:ffff:ffff", 3320), // adjacent to that of ipRanges, but together they are no network
 	)
 }
 

@@ -160,8 +160,7 @@ func TestIPHeadersDenied(t *testing.T) {
 	}
 }
 
-// A proxy refuses its clients when it is refused: whatever fails here must not
-// show as a status.
+// A proxy refuses its clients when it is refused itself: no failure here may show as a status.
 func TestIPHeadersUnavailable(t *testing.T) {
 	f := servertest.New(t, nil)
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
@@ -181,8 +180,8 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	}
 }
 
-// Refusals are no statuses either, and nobody waits for a body that is announced and not
-// sent. The connection ends with the answer: what comes on it could be that body.
+// Refusals are no statuses either, and nobody waits for a body that is announced and not sent. The
+// connection ends with the answer: the next bytes on it could be that body.
 func TestIPHeadersRefused(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{1}), ask.Addresses.Name)
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit

@@ -184,7 +184,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 					}
 				}
 			default:
-				// Without one of its parts the picture is another.
+				// When one of its parts is left out, the picture is another.
 				for i, part := range parts {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					shows := func(address string) bool {

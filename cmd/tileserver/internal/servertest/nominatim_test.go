@@ -179,7 +179,7 @@ func TestNominatimSearch(t *testing.T) {
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)
 	}
-	// A position is answered with what is there.
+	// A position is answered with the places there.
 	nominatim(g, "/nominatim/search?q=47.4,8.5&addressdetails=1", &found)
 	if len(found) != 1 || found[0].Address["country_code"] != "ch" {
 		t.Errorf("%+v", found)
@@ -284,8 +284,8 @@ func TestNominatimMore(t *testing.T) {
 	}
 }
 
-// TestNominatimGeocodeJSON: an entry is in its own section, and the country and its code
-// are of one region, whatever the gazetteer counts a place to.
+// TestNominatimGeocodeJSON: an entry is in its own section. The country and its code are of one
+// region, even if the gazetteer counts the place to another.
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
 	// The map draws Germany as a part of another country.
@@ -441,7 +441,7 @@ func TestNominatimRefuses(t *testing.T) {
 	}
 }
 
-// wellFormed reports what is not XML.
+// wellFormed reports an error if a text is not XML.
 func wellFormed(t *testing.T, what, text string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))
@@ -455,8 +455,7 @@ func wellFormed(t *testing.T, what, text string) {
 	}
 }
 
-// TestNominatimHostile: whatever is asked for is answered well-formed, and what is
-// repeated is escaped.
+// TestNominatimHostile: any query is answered with well-formed text, and repeated input is escaped.
 func TestNominatimHostile(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, text := range []string{

@@ -109,7 +109,7 @@ func TestOGCEmptyTiles(t *testing.T) {
 	}
 }
 
-// ogcTileset is what these tests read of a tileset.
+// ogcTileset is the part of a tileset that these tests read.
 type ogcTileset struct {
 	DataType, CRS, TileMatrixSetURI, TileMatrixSetID, Attribution string
 	BoundingBox                                                   struct{ LowerLeft, UpperRight [2]float64 }
@@ -266,7 +266,7 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	}
 }
 
-// A description says what the layer can be asked.
+// A description lists the questions that the layer can be asked.
 func TestDescribedAsAsked(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for name, want := range map[string]string{

@@ -78,8 +78,8 @@ func TestReadiness(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 503, "dataset-unavailable")
 }
 
-// What the operator requires must be served. While the data directory is missing, a server that
-// serves nothing is not ready.
+// Data sets that the operator requires must be served. While the data directory is missing, a
+// server that serves nothing is not ready.
 func TestRequired(t *testing.T) {
 	var missing error
 	f := servertest.New(t, func(c *httpapi.Config) {

@@ -103,7 +103,8 @@ func TestPhotonSearch(t *testing.T) {
 	}
 }
 
-// What the bias depends on: a zoom that shows the whole world says nothing about a point.
+// The parameters that the bias depends on: a zoom that shows the whole world says nothing about a
+// point.
 func TestPhotonBias(t *testing.T) {
 	g := newPhoton(t, nil)
 	const near = "&lat=43.66&lon=-70.26" // the smaller of two
@@ -217,7 +218,7 @@ func TestPhotonRefusals(t *testing.T) {
 	}
 }
 
-// Clients may ask one service for what the other found.
+// Clients may ask one service for the results of the other.
 func TestPhotonNumbersAreNominatims(t *testing.T) {
 	g := newPhoton(t, nil)
 	for _, f := range photon(g, "/photon/api?q=zur&limit=50") {
@@ -230,7 +231,8 @@ func TestPhotonNumbersAreNominatims(t *testing.T) {
 	}
 }
 
-// A filter never finds what is not found without it, and drops nothing that fits it.
+// A filter finds nothing that the search does not find without the filter, and drops nothing that
+// fits it.
 func TestPhotonFiltersAgree(t *testing.T) {
 	g := newPhoton(t, nil)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// ids are those of the places in an answer, in order, and its next page.
+// ids returns the ids of the places in an answer, in order, and its next page.
 func ids(t *testing.T, text string) (list []uint32, next string) {
 	t.Helper()
 	var doc struct {

@@ -96,8 +96,8 @@ func TestSearchFailures(t *testing.T) {
 			t.Errorf("a failure was kept: %d %s", res.StatusCode, servertest.Body(t, res))
 		}
 	}
-	// A place that was found must have a record; without one it is damage, not
-	// a place that does not exist.
+	// A place that was found must have a record. A missing record is damage, not a place that does
+	// not exist.
 	g := servertest.NewGlobe(t, nil)
 	g.Places.Before = func(_ context.Context, table string, _ []byte) error {
 		if table == "place_info" {
@@ -124,7 +124,7 @@ func TestSearchFailures(t *testing.T) {
 	}
 }
 
-// placeNames are those of the places in an answer, in order.
+// placeNames returns the names of the places in an answer, in order.
 func placeNames(t *testing.T, text string) (list []string) {
 	t.Helper()
 	var doc struct {

@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// pointAnswer is what /at answers, as a client reads it.
+// pointAnswer is the answer of /at, as a client reads it.
 type pointAnswer struct {
 	Regions  []struct{ Type, ID, Match string }
 	Timezone struct {
@@ -84,8 +84,8 @@ func TestTimeZoneAt(t *testing.T) {
 	}
 }
 
-// Regions and the place have their names in the language asked for, as those of /reverse have. The
-// zone is known by the usual name of its region.
+// Regions and the place have names in the requested language, as in /reverse. The zone is found by
+// the untranslated name of its region.
 func TestAtInALanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Hold(servertest.Names(names.Feature{
@@ -143,8 +143,8 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 	}
 }
 
-// TestAtMissing: what is not published is left out and named; what is
-// published but cannot be read is an error.
+// TestAtMissing: a data set that is not published is left out and named. One that is published but
+// cannot be read is an error.
 func TestAtMissing(t *testing.T) {
 	every := []string{ask.Boundaries.Name, ask.TimeZones.Name, ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
 	for i := range every {
@@ -235,8 +235,8 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless nothing is
-// known of its land.
+// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless the data has
+// none for its land.
 func TestAtEverywhere(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {

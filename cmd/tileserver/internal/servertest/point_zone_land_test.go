@@ -21,8 +21,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// lands are countries as rectangles. Of those at a point the first counts, so enclaves come before
-// the lands around them.
+// lands are countries as rectangles. If several hold a point, the first counts, so enclaves come
+// before the lands around them.
 var lands = []struct {
 	id  string
 	box quadkey.Box

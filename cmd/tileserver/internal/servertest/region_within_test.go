@@ -17,7 +17,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// regionsAnswer is what the tests read of /regions/at and /regions/within.
+// regionsAnswer is the part of /regions/at and /regions/within that the tests read.
 type regionsAnswer struct {
 	Regions []struct {
 		Type, ID, Match string

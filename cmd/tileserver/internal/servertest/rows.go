@@ -25,7 +25,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Rows are what a data set holds. They are built when a server first publishes them, in memory,
+// Rows are the rows of a data set. They are built when a server first publishes them, in memory,
 // and all servers that publish them read the same.
 type Rows struct {
 	ask.Dataset
@@ -95,7 +95,7 @@ func (r *Rows) PublishInto(t testing.TB, c *dataset.Catalog) {
 	must.Get(b.Publish(t.Context(), m)).In(t)
 }
 
-// rowsOf returns the rows that write builds. write also returns what the reader must know, and
+// rowsOf returns the rows that write builds. write also returns the metadata for the reader, and
 // statistics.
 func rowsOf[M, S any](d ask.Dataset, write func(context.Context, cellstore.Store) (M, S, error)) *Rows {
 	return &Rows{Dataset: d, build: func(ctx context.Context, s cellstore.Store) (any, error) {
@@ -111,7 +111,7 @@ func Regions(layers ...build.Layer) *Rows {
 	})
 }
 
-// Places are rows of places, with their names in languages and what explains their codes.
+// Places are rows of places, with their names in languages and the tables that explain their codes.
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
 	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
 		return places.Build(ctx, s, places.Source{Places: buildtest.Each(list), Names: buildtest.Each(names), Gazetteer: gazetteer}, places.BuildOptions{})
@@ -132,7 +132,7 @@ func Stations(list ...stations.Station) *Rows {
 	})
 }
 
-// Weather are rows of what some stations have observed.
+// Weather are rows of observations of some stations.
 func Weather(of []stations.Station, list []stations.Observation) *Rows {
 	return rowsOf(ask.Weather.Dataset, func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
 		store, meta, _, err := Stations(of...).open()

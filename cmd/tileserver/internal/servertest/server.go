@@ -48,7 +48,7 @@ func New(t testing.TB, change func(*httpapi.Config), published ...string) *Serve
 	return serve(t, small(), change, published)
 }
 
-// serve serves the named data sets, of some rows.
+// serve runs a server of the named data sets, over the given rows.
 func serve(t testing.TB, rows map[string]*Rows, change func(*httpapi.Config), published []string) *Server {
 	t.Helper()
 	f := &Server{T: t, rows: maps.Clone(rows), published: map[string]*Rows{}}
@@ -164,7 +164,7 @@ func (f *Server) Hold(rows ...*Rows) {
 	f.Poll()
 }
 
-// Poll takes what is published into service.
+// Poll takes published generations into service.
 func (f *Server) Poll() {
 	f.T.Helper()
 	if err := f.Config.Sets.Poll(context.Background()); err != nil {
@@ -188,7 +188,7 @@ func (f *Server) Do(method, path string, headers ...string) *http.Response {
 		}
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	// What answers without end, such as a stream, must fail a test and not hang it.
+	// An endless answer, such as a stream, must fail a test and not hang it.
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	w := httptest.NewRecorder()

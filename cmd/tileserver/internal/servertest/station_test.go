@@ -163,7 +163,7 @@ func TestStationProblems(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/stations/066600-99999/other"), 404, "not-found")
 }
 
-// Each data set comes and goes by itself.
+// Each data set has its own endpoints, which answer once it is published.
 func TestStationDatasets(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1", "/stations/066600-99999", "/stations/066600-99999/tiles"}

@@ -93,8 +93,8 @@ func (s *suite) answers() {
 				doc.Answered(what+" again", &o, again)
 			}
 			if o.Method == http.MethodGet || o.Method == http.MethodHead {
-				// RFC 9110, 13.2.1: a condition counts only where there is a good
-				// answer without it.
+				// RFC 9110, 13.2.1: a condition counts only if the answer would be good without the
+				// condition.
 				want := res.StatusCode
 				if tag != "" {
 					want = http.StatusNotModified

@@ -39,9 +39,8 @@ func TestEmptyTile(t *testing.T) {
 	}
 }
 
-// An empty tile that is 404 has no representation, so no condition makes it 304:
-// neither "*" nor a tag, whoever gave it. One that is 204 or 200 has an empty
-// one, with a tag.
+// An empty tile that is 404 has no representation, so no condition makes it 304: neither "*" nor
+// any tag. An empty tile that is 204 or 200 has an empty representation, with a tag.
 func TestEmptyTileConditions(t *testing.T) {
 	const tag = `"0123456789abcdef"`
 	lists := []string{"*", " * ", tag, "W/" + tag, `"x", ` + tag, `W/"x",W/` + tag, `"x"`, `"a,*,b"`, "W/*", `"x", *`, ""}

@@ -51,7 +51,7 @@ func TestMLTIsTheTile(t *testing.T) {
 	}
 }
 
-// Documents about tiles lead to MapLibre Tiles where these are asked for, and say so.
+// Documents about tiles link to MapLibre Tiles and name them if the request asks for these.
 func TestMLTIsDescribed(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	var doc tile.TileJSON

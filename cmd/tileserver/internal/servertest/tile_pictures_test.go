@@ -58,7 +58,7 @@ func TestPicture(t *testing.T) {
 	if one.Header.Get("Etag") == two.Header.Get("Etag") {
 		t.Error("both densities have one tag")
 	}
-	// Each theme has a picture and a tag of its own; what has no colours is the same.
+	// Each theme has a picture and a tag of its own. Formats without colours are the same in all.
 	seen := map[string]string{}
 	for _, theme := range theme.Themes {
 		res := f.Get("/tiles/country/5/6/1.png?theme=" + theme)

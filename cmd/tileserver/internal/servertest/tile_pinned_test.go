@@ -94,7 +94,7 @@ func TestPinnedTiles(t *testing.T) {
 		{strings.Replace(first, "boundaries.1.places.1-", "places.1.boundaries.1-", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "-", "-0", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "boundaries.1.places.1", "boundaries.0.places.0", 1), 404, "generation-unknown"},
-		{strings.Replace(first, "boundaries.1.places.1", "boundaries.1", 1), 410, "generation-gone"}, // the mark of others
+		{strings.Replace(first, "boundaries.1.places.1", "boundaries.1", 1), 410, "generation-gone"}, // the mark of other generations
 		{strings.Replace(first, "boundaries.1.places.1", "boundaries.99999999999999999999.places.1", 1), 404, "generation-unknown"},
 		{strings.Replace(first, "country", "nowhere", 1), 404, "unknown-layer"},
 		{strings.Replace(ofPlaces, "tiles/places", "tiles/country", 1), 404, "dataset-missing"},
@@ -104,7 +104,7 @@ func TestPinnedTiles(t *testing.T) {
 		servertest.WantProblem(t, f.Get(tt.path), tt.status, tt.typ)
 	}
 
-	// Removed, while others are in use.
+	// The generation is removed while other data sets are in use.
 	f.Publish(ask.Boundaries.Name)
 	f.Poll()
 	f.Config.Boundaries.Close()

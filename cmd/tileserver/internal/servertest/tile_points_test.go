@@ -27,7 +27,8 @@ import (
 	"quadrille/places/points"
 )
 
-// pointsOf counts what a vector tile shows of a layer: points, and those in clusters.
+// pointsOf counts the points of a layer that a vector tile shows: single ones, and those in
+// clusters.
 func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 	t.Helper()
 	layers, err := orbmvt.Unmarshal([]byte(tile))

@@ -25,7 +25,7 @@ func Visible(img image.Image) bool {
 	return false
 }
 
-// vectorLayer is a layer of a vector tile, with what tests read of its features.
+// vectorLayer is a layer of a vector tile, with the parts of its features that tests read.
 type vectorLayer struct {
 	Name     string
 	Features []map[string]any

@@ -46,7 +46,7 @@ type StationTiles struct {
 	Tiles []string `json:"tiles" schema:"pattern=^[0-9]+/[0-9]+/[0-9]+$"`
 }
 
-// Observation is what a station measured at one time.
+// Observation has the measurements of a station at one time.
 type Observation struct {
 	_                    struct{}  `doc:"What a station measured. What it did not is absent."`
 	Time                 time.Time `json:"time"`

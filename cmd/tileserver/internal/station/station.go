@@ -1,4 +1,4 @@
-// Package station answers with weather stations, and with what they observed.
+// Package station answers with weather stations, and with their observations.
 package station
 
 import (
@@ -14,7 +14,7 @@ import (
 	"quadrille/places/stations"
 )
 
-// Handlers answers with weather stations and what they observed.
+// Handlers answers with weather stations and their observations.
 type Handlers struct {
 	*web.Kit
 	form *endpoint.Value[string]
@@ -61,8 +61,8 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// answerFromStations does what all answers from one generation of stations
-// share. byAccept says that the Accept header may choose the form.
+// answerFromStations is the common part of all answers from one generation of stations. byAccept is
+// set if the Accept header may choose the form.
 func (s *Handlers) answerFromStations(
 	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
 ) error {

@@ -17,8 +17,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// getObservations answers GET /stations/{id}/observations: a page of what a
-// station observed, the newest first.
+// getObservations answers GET /stations/{id}/observations: a page of a station's observations, the
+// newest first.
 func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
@@ -87,9 +87,8 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 // tileWeathers is reused memory for the weather of one tile.
 var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) }}
 
-// getWeather answers GET /weather/{z}/{x}/{y}.json?at=: what the stations in a
-// tile observed in the hour of at, or in the newest hour there is, of the whole
-// tile and of its 4×4 parts.
+// getWeather answers GET /weather/{z}/{x}/{y}.json?at=: the observations of the stations in a tile
+// in the hour of at, or in the newest hour there is, of the whole tile and of its 4×4 parts.
 func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.WholePath(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// State says whether the sun crosses the horizon on a day.
+// State is whether the sun crosses the horizon on a day, or on which side it stays.
 type State uint8
 
 const (

@@ -69,7 +69,7 @@ func property(b *strings.Builder, name string, value any) {
 
 var document = template.Must(template.New("document").Parse(documentText))
 
-// Document is a page that the server writes itself, in the look of the map page.
+// Document is a page that the server writes itself, in the style of the map page.
 type Document struct {
 	Title string
 	// Root is the relative path from the document's address to the server's own:

@@ -57,8 +57,8 @@ type PlaceNaming struct {
 // near.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
-	Times  float64 `json:"times"`  // the city has more than so many times the place's people
-	KM     float64 `json:"km"`     // the place is within so many kilometres
+	Times  float64 `json:"times"`  // the city has more than Times times the place's people
+	KM     float64 `json:"km"`     // the place is within KM kilometres
 }
 
 // Region returns the naming of regions of a type.
@@ -79,7 +79,8 @@ var GetNames = sync.OnceValue(func() *Names {
 	return n
 })
 
-// tiers are the ranks of places. Each has a look, a turn and a dot.
+// tiers are the ranks of places. Each has a look, a turn (its place in the order of names) and a
+// dot.
 var tiers = []string{"capital", "major", "city", "town"}
 
 func parseNames(text []byte) (*Names, error) {

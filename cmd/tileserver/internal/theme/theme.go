@@ -41,8 +41,8 @@ type Theme struct {
 type Map struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// Shade tells the parts of a country apart. It has greys with the same numbers
-	// as Land, which are laid over it with a strength of 0 to 1.
+	// Shade distinguishes the parts of a country. It has greys with the same numbers as Land, which
+	// are laid over it with a strength of 0 to 1.
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`

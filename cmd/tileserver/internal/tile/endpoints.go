@@ -63,7 +63,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// documentEndpoints tell map libraries where the tiles are and how to draw them.
+// documentEndpoints answer with documents for map libraries: where the tiles are and how to draw
+// them.
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{

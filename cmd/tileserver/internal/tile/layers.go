@@ -24,7 +24,7 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 		key.list = strings.Clone(list) // otherwise it is a part of the request's path
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
-			// Others may wait for it, so it goes on when this client leaves.
+			// Other requests may wait for the result, so reading goes on when this client leaves.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
 			set, err := s.parseLayers(read, v, list)
@@ -43,7 +43,8 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 	return set, v.addCollections(set.points)
 }
 
-// stateOf reduces a generation to what lists of layers depend on: published, absent or failed.
+// stateOf reduces a generation to the state that lists of layers depend on: published, absent or
+// failed.
 func stateOf(id uint64) uint64 {
 	if id&1 == 1 {
 		return 1

@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// OGCPart returns what tiles add to the documents of the OGC APIs.
+// OGCPart returns the addition of tiles to the documents of the OGC APIs.
 func (s *Handlers) OGCPart() ogcapi.Part {
 	const tiles, matrices = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/", "http://www.opengis.net/spec/tms/2.0/conf/"
 	return ogcapi.Part{
@@ -34,7 +34,7 @@ func (s *Handlers) OGCPart() ogcapi.Part {
 // tilesetLinks are the links from the data as a whole, or from a collection, to the tilesets.
 func tilesetLinks(of string) (all []ogcapi.Link) {
 	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
-		// Clients take whatever has this relation for JSON.
+		// Clients expect JSON behind every link with this relation.
 		all = append(all, ogcapi.Link{Href: of + "/" + k.path + "?f=json", Rel: k.rel, Type: ogcapi.TypeJSON, Title: "The " + k.title})
 	}
 	return all

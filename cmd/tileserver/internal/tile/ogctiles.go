@@ -27,7 +27,8 @@ var (
 	fMapTileParam    = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
 )
 
-// tiledBy reads what a request is about.
+// tiledBy returns the collections and layers that a tileset request names in its path, or else in
+// the parameter collections.
 func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, err error) {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tile
 	return of, nil
 }
 
-// isTiled says why a collection has no tiles, nil if it has.
+// isTiled returns an error if a collection has no tiles.
 func (v *view) isTiled(collection string) (err error) {
 	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
 		_, err = v.TiledCollection(name)

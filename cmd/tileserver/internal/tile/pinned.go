@@ -15,9 +15,9 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations are the generations that a tile is made from, by the names of their data sets. As
-// text they have a mark, "boundaries.3.places.2-1f0c77ab". In a new data directory numbers begin anew,
-// and the mark differs.
+// generations are the generations that a tile is made from, by the names of their data sets. Their
+// text ends with a checksum of their identities, the mark: "boundaries.3.places.2-1f0c77ab". In a
+// new data directory numbers begin anew, and the mark differs.
 type generations struct {
 	names   []string
 	numbers []uint64
@@ -59,8 +59,8 @@ func (g *generations) number(name string) uint64 {
 var placed = []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName}
 
 // parseGenerations reads the form that String writes, of some of the data sets in their order. It
-// accepts nothing else: each set of generations has one address. It also reads what releases up to
-// 0.16 wrote, numbers alone in the order of the data sets, "3.2.0-1f0c77ab".
+// accepts nothing else: each set of generations has one address. It also reads the form of releases
+// up to 0.16, numbers alone in the order of the data sets, "3.2.0-1f0c77ab".
 func parseGenerations(s string, sets []string) (g generations, ok bool) {
 	list, mark, ok := cutLast(s, "-")
 	parts := strings.SplitN(list, ".", 2*len(sets)+1)

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Bounds of what a vector tile has of a point. The record of the point has everything.
+// Bounds of a point's content in a vector tile. The record of the point has everything.
 const (
 	maxTags = 20  // properties, besides the name
 	maxText = 200 // bytes
@@ -114,7 +114,7 @@ func (l *pointLayer) scalar(key string, value feature.Value) bool {
 		l.TagInt(key, n)
 		return true
 	}
-	n, ok := value.Number() // not what is too large for a tile
+	n, ok := value.Number() // false if it is too large for a tile
 	if ok {
 		l.TagDouble(key, n)
 	}

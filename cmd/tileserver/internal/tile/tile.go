@@ -43,9 +43,9 @@ func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 // manner is how an endpoint answers with tiles.
 type manner struct {
 	cache []string // Cache-Control
-	// byAccept says that the Accept header chose the form.
+	// byAccept is set if the Accept header chose the form.
 	byAccept bool
-	// ofTileset says that the tile belongs to a tileset of OGC API. A tile outside the
+	// ofTileset is set if the tile belongs to a tileset of OGC API. A tile outside the
 	// limits of the tileset does not exist, and an empty one is never 404.
 	ofTileset bool
 }
@@ -122,8 +122,8 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids
 	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
 
-// errCompressionBusy says that a tile is too large to be compressed without a heavy
-// place, and that no such place is free.
+// errCompressionBusy is matched if a tile is too large to be compressed without a heavy place, and
+// no such place is free.
 var errCompressionBusy = errors.New("no place to compress a large tile")
 
 // vectors reports whether a form is one of vector tiles, which concatenate.

@@ -52,8 +52,8 @@ type vectorLayer struct {
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
-	// collection is the layer of the request that this layer is a part of. dimension is
-	// that of its geometry, 0 for points. Neither is in TileJSON.
+	// collection is the layer of the request that this layer is a part of. dimension is the
+	// dimension of its geometry, 0 for points. Neither is in TileJSON.
 	collection string
 	dimension  int
 }
@@ -94,7 +94,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	v.spare(set, web.FormMVT)
 	h, from, live := s.describedBy(v, set, base)
-	// Addresses with generations do not name those of collections and of names.
+	// Addresses with generations do not name the generations of collections and of names.
 	pinned = pinned && from == 0 && !v.named(set)
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
@@ -147,9 +147,9 @@ func with(address, name, value string) string {
 	return address + "?" + name + "=" + value
 }
 
-// describedBy returns a hash of what a document about the tiles of a set depends on besides its
-// form: base, and the generations. from are the collections among these. A document of live
-// collections may not be cached, since their properties change.
+// describedBy returns a hash of the dependencies of a document about the tiles of a set, besides
+// its form: base, and the generations. from is the identity of the collections among these. A
+// document of live collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)

@@ -94,5 +94,5 @@ type boundingBox struct {
 	CRS        string     `json:"crs" schema:"format=uri"`
 }
 
-// errNoTileMatrixSet says that there is no tile matrix set of a name.
+// errNoTileMatrixSet is matched if there is no tile matrix set of a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")

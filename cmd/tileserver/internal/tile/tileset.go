@@ -106,7 +106,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 	return t, nil
 }
 
-// tilesetPage is what the page of a tileset shows.
+// tilesetPage has the data of the page of a tileset.
 type tilesetPage struct {
 	*Tileset
 	Deepest       string

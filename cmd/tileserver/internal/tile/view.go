@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// view is what the tiles of a request are made from.
+// view has the generations that the tiles of a request are made from.
 type view struct {
 	ask.View
 	// points are layers of points: all singles, which are one data set each, in the order of
@@ -28,8 +28,8 @@ type view struct {
 // views are reused memory, so that sending a cached tile allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
-// viewOf returns what tiles are made from, without collections, since a list of layers may name any
-// collection. The caller releases it, before the view that it is of.
+// viewOf returns a view without collections, since a list of layers may name any collection. The
+// caller releases it, before the ask.View that it is made from.
 func viewOf(of ask.View) *view {
 	v := views.Get().(*view)
 	v.View = of
@@ -134,9 +134,9 @@ func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	return l, err
 }
 
-// from appends the generations that the tiles of a set depend on, 0 for each that plays no part:
-// those of boundaries and of each single, and that of the collection or, of several, an even number
-// for all of them. Tiles of live collections may not be cached.
+// from appends the identities of the generations that the tiles of a set depend on, 0 for each that
+// plays no part. They are those of boundaries, of each single, and of the collection. For several
+// collections it is one even number. Tiles of live collections may not be cached.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)

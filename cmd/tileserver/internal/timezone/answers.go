@@ -20,14 +20,14 @@ type LocalTime struct {
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`
 }
 
-// ZoneAt is what SendOffset writes.
+// ZoneAt describes the output of SendOffset.
 type ZoneAt struct {
 	TimeZone string    `json:"timezone" doc:"IANA."`
 	At       time.Time `json:"at"`
 	LocalTime
 }
 
-// Zone is what Append writes.
+// Zone describes the output of Append.
 type Zone struct {
 	*clock
 	ID       string   `json:"id" doc:"IANA."`

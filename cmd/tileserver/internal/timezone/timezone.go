@@ -1,5 +1,4 @@
-// Package timezone writes what clocks show at a place, in the one form that several faces
-// share.
+// Package timezone writes local times and zones, in the one form that several faces share.
 package timezone
 
 import (
@@ -28,9 +27,9 @@ var Kinds = []web.Kind{
 		Detail: "Give a time from 1900 to 2100."},
 }
 
-// SendOffset answers what clocks show at the instant of the parameter at, or now. of writes the
+// SendOffset answers with the local time at the instant of the parameter at, or now. of writes the
 // beginning of the answer, which says where, and returns the time zone. generation is that of the
-// data it reads. With at= the answer depends on nothing else and may be cached; without, it must
+// data it reads. With at= the answer depends on nothing else and may be cached; otherwise it must
 // not be.
 func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)

@@ -28,13 +28,13 @@ var errPanic = errors.New("handler panicked")
 // sampling chooses the requests that are logged. It may be used by any number of
 // goroutines.
 type sampling struct {
-	every uint64 // one of so many
+	every uint64 // one of every requests is logged
 	slow  time.Duration
 	seen  atomic.Uint64
 }
 
-// pick reports whether a request is logged, and how many it stands for. Failures
-// and slow requests stand for themselves and leave the others' turns alone.
+// pick reports whether a request is logged, and how many requests its line stands for. Failures and
+// slow requests stand for themselves and do not count among the others.
 func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool) {
 	if s.every <= 1 || status >= http.StatusInternalServerError || took >= s.slow {
 		return 1, true
@@ -80,8 +80,8 @@ func (s *journal) logAccess(c echo.Context, start time.Time) {
 	s.access.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// LogFailure logs why a request failed. The cause goes nowhere else; the client
-// gets a problem that does not tell it.
+// LogFailure logs why a request failed. The cause goes nowhere else: the problem that the client
+// gets omits it.
 func (s *journal) LogFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return
@@ -101,9 +101,9 @@ func (s *journal) LogFailure(c echo.Context, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
-// redacted returns a query that may be logged. Routes that ask for no key, and
-// requests without a route, leave a key in it. It also hides what other
-// services call their secrets: clients send them by mistake.
+// redacted returns a query that may be logged. Routes that ask for no key, and requests without a
+// route, leave a key in it. It also hides the secrets of other services: clients send them by
+// mistake.
 func redacted(query string) string {
 	b := make([]byte, 0, maxLogged+len("…"))
 	for rest := query; rest != ""; {

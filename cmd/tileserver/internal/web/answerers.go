@@ -32,7 +32,7 @@ type questions struct {
 	ctx       context.Context
 	q         *Questions
 	common    *endpoint.Params // of the address
-	query     *endpoint.Query  // what a line may have
+	query     *endpoint.Query  // the parameters of a line
 	text      []byte           // of the lines that wait
 	waiting   []question
 	answerers []*answerer
@@ -115,7 +115,7 @@ func (b *questions) answer() error {
 	return nil
 }
 
-// find finds the answers to the lines that wait.
+// find fills in the answers to the waiting lines.
 func (b *questions) find() {
 	n := min(runtime.GOMAXPROCS(0), maxAnswerers, len(b.waiting))
 	for len(b.answerers) < n {
@@ -169,7 +169,7 @@ func (a *answerer) find(w *question) {
 	w.to, w.err = len(a.out), err
 }
 
-// read reads the parameters of a line.
+// read returns the parameters of a line.
 func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 	clear(a.values)
 	a.texts = a.texts[:0]
@@ -206,7 +206,7 @@ func (a *answerer) set(name, value string) {
 // line that does not give its own.
 type Questions struct {
 	BatchLimits
-	// Points says that a line may also be a latitude and a longitude with a comma between.
+	// Points is set if a line may also be a latitude and a longitude with a comma between.
 	Points bool
 	// Check reads the parameters of a line. It is first called with those of the address,
 	// so that they are refused before any line is read.

@@ -34,9 +34,8 @@ type codedAsset struct {
 // change: a hash of eight capitals and digits before the extension.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 
-// pageHeaders go with every file of the page. The policy forbids everything
-// but what the map does: its own scripts and styles, tiles and lookups from
-// this server, and images it draws itself.
+// pageHeaders go with every file of the page. The policy allows only the map's own needs: its own
+// scripts and styles, tiles and lookups from this server, and images it draws itself.
 var pageHeaders = http.Header{
 	"Content-Security-Policy":    {pagePolicy + "frame-ancestors 'none'"},
 	"X-Content-Type-Options":     noSniff,

@@ -22,14 +22,13 @@ import (
 	"quadrille/internal/bom"
 )
 
-// A batch is a request with a question, or a write, in each line of its body. Each is
-// answered by one line of JSON, in their order: line n of the answer is about line n
-// of the request, and a blank one of questions is answered by a blank one. A line that
-// cannot be answered gets an error of its own, and the batch goes on. Answers are sent
-// while lines come in, so a client must read while it writes; what memory a batch takes
-// does not depend on its size.
+// A batch is a request with a question, or a write, in each line of its body. Each is answered by
+// one line of JSON, in their order: line n of the answer is about line n of the request, and a
+// blank line of questions is answered by a blank one. A line that cannot be answered gets an error
+// of its own, and the batch goes on. Answers are sent while lines come in, so a client must read
+// while it writes. The memory of a batch does not depend on its size.
 
-const batchBuffer = 32 << 10 // of what is read at once
+const batchBuffer = 32 << 10 // bytes that are read at once
 
 // BatchLimits bound a batch.
 type BatchLimits struct {
@@ -45,18 +44,18 @@ type Batch struct {
 	// LineBytes bounds the lines that are read, in bytes; the default is maxBatchLine.
 	// Only the end of a longer line is looked for.
 	LineBytes int
-	// Text says that lines need not be JSON objects.
+	// Text is set if lines need not be JSON objects.
 	Text bool
 	// Answer answers the lines that Each gives, until that fails.
 	Answer func() error
 	// Wait is called before the batch waits for more of the body. Nil means Flush.
 	Wait func() error
-	// Refuse appends to Body why the batch ends with the line Line.
+	// Refuse appends to Body the reason why the batch ends at Line.
 	Refuse func(err error)
-	// Untaken says that no line has been taken so far, and that nothing is sent for as long.
-	// What ends such a batch is its status, and a batch of refusals alone is 400.
+	// Untaken is set while no line has been taken. Nothing is sent for as long. An error that ends
+	// such a batch is answered with its own status, and a batch of refusals alone with 400.
 	Untaken bool
-	// Sample is what a line looks like, for those who send something else.
+	// Sample is an example of a line, for clients that send something else.
 	Sample string
 
 	// Line is the number of the line that Each gave last, from 1.
@@ -139,7 +138,7 @@ func (b *Batch) Run() error {
 // its end. Otherwise the rest of the body would be taken for the next request: a
 // server that answers while it reads does not look at the rest.
 func (b *Batch) hangUp() {
-	// A handler tells this by reading beyond the limit of such a reader.
+	// net/http sets up the end of the connection when such a reader is read beyond its limit.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
 }
@@ -212,8 +211,8 @@ var (
 	form  = regexp.MustCompile(`^[\w.%+-]+=[^&{]*(&[\w.%+-]+=[^&{]*)*$`)
 )
 
-// foreign returns what to do if the first line shows that the body is not made of
-// lines, and "" otherwise.
+// foreign returns advice if the first line shows that the body is not made of lines, and ""
+// otherwise.
 func (b *Batch) foreign(line []byte) string {
 	var object struct{ Type string }
 	first, open := line[0], bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0
@@ -232,7 +231,7 @@ func (b *Batch) foreign(line []byte) string {
 	return "Begin each line with {, the beginning of a JSON object" + b.sample()
 }
 
-// sample ends a sentence with what a line looks like.
+// sample returns the end of a sentence, with an example of a line.
 func (b *Batch) sample() string {
 	if b.Sample == "" {
 		return "."

@@ -16,7 +16,7 @@ import (
 	"quadrille/internal/bom"
 )
 
-// formType is what curl calls the body of a request whatever it is.
+// formType is the media type that curl gives to every body.
 const formType = "application/x-www-form-urlencoded"
 
 // bodyType returns the media type of a body of JSON. It returns "" if the request does not
@@ -119,9 +119,9 @@ func lingering(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// leaveRead sends the answer to a request whose body may not have been read to its end, and
-// reads on for a while. Many clients look for an answer only once they have sent everything.
-// A connection that is closed before takes the answer with it. What is read is thrown away.
+// leaveRead sends the answer to a request whose body may not have been read to its end, and reads
+// on for a while. Many clients look for an answer only once they have sent everything. A connection
+// that is closed before takes the answer with it. The bytes read are thrown away.
 func leaveRead(c echo.Context) {
 	r := c.Request()
 	if r.Body == nil || r.Body == http.NoBody {
@@ -147,7 +147,7 @@ func leaveRead(c echo.Context) {
 	}
 }
 
-// bodyTold refuses a body by the length that the request tells of it.
+// bodyTold refuses a body that is too long by its Content-Length.
 func bodyTold(told, max int64) error {
 	return endpoint.Refuse(errBatchTooLong, "", "The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+strconv.FormatInt(max, 10)+" bytes each.")
 }

@@ -106,7 +106,7 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	}
 }
 
-// watchedBody is a body of so many lines, which looks at the server once that has answered.
+// watchedBody is a body of several lines, which looks at the server once that has answered.
 type watchedBody struct {
 	*strings.Reader
 	to   *httptest.ResponseRecorder

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// argument is what a directive of Cache-Control takes.
+// argument is the kind of argument of a directive of Cache-Control.
 type argument uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	fieldNames          // in quotes, if the directive is about some headers alone
 )
 
-// directives are those of RFC 9111, 5861 and 8246 that answers can have.
+// directives are the directives of RFC 9111, 5861 and 8246 that answers can have.
 var directives = map[string]argument{
 	"public": noArgument, "private": fieldNames, "no-cache": fieldNames, "no-store": noArgument, "no-transform": noArgument,
 	"must-revalidate": noArgument, "proxy-revalidate": noArgument, "must-understand": noArgument, "immutable": noArgument,

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// proxies are what is known about the proxies in front of the server, and about the
-// address by which the server is reached through them.
+// proxies are the settings about the proxies in front of the server, and about the address that
+// clients use to reach the server through them.
 type proxies struct {
 	PublicURL string
 	basePath  string
@@ -28,24 +28,24 @@ type proxies struct {
 // could. Behind a proxy that speaks the PROXY protocol the peer is the client
 // that proxy names.
 //
-// It is what everything that wants to know the caller asks: answers about the
-// caller, limits and logs. The zero Addr means that the peer itself is unknown.
+// It serves everything that needs to know the caller: answers about the caller, limits and logs.
+// The zero Addr means that the peer itself is unknown.
 func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	addr, _ := s.chain(r)
 	return addr
 }
 
-// chain returns the client's address, and how many elements of a forwarding header trusted
-// proxies have appended. So many elements count in every such header. The number is 0 if the
-// peer is not trusted. It is 1 if no address is told, since the peer itself may have written
-// other elements.
+// chain returns the client's address, and how many elements of a forwarding header trusted proxies
+// have appended. That number of elements counts in every such header. It is 0 if the peer is not
+// trusted. It is 1 if the header has no address, since the peer itself may have written other
+// elements.
 func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	if addr = peerAddr(r); !s.trusts(addr) {
 		return addr, 0
 	}
 	for element := range s.forwarded.elements(r.Header[s.forwarded.header("for")]) {
 		trusted++
-		hop, _ := s.forwarded.parameter(element, "for") // without one the hop is no address
+		hop, _ := s.forwarded.parameter(element, "for") // an absent "for" is no address
 		next, ok := parseHop(hop)
 		if !ok {
 			return addr, trusted
@@ -57,10 +57,10 @@ func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	return addr, max(trusted, 1)
 }
 
-// told returns what the outermost trusted proxy says beside an address in its element, ""
-// for nothing. This is what the client asked for; the element of the nearest proxy only has
-// what that proxy was asked for itself. A proxy that hands a header on unchanged leaves
-// fewer elements. The last of them then is the outermost proxy's.
+// told returns the value that the outermost trusted proxy gives to a parameter in its element, ""
+// for none. It is the client's own value: the element of the nearest proxy only has the value that
+// came to that proxy. A proxy that hands a header on unchanged leaves fewer elements. The last of
+// them then is the outermost proxy's.
 func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	lines := r.Header[s.forwarded.header(parameter)]
 	if len(lines) == 0 {
@@ -129,8 +129,8 @@ func parseHop(s string) (netip.Addr, bool) {
 	return plain(ap.Addr()), err == nil
 }
 
-// plain drops what would keep equal addresses from comparing equal: the zone,
-// and the IPv6 wrapping of an IPv4 address.
+// plain drops the zone, and the IPv6 wrapping of an IPv4 address, so that equal addresses compare
+// equal.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // BaseURL is the address under which the client reached the server, without a final
@@ -165,9 +165,8 @@ func (s *proxies) scheme(r *http.Request) string {
 	return "http"
 }
 
-// validHost accepts what may stand in the authority of a URL in our answers:
-// letters, digits, dots, hyphens, underscores, an optional port, and IPv6
-// addresses in brackets.
+// validHost reports whether a text may stand in the authority of a URL in our answers: letters,
+// digits, dots, hyphens, underscores, an optional port, and IPv6 addresses in brackets.
 func validHost(h string) bool {
 	name, port := h, "0"
 	if at := strings.LastIndexByte(h, ':'); at > strings.LastIndexByte(h, ']') {
@@ -225,7 +224,7 @@ func (s *proxies) forwardedPrefix(r *http.Request) string {
 	return prefix
 }
 
-// CheckOrigins returns what is wrong with a list of origins. Browsers compare an entry with
+// CheckOrigins returns an error if a list of origins is invalid. Browsers compare an entry with
 // their own origin byte by byte. "*" and "none" stand alone.
 func CheckOrigins(list string) error {
 	if list == "" || list == "*" || list == "none" {

@@ -43,10 +43,10 @@ const (
 
 // A preference is the order among codings that a client takes equally well.
 //
-// Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them
-// at 17 MB/s, zstd "better" 45 % at 49, gzip 7 46 % at 32; and for what is sent
-// once zstd "fastest" leaves 52 % at 177 MB/s, br 1 52 % at 59, gzip 2 54 % at 116.
-// So kept answers, made once and sent often, are br; the others are zstd.
+// Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them at 17 MB/s, zstd
+// "better" 45 % at 49, gzip 7 46 % at 32. For answers sent once zstd "fastest" leaves 52 % at 177
+// MB/s, br 1 52 % at 59, gzip 2 54 % at 116. So kept answers, made once and sent often, are br; the
+// others are zstd.
 type preference struct {
 	order  []Coding
 	modern Coding // of "gzip, deflate, br, zstd"
@@ -67,7 +67,7 @@ func Accepted(r *http.Request) Coding { return preferOnce.Of(r) }
 // AcceptedKept is the coding for an answer that is kept.
 func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
 
-// TakesCoding reports whether the client takes a coding, of an answer that has it already.
+// TakesCoding reports whether the client takes the coding that an answer already has.
 func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
 
 // takes are preferences for one coding.
@@ -86,7 +86,7 @@ func (p *preference) Of(r *http.Request) Coding {
 		return Identity
 	}
 	if len(values) == 1 {
-		switch values[0] { // what clients and browsers really send
+		switch values[0] { // the values that clients and browsers really send
 		case "gzip, deflate, br, zstd":
 			return p.modern
 		case "gzip, deflate, br":
@@ -116,7 +116,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			}
 		}
 	}
-	// "*" is any other coding; it is taken for the one that every server knows.
+	// "*" is any other coding; it counts as gzip, which every server knows.
 	if weights[gzipped] < 0 {
 		weights[gzipped] = star
 	}

@@ -89,8 +89,8 @@ func (t *Tag) matches(lines []string, exists bool) bool {
 }
 
 // unchangedSince reports whether the date in a request is that of the answer, a value of
-// Last-Modified or nil. Tags say more, so they win. Both dates must be equal: after a rollback,
-// what is served is older than what clients have. What is no date is ignored.
+// Last-Modified or nil. Tags say more, so they win. Both dates must be equal: after a rollback, the
+// data in service is older than the client's. A value that is no date is ignored.
 func unchangedSince(r *http.Request, dated []string) bool {
 	if dated == nil {
 		return false

@@ -18,10 +18,11 @@ const mostDates = 1000
 // all servers of the data, and another for every generation.
 //
 // It is nil for an answer that depends on more than one thing, such as another generation or the
-// address of the server. Of several dates only one can be told, so one of the others could
-// change unseen, by a rollback or because it was taken into service late. It is also nil for what
-// never changes at its address. Unlike tags, the date does not tell which program answers: the
-// later of both dates would hide a rollback from one to another generation older than the program.
+// address of the server. The header has room for one date only, so another of the things could
+// change unseen, by a rollback or because it was taken into service late. It is also nil for
+// answers that never change at their address. Unlike tags, the date does not depend on the program:
+// the later of both dates would hide a rollback from one to another generation older than the
+// program.
 func (s *Kit) dated(a *Answer, from []uint64) []string {
 	var one uint64
 	for _, id := range from {
@@ -53,9 +54,9 @@ func (s *Kit) dated(a *Answer, from []uint64) []string {
 		}
 	}
 	if !serving {
-		all[one] = nil // of none in service: it is not looked for again
+		all[one] = nil // of no generation in service: it is not looked for again
 		if known := s.dates.known.Load(); known != nil && len(*known) < mostDates {
-			for id, date := range *known { // nor are the others of which that was found out
+			for id, date := range *known { // and keep the others that were not in service
 				if _, is := all[id]; !is && date == nil {
 					all[id] = nil
 				}

@@ -6,31 +6,31 @@ import (
 )
 
 // Form is the representation of an answer, registered by NewForm. The zero Form is FormJSON. Its
-// number is that of one process; entity tags have Tag.
+// number is valid in one process only; entity tags have Tag.
 type Form uint16
 
-// Media says what a form is.
+// Media describes a form.
 type Media struct {
-	// Name tells the form apart from all others, which may have its media type.
+	// Name distinguishes the form from all others, which may have its media type.
 	Name, Type string
-	// Picture says that it is an image. Images are compressed as they are and have no content
-	// coding.
+	// Picture is set for an image. Images are compressed as they are and have no content coding.
 	Picture bool
-	// Plain says that a browser could take it for something else, and is told not to.
+	// Plain is set if a browser could take the body for another type. The header nosniff then
+	// forbids it.
 	Plain bool
 }
 
-// registered is a form with what is made of it once.
+// registered is a form with the values derived from it once.
 type registered struct {
 	Media
 	header []string // Content-Type, ready to be put into a header map
 	tag    uint64
 }
 
-// forms are those of all faces, by their numbers.
+// forms are the forms of all faces, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
-// FormJSON is what an answer has that names no form.
+// FormJSON is the form of answers that name none.
 const FormJSON Form = 0
 
 // Forms that several faces answer in.
@@ -116,10 +116,10 @@ const (
 	exposeHeadersHeader = "Access-Control-Expose-Headers"
 )
 
-// exposed lets pages of other origins read every header. Without it browsers do not
-// show them headers such as ETag and Retry-After.
+// exposed lets pages of other origins read every header. By default browsers do not show them
+// headers such as ETag and Retry-After.
 var exposed = []string{"*"}
 
-// crossOrigin lets pages that keep themselves apart from other sites show what they load
-// without CORS, as by an img or a script.
+// crossOrigin lets pages that isolate themselves from other sites show resources loaded without
+// CORS, as by an img or a script.
 var crossOrigin = []string{"cross-origin"}

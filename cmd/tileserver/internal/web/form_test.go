@@ -31,7 +31,8 @@ func TestNewFormRefuses(t *testing.T) {
 	}
 }
 
-// Tags tell forms apart, whatever their media types, and are the same in every process.
+// Forms have different tags, whatever their media types, and a form has the same tag in every
+// process.
 func TestFormTags(t *testing.T) {
 	seen := map[uint64]string{}
 	for i := range forms {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ForwardedHeader names the header in which trusted proxies say for whom they
-// forward a request. Only one header is ever believed: a proxy that writes one
-// of them passes on whatever the client put into the other.
+// ForwardedHeader names the header in which trusted proxies say for whom they forward a request.
+// Only one header is ever believed: a proxy that writes one of them passes on the client's value of
+// the other.
 type ForwardedHeader uint8
 
 const (

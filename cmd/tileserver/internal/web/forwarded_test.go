@@ -109,8 +109,8 @@ func TestBaseURLForwarded(t *testing.T) {
 	}
 }
 
-// One rule for all headers of a chain: what the outermost trusted proxy says counts, and
-// what a client claims does not, however many proxies there are.
+// One rule for all headers of a chain: the values of the outermost trusted proxy count, and the
+// claims of a client do not, however many proxies there are.
 func TestBaseURLOfChain(t *testing.T) {
 	for _, tt := range []struct {
 		name                string

@@ -24,7 +24,7 @@ type Finished struct {
 	Link []string
 }
 
-// Bytes is what keeping the response takes.
+// Bytes is the memory that keeping the response takes.
 func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
 
 // maxKeptEffort is the largest body, in bytes, for which the effort of kept answers is
@@ -70,9 +70,9 @@ type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
 // Kept answers with what it keeps. Its keys have everything that the bytes depend on:
 // an entry can never be wrong, only unused.
 type Kept[K bytecache.Key] struct {
-	// Foreign says that the bytes are other people's. No browser may guess what they are.
+	// Foreign is set if the bytes are other people's. No browser may guess what they are.
 	Foreign bool
-	// Total says that every key has an answer, except that one without bytes is 404. A
+	// Total is set if every key has an answer, except that one without bytes is 404. A
 	// condition "*", which asks whether there is any, then costs no read.
 	Total bool
 
@@ -80,8 +80,8 @@ type Kept[K bytecache.Key] struct {
 	cache *bytecache.Cache[K, *Finished]
 }
 
-// NewKept returns a Kept of about so many bytes of answers. name is its name in metrics. With
-// 0 bytes no answer is kept, but concurrent requests still share their work.
+// NewKept returns a Kept that keeps answers of about the given number of bytes in all. name is its
+// name in metrics. With 0 bytes no answer is kept, but concurrent requests still share their work.
 func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
 	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
 }
@@ -96,10 +96,10 @@ func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Fin
 	return &Kept[K]{kit: s, cache: cache}
 }
 
-// Send answers with what is kept under a key. If nothing is, fill makes it, once for all
-// requests that ask for it at that time. from are the generations the answer is from, for
-// traces and the date. The tag of the answer stands for the same as the key, so a client that
-// has the answer is told so before anything is read.
+// Send answers with the answer kept under a key. If there is none, fill makes it, once for all
+// requests that ask for it at that time. from are the generations the answer is from, for traces
+// and the date. The tag of the answer stands for the same as the key, so a client that has the
+// answer gets 304 before anything is read.
 func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
@@ -115,7 +115,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 			return err
 		}
 	}
-	if res.encoding == nil || r.Header["If-Modified-Since"] != nil { // else nobody is told
+	if res.encoding == nil || r.Header["If-Modified-Since"] != nil { // else the answer has no Last-Modified
 		a.dated = s.dated(a, from)
 	}
 	h := c.Response().Header()
@@ -145,7 +145,8 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	return write(c, res.Body)
 }
 
-// Get is what Send answers with, for a part of another answer. ctx is of a request.
+// Get returns the answer that Send would send, for use in another answer. ctx is the context of a
+// request.
 func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
 	res := k.cache.Get(key)
 	k.kit.traceCache(ctx, res != nil)
@@ -171,7 +172,7 @@ func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, er
 	})
 }
 
-// watchCache tells Prometheus what a cache of a face does.
+// watchCache registers the metrics of a cache of a face.
 func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()

@@ -41,8 +41,8 @@ type Config struct {
 	// Version is part of every entity tag, since another version may write other
 	// bytes.
 	Version string
-	// PublicURL is the absolute URL of the server, without a final slash. If it is
-	// empty, each request tells the URL.
+	// PublicURL is the absolute URL of the server, without a final slash. If it is empty, the URL
+	// is taken from each request.
 	PublicURL string
 	// BasePath is the path below which everything is, such as "/maps"; see
 	// ValidBasePath. It is a part of PublicURL too. The default is "", no path.
@@ -70,9 +70,8 @@ type Config struct {
 	Log *slog.Logger
 	// AccessLog receives a record per request. Nil logs none.
 	AccessLog *slog.Logger
-	// AccessLogSample says that one of so many requests is logged; the default is
-	// 1. Requests that fail with 500 or more, or take SlowRequest or longer, are
-	// always logged. The default of SlowRequest is 1 s.
+	// AccessLogSample n logs one of n requests; the default is 1. Requests that fail with 500 or
+	// more, or take SlowRequest or longer, are always logged. The default of SlowRequest is 1 s.
 	AccessLogSample int
 	SlowRequest     time.Duration
 
@@ -81,18 +80,18 @@ type Config struct {
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard
-	// Metrics counts what the handlers do. Nil counts nothing, at no cost.
+	// Metrics counts the work of the handlers. Nil counts nothing, at no cost.
 	Metrics *Metrics
-	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests,
-	// and of all requests that trusted proxies trace. It must record every span
-	// that it is asked for. Nil traces nothing, at no cost.
+	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests, and of all
+	// requests that trusted proxies trace. It must record every span that it begins. Nil traces
+	// nothing, at no cost.
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Views are those that questions take of the data sets. If it is nil, nothing is published.
+	// Views gives questions their views of the data sets. If it is nil, nothing is published.
 	Views *ask.Views
 
-	// Kinds are the errors of the faces, and of what they stand on. Errors of requests to
+	// Kinds are the errors of the faces, and of the packages that they use. Errors of requests to
 	// any endpoint need not be among them.
 	Kinds []Kind
 	// Meaning gives an error of the store its meaning here, before anything else

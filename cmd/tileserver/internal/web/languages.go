@@ -24,9 +24,9 @@ func Languages(r *http.Request) []string {
 }
 
 // PreferredLanguages reads a list such as "fr-CH, fr;q=0.9, de;q=0.5" and returns at most
-// maxLanguages codes in lower case, best first. Items of one weight keep their order. It
-// leaves out what is not a code or has the weight 0. It also leaves out "fr" behind
-// "fr-CH": a region that has no names of its own has those of the language.
+// maxLanguages codes in lower case, best first. Items of one weight keep their order. Items that
+// are no code or have the weight 0 are left out. So is "fr" behind "fr-CH": a region that has no
+// names of its own has those of the language.
 func PreferredLanguages(list string) (langs []string) {
 	type item struct {
 		lang   string

@@ -10,9 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Each calls fn with each line, which may be blank, until there are no more. For a line that
-// is too long it calls tooLong; fn decides what becomes of it. An error of fn ends the
-// batch.
+// Each calls fn with each line, which may be blank, until there are no more. For a line that is too
+// long, refused is an error that matches tooLong. An error of fn ends the batch.
 func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) error {
 	for {
 		line, err := b.next()
@@ -31,7 +30,7 @@ func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) e
 	}
 }
 
-// LineError is what RefuseLine writes, for the description of the interface.
+// LineError is the line that RefuseLine writes, for the description of the interface.
 type LineError struct {
 	Line  int `json:"line" schema:"min=1"`
 	Error struct {
@@ -41,8 +40,8 @@ type LineError struct {
 	} `json:"error"`
 }
 
-// RefuseLine writes the answer to a line that cannot be answered. name and value are a
-// member that says what the line was about; name is "" for none.
+// RefuseLine writes the answer to a line that cannot be answered. name and value are a member that
+// identifies the line; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
 	_, p := b.kit.Classify(b.kit.Replaced(err))
 	p.Detail += b.Joined(b.Line)

@@ -6,9 +6,10 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// LinkNext sets the header Link to the address of the next page of a list: that of the request
-// with another cursor. It is for forms that have no place for it. form is what the parameter format
-// calls the form: who follows the link need not send the same Accept header.
+// LinkNext sets the header Link to the address of the next page of a list: the address of the
+// request with another cursor. It is for forms whose body has no place for it. form is the form's
+// name in the parameter format: a client that follows the link need not send the same Accept
+// header.
 func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	r := c.Request()
 	base, err := s.BaseURL(r)
@@ -24,13 +25,13 @@ func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	c.Response().Header()["Link"] = NextLink(base + r.URL.EscapedPath() + "?" + values.Encode())
 }
 
-// KeyOfQuery is the key that the query of a request gives, "" if it gives none. The query that
-// handlers read has it no more.
+// KeyOfQuery returns the key in the query of a request, "" if there is none. The query that
+// handlers read no longer has it.
 func KeyOfQuery(c echo.Context) string {
 	key, _ := c.Get(queryKey).(string)
 	return key
 }
 
-// NextLink is the value of Link for the address of the next page, ready to be put into a header
-// map.
+// NextLink returns the value of Link for the address of the next page, ready to be put into a
+// header map.
 func NextLink(address string) []string { return []string{"<" + address + `>; rel="next"`} }

@@ -11,11 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts what a handler does, for Prometheus. Make it with NewMetrics,
-// give it to one Config, and register it; its methods may be called
-// concurrently. Labels come from the table of routes and from published data
-// sets, never from a request, so their number does not grow with what clients
-// ask for.
+// Metrics counts the work of a handler, for Prometheus. Make it with NewMetrics, give it to one
+// Config, and register it; its methods may be called concurrently. Labels come from the table of
+// routes and from published data sets, never from a request, so clients cannot make their number
+// grow.
 type Metrics struct {
 	routes    []*routeCount
 	unmatched *routeCount // requests that no route is for
@@ -23,7 +22,7 @@ type Metrics struct {
 	panics    atomic.Int64
 	refusals  [len(refusals)]atomic.Int64
 	running   *places
-	described []*prometheus.Desc // of what others collect
+	described []*prometheus.Desc // of the metrics that others collect
 	others    []func(ch chan<- prometheus.Metric)
 }
 
@@ -35,9 +34,9 @@ func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	return m
 }
 
-// latencyBounds are upper bounds in seconds. Answers that are kept take less
-// than the first, a cold read less than a tenth of a second, and a large batch
-// may take minutes. Every route has a series for each.
+// latencyBounds are upper bounds in seconds. Kept answers take less than the first, a cold read
+// less than a tenth of a second, and a large batch may take minutes. Every route has a series for
+// each.
 var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
 // stripes is the number of copies of a route's counters, so that processors
@@ -189,9 +188,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collect reports what a route has done, and nothing for a route that was never
-// asked for: most servers are asked for a few routes, and every route has many
-// series.
+// collect reports the counts of a route, and nothing for a route without requests: most servers use
+// few routes, and every route has many series.
 func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	var started, done, nanos, bytes int64
 	var classes [statusClasses]int64

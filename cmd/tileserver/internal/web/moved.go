@@ -10,11 +10,11 @@ import (
 // moved is the error of a handler whose address ends in another spelling of an id.
 type moved struct{ id string }
 
-// Error says where to.
+// Error returns a text with the published id.
 func (m *moved) Error() string { return "the id is " + m.id }
 
-// IsAt returns nil if an address that ends in an id has it as it is published. Else the error
-// sends the client to the address that does, with the same query.
+// IsAt returns nil if an address ends in the published spelling of an id. Otherwise the error
+// redirects the client to the address that does, with the same query.
 func IsAt(asked, published string) error {
 	if asked == published {
 		return nil

@@ -20,7 +20,7 @@ func (s *Kit) allowOrigin(c echo.Context) {
 		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
 	default:
 		origin := c.Request().Header["Origin"]
-		res.Before(func() { // whatever else the answer varies with is known by then
+		res.Before(func() { // all other parts of Vary are known by then
 			res.Header().Add("Vary", "Origin")
 			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
 				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed

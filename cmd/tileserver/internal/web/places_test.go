@@ -56,8 +56,8 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// One client has its share of the heavy places and no more, those among the few that are
-// given unasked counted, and each is given back once, by a stream before its end.
+// One client has its share of the heavy places and no more. Its share includes the few places that
+// are given without waiting. Each place is given back once, by a stream before its end.
 func TestHeavyPlacesOfOneClient(t *testing.T) {
 	s := New(&Config{MaxConcurrent: 64}) // 16 are heavy, 4 of them one client's, 2 unasked
 	route := &endpoint.Endpoint{Path: "/heavy", Cost: endpoint.Heavy}
@@ -84,7 +84,7 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 			return refused
 		})(c)
 	}
-	for range 2 { // the second time too: what was given back counts for the client no more
+	for range 2 { // the second time too: bytes given back no longer count for the client
 		if err := ask(1); !errors.Is(err, ErrBusy) || deepest != 4 || s.Heavy.Taken() != 0 {
 			t.Errorf("%d requests at once, then %v; %d places are taken in the end", deepest, err, s.Heavy.Taken())
 		}
@@ -127,7 +127,7 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	}
 }
 
-// Where all processors are taken they rest between turns, at each if requests begin
+// If all processors are taken, they rest between turns: after each turn if requests begin
 // meanwhile, and else now and then.
 func TestProcessorsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestProcessorsRest(t *testing.T) {
 	})
 }
 
-// Whatever clients ask, give back and give up, no processor is given twice or lost, none
-// has more than its share, and a client that waits has its turn before any other has two.
+// Whatever clients ask, give back and give up, no processor is given twice or lost, and none has
+// more than its share. A client that waits has its turn before any other has two.
 func TestProcessorsAreTakenByTurns(t *testing.T) {
 	type turn struct {
 		who Client

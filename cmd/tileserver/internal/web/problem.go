@@ -74,8 +74,8 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
-// Judge returns what an error looks like from outside, for services that answer in words
-// of their own. It logs the error if the server has failed.
+// Judge returns the kind and the problem of an error, for services that answer in words of their
+// own. It logs the error if the server has failed.
 func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
 
 // judge is Judge of an error that has its meaning.
@@ -88,7 +88,7 @@ func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 	return k, p
 }
 
-// slashAdvice tells of a slash too many in the escaped path of a request that failed for its
+// slashAdvice advises on a slash too many in the escaped path of a request that failed for its
 // address. Proxies and clients make such paths when they join two halves. A slash that is escaped
 // belongs to an id.
 func slashAdvice(k *Kind, path string) string {

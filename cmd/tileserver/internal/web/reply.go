@@ -18,14 +18,14 @@ type Answer struct {
 	Form  Form
 	Tag   Tag      // empty for answers that must not be revalidated
 	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
-	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
-	// chose the language.
+	// ByAccept is set if the Accept header chose the form, and ByLanguage if Accept-Language chose
+	// the language.
 	ByAccept, ByLanguage bool
 	// Coding is a coding that the client takes. Small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked
-	// says that headers may have links.
+	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked is
+	// set if headers may have links.
 	Base   string
 	Linked bool
 	// dated is Last-Modified, nil for none; see Kit.dated.
@@ -68,11 +68,11 @@ func (b *Scratch) Release() {
 	scratches.Put(b)
 }
 
-// Reply answers with what fill writes, within the time that a request may take.
-// from are the generations from which the answer is made. Clients may keep the
-// answer under an entity tag made of from and the address; a client that has it
-// already is told so before anything is read. If the answer depends on more,
-// such as the time of day, from must be nil, and the answer must not be kept.
+// Reply answers with the body that fill writes, within the time that a request may take. from are
+// the generations from which the answer is made. Clients may keep the answer under an entity tag
+// made of from and the address; a client that has it already gets 304 before anything is read. If
+// the answer depends on more, such as the time of day, from must be nil, and the answer must not be
+// kept.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = Accepted(r)
@@ -111,8 +111,8 @@ func (a *Answer) has(r *http.Request, exists bool) bool {
 	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
 }
 
-// SendJSON answers with what document makes, as JSON, unless the client has it already by
-// the tag of the answer.
+// SendJSON answers with the document that document returns, as JSON, unless the client has it
+// already by the tag of the answer.
 func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) error {
 	r := c.Request()
 	if a.has(r, false) {
@@ -132,7 +132,7 @@ func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) e
 	return s.Send(c, a, out)
 }
 
-// Send answers with what is in b.
+// Send answers with the body in b.
 func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	if r := c.Request(); a.has(r, true) || unchangedSince(r, a.dated) {
 		return s.notModified(c, &a) // "*" and dates: by now it is known to exist
@@ -175,8 +175,8 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	return nil
 }
 
-// headers sets the headers of every answer; large says whether its body is, or
-// may be, large enough to be compressed.
+// headers sets the headers of every answer. large is set if its body is, or may be, large enough to
+// be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {
@@ -199,8 +199,8 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	if a.dated != nil && h["Content-Encoding"] == nil {
 		h["Last-Modified"] = a.dated
 	}
-	// Not what may be of a private collection. Elements of a page load pictures and scripts;
-	// all else is asked for by CORS, for which the policy means nothing.
+	// Answers that may be of a private collection are not allowed. Elements of a page load pictures
+	// and scripts; all else is asked for by CORS, for which the policy means nothing.
 	shown := a.Form.Picture() || a.Form == FormScript
 	if shown && &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
@@ -228,8 +228,8 @@ const (
 	stallLimit = 10 * time.Second
 )
 
-// write sends a body unless only the header was asked for. An error means that
-// the client is gone, so nobody can be told.
+// write sends a body unless only the header was asked for. If it fails, the client is gone, so no
+// error is reported.
 func write(c echo.Context, body []byte) error {
 	if c.Request().Method == http.MethodHead {
 		return nil
@@ -249,10 +249,9 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf returns the Cache-Control of an answer with the headers h. What is left
-// of a limit concerns its caller alone, so answers that tell it are kept out of
-// shared caches. Answers that never change are meant for those: they stay public
-// and do not tell it.
+// cacheOf returns the Cache-Control of an answer with the headers h. The rest of a limit concerns
+// its caller alone, so answers with that header are kept out of shared caches. Answers that never
+// change are meant for those caches: they stay public, and the header is deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache
@@ -266,8 +265,8 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
-// requestTag returns the entity tag of an answer that is made from a whole
-// address and from generations, or whatever else it depends on.
+// requestTag returns the entity tag of an answer that depends on a whole address and on generations
+// or other numbers.
 func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {

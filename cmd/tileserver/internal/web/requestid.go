@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// requestIDHeader names a request, in what a trusted proxy sends and in the
-// answer.
+// requestIDHeader names a request, in requests of a trusted proxy and in the answer.
 const requestIDHeader = "X-Request-Id"
 
 const maxRequestID = 64
@@ -23,8 +22,7 @@ func newRequestIDs() *requestIDs {
 	return &requestIDs{process: strconv.FormatUint(rand.Uint64()|1<<63, 36) + "-"}
 }
 
-// validRequestID accepts what can stand in a log and a header without further
-// thought.
+// validRequestID reports whether an id can stand in a log and a header unescaped.
 func validRequestID(id string) bool {
 	for i := range len(id) {
 		c := id[i]

@@ -21,8 +21,8 @@ type resettable interface {
 // connection is the context key of the connection of a request.
 type connection struct{}
 
-// WithConnection is the ConnContext of a server of a Kit. Without it streams over HTTP/1.0
-// that are cut off look whole.
+// WithConnection is the ConnContext of a server of a Kit. It lets a Stream over HTTP/1.0 that is
+// cut off reset its connection. Otherwise it would look whole.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, c)
 }

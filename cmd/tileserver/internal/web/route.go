@@ -38,7 +38,7 @@ func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	}
 }
 
-// params is reused memory: no handler keeps what it is given.
+// params is reused memory: no handler keeps its parameters.
 var params = sync.Pool{New: func() any { return new(endpoint.Params) }}
 
 // turnAway answers a request that is not handled.

@@ -62,8 +62,7 @@ func (s *Kit) answerUnmatched(err error, c echo.Context) {
 	s.logAccess(c, time.Time{})
 }
 
-// watch adds to the handler of a route what is done for every request, as far
-// as it is configured.
+// watch adds tracing and metrics to the handler of a route, as far as they are configured.
 func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.tracer != nil {
 		h = s.traced(routeLabel(route), h)
@@ -111,8 +110,7 @@ func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cutBase removes the base from a path. What is left is empty or begins with a
-// slash.
+// cutBase removes the base from a path. The rest is empty or begins with a slash.
 func cutBase(path, base string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, base)
 	return rest, ok && (rest == "" || rest[0] == '/')

@@ -33,7 +33,7 @@ var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
 	ErrRateLimited = errors.New("limit of requests is used up")
-	// errScopeMissing is matched if a key lacks the right to do what was asked.
+	// errScopeMissing is matched if a key lacks the scope of the request.
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
@@ -52,10 +52,10 @@ var ErrGone = errors.New("the client is gone")
 // client left before the answer.
 const statusClientClosed = 499
 
-// Kind is what one sort of error looks like from outside. The table of kinds, which
-// the faces contribute to, is the only place where an error becomes a status. The
-// first match wins. "Nothing there", "outside the grid" and "could not be read" are
-// different answers: a failure is never reported as something not found.
+// Kind is the public description of one sort of error. The table of kinds, which the faces
+// contribute to, is the only place where an error becomes a status. The first match wins. "Nothing
+// there", "outside the grid" and "could not be read" are different answers: a failure is never
+// reported as something not found.
 type Kind struct {
 	Err    error
 	Status int
@@ -114,7 +114,7 @@ var kinds = []Kind{
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
-	// The error of a read matters more than what interrupted the read.
+	// The error of a read matters more than its interruption.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
 	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
@@ -133,7 +133,7 @@ func (s *table) Replaced(err error) error {
 	return s.meaning(err)
 }
 
-// table is that of the kinds of errors.
+// table is the table of the kinds of errors.
 type table struct {
 	Kinds   []Kind
 	meaning func(error) error // nil for none
@@ -167,7 +167,7 @@ type Problem struct {
 	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
 }
 
-// Classify returns what an error looks like from outside.
+// Classify returns the kind and the problem of an error.
 func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
@@ -180,7 +180,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 		}
 	}
 	if detail := feature.DetailOf(err, errors.ErrUnsupported); detail != "" && endpoint.DetailOf(err) == "" {
-		// What a layer cannot be asked is the fault of the question, whichever handler asked it.
+		// A question that a layer cannot answer is the client's fault, whichever handler asked it.
 		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
 	k := s.kindOf(err)

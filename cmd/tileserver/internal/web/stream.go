@@ -31,8 +31,8 @@ type Stream struct {
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
 	reset  resettable   // the connection, if the answer ends with it; nil otherwise
-	// turn is the processor by which the answer is made, nil for none. It is given back
-	// while lines are written, since a client may take long.
+	// turn is a turn of Processors, the right to use a processor while the answer is made, nil if
+	// it needs none. It pauses while lines are written, since a client may take long.
 	turn *Turn
 	wait context.Context // for the next turn
 }
@@ -42,8 +42,8 @@ func (o *Stream) begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// release gives back what the answer holds, except the memory of Body. It cuts the
-// connection of an answer that has not come to its end.
+// release gives back the resources of the answer, except the memory of Body. It cuts the connection
+// of an answer that has not come to its end.
 func (o *Stream) release() {
 	if o.reset != nil {
 		_ = o.reset.Close() // before TLS says that all is sent
@@ -80,7 +80,7 @@ func (o *Stream) writeHeader() {
 	}
 }
 
-// What ends an answer with its first write, when it is known to exist.
+// Errors that end an answer at its first write, when it is known to exist.
 var (
 	// errUnchanged is matched when the client has the answer by its date.
 	errUnchanged = errors.New("the client has the answer")
@@ -157,7 +157,8 @@ func (o *Stream) Line() error {
 	return nil
 }
 
-// Send sends Body. Meanwhile it gives back the processor by which it was made.
+// Send writes Body to the client. It gives its processor back while it writes, and waits for
+// another afterwards.
 func (o *Stream) Send() error {
 	if o.turn != nil {
 		o.turn.Pause()

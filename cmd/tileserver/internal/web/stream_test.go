@@ -111,8 +111,8 @@ func (w wrapping) Accept() (net.Conn, error) {
 	return wrapped{c}, err
 }
 
-// Over HTTP/1.0 an answer ends with its connection. One that is cut off, by whatever, is
-// reset, in every form that is streamed, and a whole one is not.
+// Over HTTP/1.0 an answer ends with its connection. The connection of an answer that is cut off for
+// any reason is reset, in every form that is streamed. The connection of a whole answer is not.
 func TestStreamEndsWithConnection(t *testing.T) {
 	fault := errors.New("fault")
 	release := make(chan bool)

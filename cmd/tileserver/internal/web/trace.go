@@ -66,7 +66,7 @@ func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	return span
 }
 
-// tracedMethods are those that the conventions of OpenTelemetry know.
+// tracedMethods are the methods that the conventions of OpenTelemetry name.
 var tracedMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodConnect, http.MethodTrace,
@@ -150,7 +150,7 @@ func (s *tracing) TraceFrom(ctx context.Context, ids ...uint64) {
 	}
 }
 
-// TraceRead begins the span of reading what an answer is made from; end ends it.
+// TraceRead begins the span of reading the data of an answer; end ends it.
 func (s *tracing) TraceRead(ctx context.Context) (_ context.Context, end func()) {
 	if s.spanOf(ctx) == nil {
 		return ctx, untraced

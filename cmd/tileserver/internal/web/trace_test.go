@@ -12,7 +12,7 @@ const (
 	unsampledHeader = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// Of a header of any bytes the library of OpenTelemetry reads what stands in it, or nothing.
+// From a header of any bytes, the library of OpenTelemetry reads ids that occur in it, or nothing.
 func FuzzTraceparent(f *testing.F) {
 	for _, s := range []string{sampledHeader, unsampledHeader, "", "00-", "ff" + sampledHeader[2:], "01" + sampledHeader[2:] + "-x", strings.ToUpper(sampledHeader),
 		"00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", sampledHeader + "-", sampledHeader[:54] + "9"} {
@@ -23,7 +23,7 @@ func FuzzTraceparent(f *testing.F) {
 		if ok != got.IsValid() || ok != got.IsRemote() || ok && len(v) > maxTraceparent {
 			t.Fatalf("%q: %v but %v", v, ok, got)
 		}
-		// What is read is what stands in the header.
+		// The ids that parentOf returns occur in the header.
 		if ok && (!strings.Contains(v, got.TraceID().String()) || !strings.Contains(v, got.SpanID().String())) {
 			t.Errorf("%q: %v", v, got)
 		}

@@ -221,7 +221,7 @@ func (h *hook) failed(err error, atLeast time.Duration) bool {
 	}
 }
 
-// shorten bounds the part of an error that is shown.
+// shorten cuts an error to the length that State shows.
 func shorten(text string) string { return text[:min(len(text), 200)] }
 
 // body is the JSON of a request.
@@ -241,14 +241,14 @@ func (h *hook) body(events []fence.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// messageID returns the same id for the same events, also after a restart, so that
-// receivers can drop what they have already.
+// messageID returns the same id for the same events, also after a restart, so that receivers can
+// drop duplicates.
 func (h *hook) messageID(body []byte) string {
 	sum := sha256.Sum256(body)
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// sign signs a message as Standard Webhooks says.
+// sign signs a message by the rules of Standard Webhooks.
 func sign(secret []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + timestamp + "."))
@@ -267,8 +267,8 @@ func (h *hook) signatures(id, timestamp string, body []byte) string {
 	return all
 }
 
-// Reasons why a receiver is not reached, for those who may write the collection. They
-// do not repeat what the network answered.
+// Reasons why a receiver is not reached, for those who may write the collection. They do not repeat
+// the network's answers.
 var (
 	errNoHost    = errors.New("the host of the url has no address")
 	errTooLate   = errors.New("the receiver did not answer in time")
@@ -277,7 +277,7 @@ var (
 	errNoHTTP    = errors.New("the connection failed, or what came was no HTTP answer")
 )
 
-// told translates an error of the network into one of these.
+// told replaces an error of the network by one of these.
 func told(err error) error {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError

@@ -32,7 +32,7 @@ const (
 	maxEarlier = 4
 )
 
-// Definition is what the owner of a hook sets. Without fences the hook gets every move.
+// Definition is the owner's definition of a hook. A hook that has no fences gets every move.
 type Definition struct {
 	URL    string   `json:"url"`
 	Enter  []string `json:"enter,omitempty"`
@@ -44,7 +44,7 @@ type Definition struct {
 	Overlap *live.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
-// Loss says that events were passed over because they were no longer kept.
+// Loss describes events that a hook skipped because they were no longer kept.
 type Loss struct {
 	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`

@@ -41,7 +41,7 @@ var (
 // Config says how events are sent.
 type Config struct {
 	Live  *live.Store
-	Views *ask.Views // by which fences are judged
+	Views *ask.Views // the views that fences are judged by
 	// Processors lets fences take turns on the processors with requests. All hooks count
 	// as one client. Nil means all processors of the machine.
 	Processors *web.Processors
@@ -229,11 +229,10 @@ func (s *Sender) find(l *live.Collection, name string) (h *hook, all int) {
 	return s.hooks[l][name], len(s.hooks[l])
 }
 
-// Put makes or replaces a hook. A new hook begins with the next event, and one that is
-// replaced goes on where it was. Only the answer of Put has the secret, which is a new one
-// each time. For Overlap after a replacement the earlier secret signs beside it. Errors
-// match ErrBad, ErrTooMany, those of parameters or of regions, or are those of the
-// collection.
+// Put creates or replaces a hook. A new hook begins with the next event; a replacement continues
+// where the old one was. Each Put makes a new secret, which only its answer has. After a
+// replacement, requests carry the old secret's signature too, for Definition.Overlap. Errors match
+// ErrBad or ErrTooMany, or come from the parameters, the regions or the collection.
 func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
 		return st, false, err
@@ -318,7 +317,7 @@ func (s *Sender) Get(l *live.Collection, name string) (State, error) {
 	return h.state(), nil
 }
 
-// Delete removes a hook. Errors match ErrNone or are those of the collection.
+// Delete removes a hook. Errors match ErrNone or come from the collection.
 func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) error {
 	if err := s.load(l); err != nil {
 		return err

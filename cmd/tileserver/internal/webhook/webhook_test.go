@@ -613,7 +613,7 @@ func TestUnreadHooks(t *testing.T) {
 	}
 }
 
-// If the disk refuses to store what a hook has delivered, this is stored when the hook ends.
+// If the disk refuses to store the position of a hook, the position is stored when the hook ends.
 func TestDeliveredWhileRefused(t *testing.T) {
 	dir := t.TempDir()
 	disk := openStore(t, dir)

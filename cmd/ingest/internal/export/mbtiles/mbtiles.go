@@ -81,7 +81,7 @@ WITH RECURSIVE c(x) AS (SELECT ?2 UNION ALL SELECT x + 1 FROM c WHERE x + 1 < ?2
 	r(y) AS (SELECT ?3 UNION ALL SELECT y + 1 FROM r WHERE y + 1 < ?3 + ?4)
 INSERT INTO map SELECT ?1, c.x, r.y, ?5 FROM c CROSS JOIN r`
 
-// batch is how many tiles go into one transaction.
+// batch is the number of tiles in one transaction.
 const batch = 1 << 16
 
 // Writer writes one archive, and belongs to one goroutine. The file appears
@@ -109,13 +109,13 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 	w := &Writer{ctx: ctx, path: path, temp: f.Name()}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // the first error is the telling one
+			_ = w.Abort() // the first error says why
 		}
 	}()
 	if err = f.Close(); err != nil {
 		return nil, err
 	}
-	// As an address, or the driver takes a ? in the name for its own.
+	// The name is an address, because the driver would read a ? in a plain name as its own.
 	abs, err := filepath.Abs(w.temp)
 	if err != nil {
 		return nil, err

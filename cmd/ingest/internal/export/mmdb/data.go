@@ -121,8 +121,8 @@ func appendPointer(dst []byte, at uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, first|3<<3), at)
 }
 
-// memory maps values to their positions. It forgets the oldest when there is no room. Two hashes
-// with separate seeds tell values apart.
+// memory maps values to their positions. It forgets the oldest when there is no room. A key is two
+// hashes of a value with separate seeds, so that equal keys mean equal values.
 type memory struct {
 	recent, older map[[2]uint64]uint32
 	most          int // entries in either map

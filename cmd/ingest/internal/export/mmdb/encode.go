@@ -35,7 +35,7 @@ var numberTypes = map[string]byte{
 	"static_ip_score": typeDouble,
 }
 
-// A TypeError says that a value has no type in the format.
+// A TypeError is the error of a value that no type of the format fits.
 type TypeError struct{ Field, Value string }
 
 func (e *TypeError) Error() string {
@@ -44,7 +44,7 @@ func (e *TypeError) Error() string {
 
 // encoder writes values in the encoding of the data section, without pointers.
 type encoder struct {
-	json []byte // what is left
+	json []byte // the rest of the input
 	path []byte
 	name string // of the current member
 	// languages are the names of the members of every map called names.
@@ -220,7 +220,7 @@ func (e *encoder) number(dst []byte) ([]byte, error) {
 			}
 			return binary.BigEndian.AppendUint32(appendControl(dst, typeInt32, 4), uint32(int32(v))), nil
 		}
-		// No integer type has so many digits, so it becomes a float without a fraction.
+		// No integer type of MMDB holds this, so it becomes a float without a fraction.
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

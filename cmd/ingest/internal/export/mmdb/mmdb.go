@@ -47,9 +47,9 @@ var ErrEmpty = errors.New("no network to write: nothing is known about any addre
 type Options struct {
 	// RecordSize is 24, 28 or 32 bits; 0 is the least that the database needs.
 	RecordSize int
-	// Memory is about how many bytes the writer may take. 0 means 1 GiB. Where it
-	// is less than all records, nodes and texts take, the file grows, because what
-	// was forgotten is written again; the nodes have to fit.
+	// Memory is about the number of bytes that the writer may take. 0 means 1 GiB. The nodes have
+	// to fit. If all records, nodes and texts do not fit, the file grows, because forgotten ones
+	// are written again.
 	Memory int64
 	// Shape, if set, turns a record given to Put into the JSON object that is
 	// written. It is called for new records only, and equal ones have to give equal
@@ -64,7 +64,7 @@ type Info struct {
 	Built       time.Time
 }
 
-// Stats counts what is in a database.
+// Stats counts the contents of a database.
 type Stats struct {
 	Networks   int64 // added, so before equal neighbours were joined
 	Nodes      int64
@@ -101,7 +101,7 @@ func Create(path string, o Options) (_ *Writer, err error) {
 	w := &Writer{path: path, recordSize: o.RecordSize, aliases: Aliases}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // the first error is the telling one
+			_ = w.Abort() // the first error says why
 		}
 	}()
 	if w.file, err = disk.CreateBeside(path); err != nil {
@@ -118,9 +118,8 @@ func Create(path string, o Options) (_ *Writer, err error) {
 	return w, nil
 }
 
-// Put stores a record, a JSON object without white space, and returns what to give
-// to Add. Equal records are stored once. The error is a *TypeError if no type of
-// the format fits a value.
+// Put stores a record, a JSON object without white space, and returns the value that Add takes.
+// Equal records are stored once. The error is a *TypeError if no type of the format fits a value.
 func (w *Writer) Put(object []byte) (Data, error) {
 	at, err := w.section.put(object)
 	return Data{at}, err

@@ -68,7 +68,7 @@ func Create(path string) (_ *Writer, err error) {
 	w := &Writer{path: path}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // the first error is the telling one
+			_ = w.Abort() // the first error says why
 		}
 	}()
 	if w.file, err = disk.CreateBeside(path); err != nil {

@@ -57,9 +57,9 @@ type Input struct {
 	// IDProperty names the property with the region's id, in any case of letters. If it is empty,
 	// the type's preset decides, or else the feature's own id.
 	IDProperty string
-	// Worldview says whose view of disputed areas to take, as two letters or "ISO".
-	// If it is empty, the source's own view is taken, which mostly shows who
-	// controls an area. Only layers of countries have such views.
+	// Worldview names whose view of disputed areas to take, as two letters or "ISO". If it is
+	// empty, the source's own view is taken, which mostly shows who controls an area. Only layers
+	// of countries have such views.
 	Worldview string
 	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
 	// windows-1252 where they can be nothing else.
@@ -68,7 +68,7 @@ type Input struct {
 	LongEdges build.LongEdges
 
 	kept bool    // Path is a layer of the published generation
-	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
+	base *uint64 // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
 }
 
 // typeName matches the names that package tiles accepts.
@@ -212,8 +212,8 @@ func noteAssumed(rep job.Reporter, assumed []string) {
 	}
 }
 
-// tileBudget returns TileBudget if it is set, else that of the published generation if layers of
-// it are kept, else the default. Adding a layer should not change the tiles of the others.
+// tileBudget returns TileBudget if it is set, else the budget of the published generation if layers
+// of it are kept, else the default. Adding a layer should not change the tiles of the others.
 func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint64, o job.Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
@@ -232,9 +232,9 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint
 	return meta.TileBudget, nil
 }
 
-// boundaryCosts are for each vertex of the layers, and crossingCosts for each
-// tile of the deepest zoom that their borders enter. A border between two regions
-// is stored once, but counted for both. The figures allow for that.
+// boundaryCosts are the costs of a vertex of the layers. crossingCosts are the costs of a tile of
+// the deepest zoom that a border enters. A border between two regions is stored once, but counted
+// for both. The figures allow for that.
 var (
 	boundaryCosts = job.Costs{Nanoseconds: 26e3, Memory: 210, Disk: 40}
 	crossingCosts = job.Costs{Nanoseconds: 27e3, Memory: 570, Disk: 320}
@@ -277,7 +277,7 @@ func tilesEntered(r orb.Ring) (n int64) {
 func checkLayers(inputs []Input) error {
 	view, viewed := "", false
 	for _, in := range inputs {
-		// What is published under a name that was taken since stays served.
+		// A published layer stays, even if its name was reserved since.
 		if err := CheckType(in.Type); err != nil && !in.kept {
 			return err
 		}
@@ -461,8 +461,8 @@ type layerFile struct {
 	repaired          []string
 	columns           []string // properties of the first feature, for errors
 
-	waiting  []source.Feature // until it is known what their ids are
-	numbered bool             // numeric ids are those of countries
+	waiting  []source.Feature // until their ids are known
+	numbered bool             // numeric ids are ids of countries
 	own      ownIDs
 	from     []string // the meaning of each candidate of the features
 

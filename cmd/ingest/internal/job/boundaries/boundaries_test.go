@@ -187,7 +187,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 			}
 		})
 	}
-	// What was tolerated is counted in the manifest.
+	// Tolerated bad records are counted in the manifest.
 	rep := &jobtest.Recorder{}
 	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")}, job.Options{MaxBad: 0.5, Reporter: rep})
 	want := map[string]int64{source.NotAFeature: 1}

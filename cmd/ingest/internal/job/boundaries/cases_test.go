@@ -50,8 +50,8 @@ func TestBoundariesCases(t *testing.T) {
 	}
 }
 
-// What has no geometry, or is of another kind, is counted apart in every format, unless it is most
-// of a file.
+// Features without a geometry, or with one that is not a polygon, are counted apart from bad
+// records in every format. A file with a larger share of non-polygons than MaxBad is refused.
 func TestBoundariesCountedApart(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	feature := func(geometry string) string {

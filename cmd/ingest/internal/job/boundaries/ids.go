@@ -23,24 +23,23 @@ const maxID = 80
 // candidate is a value that may become a region's id.
 type candidate struct {
 	value string // as in the source; empty if missing
-	// shared says that features with the same value form one region. A candidate that is not
+	// shared is set if features with the same value form one region. A candidate that is not
 	// shared is good only if a single feature has it.
 	shared bool
 }
 
-// claim is what a feature can get its id from: candidates in order of preference, and a fallback
-// text, usually the name, if none is good. The same index has the same meaning in all features of
-// a layer.
+// claim has the sources of a feature's id: candidates in order of preference, and a fallback text,
+// usually the name, if none is good. The same index has the same meaning in all features of a
+// layer.
 type claim struct {
 	candidates []candidate
 	fallback   string
-	from       []string // what the candidates are, in words
+	from       []string // the sources of the candidates, in words
 	level      int      // of the candidate that assignIDs took, from 1; 0: none
 }
 
-// spot tells features without a code or a name of their own apart by where they
-// are. near is short and stays when a border is drawn more exactly. exact
-// differs whenever the geometry does.
+// spot distinguishes features without a code or a name of their own by where they are. near is
+// short and stays when a border is drawn more exactly. exact differs whenever the geometry does.
 type spot struct{ near, exact string }
 
 // publishable matches ids that mean the same in every address.

@@ -22,8 +22,8 @@ func isNumber(text string) bool {
 
 // countryNumbers reports whether numeric ids of features are ISO 3166-1 numbers. A number alone
 // proves nothing, because tools number rows. At least half of the names must match the numbers'
-// countries. Names in another language never match, so names are ignored if there are many
-// numbers and each is a country's: of all three-digit numbers, one in four is.
+// countries. Names in another language never match, so names are ignored if there are many numbers
+// and each is a country's: only one in four three-digit numbers is.
 func countryNumbers(features []source.Feature) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
@@ -74,7 +74,7 @@ func sameCountry(name, code string) bool {
 type ownIDs struct {
 	features int
 	columns  []*codeColumn // by rank
-	// serial says that so far every id is the value of a column in which a database numbers rows.
+	// serial is set if so far every id is the value of a column in which a database numbers rows.
 	serial bool
 }
 
@@ -89,7 +89,7 @@ type codeColumn struct {
 // maxCodeColumns bounds the columns of codes in memory.
 const maxCodeColumns = 10
 
-// byRank orders columns, those whose codes are ids first. Of the levels of GADM and OCHA the
+// byRank orders columns. Columns whose codes are ids come first. Of the levels of GADM and OCHA the
 // deepest is the feature's own.
 func byRank(a, b *codeColumn) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
@@ -117,7 +117,7 @@ func codeRank(name string) (rank int, ok bool) {
 	return rank, rank >= 0
 }
 
-// add adds the columns of one more feature.
+// add counts the columns of one more feature.
 func (o *ownIDs) add(c *columns) {
 	if o.features == 0 {
 		o.serial = true
@@ -136,7 +136,7 @@ func (o *ownIDs) add(c *columns) {
 	o.serial = o.serial && c.id != "" && slices.ContainsFunc(serialColumns, func(key string) bool { return c.written(key) == c.id })
 }
 
-// codeOf is the value of a column if it can be a code: short, of one word, and no fraction.
+// codeOf returns the value of a column if it can be a code: short, of one word, and no fraction.
 func codeOf(c *columns, key string) string {
 	const most = 60
 	text := c.text(key)
@@ -196,7 +196,8 @@ func rowNumbers(texts []string) (first int, ok bool) {
 	return first, len(texts) > 0 && (first == 1 || !seen[len(texts)])
 }
 
-// Where in the candidates of a feature, counted from the end, the two are that ownIDs settles.
+// Positions of the two candidates that ownIDs settles, counted from the end of a feature's
+// candidates.
 const (
 	ofCode = 1
 	ofID   = 2
@@ -209,8 +210,8 @@ func (d *described) addOwn(c *columns) {
 }
 
 // settle decides whether features' own ids can be ids, and which column has codes. Row numbers
-// cannot: they change when a file is sorted, cut or exported anew. The file's features are those
-// of the layer from an index on.
+// cannot: they change when a file is sorted, cut or exported anew. The file's features are the
+// layer's features from the index from on.
 func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	claims, o := l.claims[from:], &file.own
 	values := make([]string, len(claims))

@@ -106,7 +106,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another layer beside them, and one of them given again twice.
+	// Add another layer, then replace a layer twice.
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]Input{{more}, {county}, {later, county}} {

@@ -121,7 +121,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 // IngestZones publishes the zones in a release of timezone-boundary-builder as the
 // layer timezone, beside the layers that are published.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
-	// The id property tells such a release from areas of one offset.
+	// The id property distinguishes such a release from a layer of the areas of one offset.
 	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err

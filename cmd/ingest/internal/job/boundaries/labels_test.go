@@ -19,7 +19,7 @@ import (
 )
 
 // Labels stand and are ranked as LABEL_X, LABEL_Y and LABELRANK say, in any case of letters, also
-// in a layer that is kept. What cannot be used is counted and told.
+// in a layer that is kept. Unusable labels are counted and reported.
 func TestLabelColumns(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"type":"FeatureCollection","features":[`)

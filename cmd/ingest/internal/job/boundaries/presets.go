@@ -31,14 +31,13 @@ type preset struct {
 	describe func(*columns) described
 	// from describes each candidate for an id, in words.
 	from []string
-	// numbers says that features' ids may be numbers of countries. This can be decided only from
-	// all features of a file together.
+	// numbers is set if features' ids may be country numbers. Only all features of a file together
+	// show whether they are.
 	numbers bool
-	// own says that the id may come from a column of codes or the feature's own id, if describe
+	// own is set if the id may come from a column of codes or the feature's own id, if describe
 	// yields none.
 	own bool
-	// apart says that a region is not one of its features, so that it has none of their
-	// properties.
+	// apart is set if a region is not one of its features, and so has none of their properties.
 	apart bool
 }
 
@@ -74,7 +73,7 @@ func (d *described) addNames(c *columns) {
 	}
 }
 
-// presetFor returns the preset of a region type. Types without one keep whatever properties the
+// presetFor returns the preset of a region type. Types that have none keep whatever properties the
 // file has.
 func presetFor(typ string) preset {
 	switch typ {
@@ -116,7 +115,7 @@ func (p preset) of(c *columns) described {
 // some.
 type columns struct {
 	id       string // of the feature itself
-	numbered bool   // numeric ids of the file are those of countries
+	numbered bool   // numeric ids of the file are ids of countries
 	lost     source.Lost
 	folded   map[string]any
 	names    map[string]string // folded name to the file's own
@@ -131,7 +130,7 @@ func newColumns(f *source.Feature) *columns {
 	}
 	for name, v := range f.Properties {
 		key := strings.ToLower(name)
-		// Of two names that differ only in case the first in byte order wins.
+		// If two names differ only in case, the first in byte order wins.
 		if other, ok := c.names[key]; ok && other < name {
 			continue
 		}

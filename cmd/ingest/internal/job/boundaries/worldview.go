@@ -93,8 +93,8 @@ func (c *columns) views() (views []string) {
 	return views
 }
 
-// merge handles features that a view counts to other features: it gives them
-// the ids of those. It returns the features that were merged.
+// merge gives features that a view counts to other features the ids of these. It returns the merged
+// features.
 func (l *layer) merge(ids []string) []bool {
 	merged := make([]bool, len(ids))
 	at := make(map[string]int, len(ids))

@@ -32,8 +32,9 @@ type Files struct {
 // copies is the pattern for names of temporary copies of inputs that cannot be read in place.
 const copies = "copy-*.tmp"
 
-// New begins to read files. Copies go to dir, "" for the usual place, where a killed run may have
-// left its own; no other run uses it now. stdin is read for the path "-"; it may be nil.
+// New returns Files. Inputs that cannot be read in place are copied to dir, or to the system's
+// temporary directory if dir is "". New deletes the copies that a killed run left in dir, so no
+// other run may be using it. stdin is read for the path "-"; it may be nil.
 func New(ctx context.Context, rep job.Reporter, dir string, stdin io.Reader) (*Files, error) {
 	s := &Files{ctx: ctx, rep: rep, dir: dir, stdin: stdin, once: stdin != nil}
 	if dir == "" {
@@ -96,8 +97,8 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	return f, nil
 }
 
-// spare is the room that a copy leaves, and how often it looks. How large it will be, nothing tells
-// before.
+// spare is the room that a copy leaves free, and the number of bytes between checks of it. The
+// final size of a copy is not known before.
 const spare = 64 << 20
 
 // free is disk.Free, but for tests.
@@ -138,8 +139,9 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 	return out.Name(), errors.Join(err, out.Close())
 }
 
-// Read hands the layer of the file to take, whose error may be job.ErrEnough, and notes what was
-// assumed. report reports the progress of reading. Sources are set unless there is an error.
+// Read passes the layer of the file to take, whose error may be job.ErrEnough, and notes the
+// assumptions of the reader. report reports the progress of reading. Sources are set unless there
+// is an error.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
 		err := take(l, func() {
@@ -162,7 +164,8 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 	})
 }
 
-// describe describes what has been read.
+// describe returns the sources of the layer, with the hashes of their bytes, once they have been
+// read.
 func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 	if l.Stream != nil {
 		src, err := f.in.Describe(l.Stream)
@@ -170,7 +173,7 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 	}
 	for _, path := range l.Paths {
 		if path == f.OnDisk && f.Path != stdinName {
-			path = f.Path // not that of its copy
+			path = f.Path // not the path of its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)
 		if err != nil {

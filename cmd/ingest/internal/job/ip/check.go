@@ -33,9 +33,8 @@ func (c *Change) Shares() (v4, v6 Shares) {
 	return v4, v6
 }
 
-// check returns a *ChangeError when more than the share most of the
-// addresses of a version changed. A version of IP that was not there before is
-// no change of it.
+// check returns a *ChangeError when more than the share most of the addresses of a version changed.
+// A version of IP that had no addresses before has not changed.
 func (c *Change) check(most float64) error {
 	v4, v6 := c.Shares()
 	old4 := c.Removed.IPv4 + c.Changed.IPv4 + c.Same.IPv4
@@ -66,8 +65,7 @@ func (e *ChangeError) Error() string {
 // Is reports that the error matches job.ErrChanged.
 func (e *ChangeError) Is(target error) bool { return target == job.ErrChanged }
 
-// check compares a new table with the published one. With nothing published
-// there is nothing to compare.
+// check compares a new table with the published one, if there is one.
 func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
 	rep := o.ReporterOrSilent()
 	old, g, err := job.OpenCurrent(ctx, c, ask.AddressTable)

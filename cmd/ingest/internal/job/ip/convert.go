@@ -15,7 +15,7 @@ import (
 type conversion struct {
 	record ipgeo.Prepared
 	err    error          // why it was refused, or errNothing
-	lost   *iprecord.Loss // fields that the record is without; may be nil
+	lost   *iprecord.Loss // the lost fields of the record; may be nil
 	blank  bool           // the record has nothing to say
 }
 
@@ -118,7 +118,7 @@ type rawKey [2]uint64
 type keeper struct {
 	again   repeats.Watch
 	looked  bool       // whether find looked up the current record
-	passing conversion // the last one that was not kept
+	passing conversion // the last conversion that was not kept
 
 	seeds [2]maphash.Seed
 	slots []kept // a power of two

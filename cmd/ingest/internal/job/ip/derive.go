@@ -30,12 +30,12 @@ const (
 // maxFilled bounds the coordinates whose answers are kept: cities repeat.
 const maxFilled = 1 << 17
 
-// filler derives from coordinates what a source does not say: country and
-// subdivision from the published boundaries, the time zone from these and
-// from places, as for airports. What is derived is marked in the record.
+// filler derives from coordinates what a source omits: country and subdivision from the published
+// boundaries, the time zone from these and from places, as for airports. Derived fields are marked
+// in the record.
 //
 // Coordinates of a network are those of a city at best. So the source's country counts more than
-// the derived one: a point beyond that country's border tells nothing about its states.
+// the derived one: a point beyond that country's border says nothing about its states.
 type filler struct {
 	zones *zonefinder.Finder
 	types []string // of state and country, the published ones
@@ -166,8 +166,8 @@ func (f *filler) derive(ctx context.Context, p point) (d derived, err error) {
 	return d, err
 }
 
-// divisionCode returns the ISO 3166-2 code, without the country, of a state whose region has
-// none. It is that of the nearest place in a division of the same name. It works for countries
+// divisionCode returns the ISO 3166-2 code, without the country, of a state whose region has none.
+// It takes the code of the nearest place in a division of the same name. It works for countries
 // whose divisions have ISO codes in GeoNames.
 func (f *filler) divisionCode(ctx context.Context, p point, country, name string) (string, error) {
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {

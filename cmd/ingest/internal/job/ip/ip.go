@@ -115,7 +115,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		if err != nil {
 			return nil, err
 		}
-		// What was unpacked must not become part of the generation.
+		// Unpacked files must not become part of the generation.
 		if err := in.close(); err != nil {
 			return nil, err
 		}
@@ -286,8 +286,8 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 	}
 }
 
-// ranges yields the good ranges of all sources, and counts the bad ones. Its error is a source's,
-// or that of too many bad records.
+// ranges yields the good ranges of all sources, and counts the bad ones. Its error comes from a
+// source, or is about too many bad records.
 func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) { job.Sequence(in.read)(yield) }
 
 func (in *rangeInputs) read(take func(ipgeo.Range) error) error {

@@ -269,7 +269,7 @@ func TestIPRealFiles(t *testing.T) {
 			t.Errorf("records %v, bad %v", m.Records, m.Bad)
 		}
 		rows := ipRows(t, c)
-		for i, r := range rows { // without timestamps, which are those of the files
+		for i, r := range rows { // without timestamps, which come from the files
 			key, rest, _ := strings.Cut(r, "@")
 			_, value, _ := strings.Cut(rest, " ")
 			rows[i] = key + value

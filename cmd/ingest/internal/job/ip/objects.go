@@ -75,7 +75,7 @@ type object struct {
 	fields              map[string]any // nil if it is no object
 }
 
-// member is a member of an object whose name is that of a column of addresses.
+// member is a member of an object named like a column of addresses.
 type member struct {
 	name, text string
 	column     ipcsv.Column

@@ -22,8 +22,8 @@ type setSource struct {
 	read int64 // bytes of the members read to their ends
 }
 
-// openSetSource opens a set whose places fit in a quarter of memory, which is
-// that of the whole program: each of its networks may refer to any of them.
+// openSetSource opens a set. Its places must fit in a quarter of memory, the limit of the whole
+// program: each of its networks may refer to any of them.
 func openSetSource(in Input, memory int64) (*setSource, error) {
 	set, err := geolite.Open(in.Path)
 	if err != nil {

@@ -42,8 +42,8 @@ type ipSource interface {
 //   - a list of ranges in columns, or of a provider's networks in JSON, alone,
 //     compressed by gzip, or in a zip archive.
 //
-// What has to be unpacked to be read goes into the directory temp. A source that needs
-// more than memory, the bytes for the whole program, is refused.
+// Files that must be unpacked for reading go into the directory temp. A source that needs more
+// bytes than memory, the limit of the whole program, is refused.
 func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {

@@ -281,7 +281,7 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	}
 }
 
-// Two countries, two states of which only one has a code, and a time zone.
+// Two countries, two states, one without a code, and a time zone.
 const (
 	fijiSquare = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
@@ -366,7 +366,7 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes that of GeoNames' division of the same name, in countries
+// A state without an ISO code takes the code of GeoNames' division of the same name, in countries
 // whose divisions have ISO codes there.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")

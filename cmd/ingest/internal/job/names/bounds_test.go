@@ -8,7 +8,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 )
 
-// The bounds of a country are those of its main part, if other parts lie far away.
+// A country has the bounds of its main part, if other parts lie far away.
 func TestMainBounds(t *testing.T) {
 	square := func(w, s, e, n float64) string {
 		return fmt.Sprintf("[[[%v,%v],[%v,%v],[%v,%v],[%v,%v],[%v,%v]]]", w, s, e, s, e, n, w, n, w, s)

@@ -47,8 +47,8 @@ func (n *namer) readCountries(take func(names.Feature) error) error {
 	return nil
 }
 
-// locate gives a country without a region a position: that of its own row, else of its capital,
-// else of its most important place or airport. It reports whether it found one.
+// locate gives a country without a region the position of its own row, else of its capital, else of
+// its most important place or airport. It reports whether it found one.
 func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	var h places.Hit
 	if id != 0 {

@@ -38,7 +38,7 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	}
 	add := func(name search.Name) {
 		name.Text = strings.TrimSpace(name.Text)
-		// The own name is kept once more if the source gives it a language.
+		// The region's own name is kept once more if the source gives it a language.
 		if name.Text == "" || name.Text == f.Name && name.Lang == "" || slices.Contains(f.Names, name) || len(f.Names) == maxOtherNames {
 			return
 		}

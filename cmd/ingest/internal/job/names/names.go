@@ -82,8 +82,9 @@ func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	})
 }
 
-// BuildSet adds to a build of layers of regions the index of their names, as Ingest does for the layers of
-// Boundaries: their parents may be among these. It returns nil if no region has a name.
+// BuildSet adds an index of names to a build of layers of regions, as Ingest does for the layers of
+// Boundaries. The parents of these regions may be in Boundaries. It returns nil if no region has a
+// name.
 func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error) {
 	n := newNamer(ctx, o)
 	defer n.close()
@@ -520,8 +521,9 @@ func (n *namer) all() []string {
 	return layers
 }
 
-// parents returns the regions of layers at a point, the smallest first. Regions of one layer
-// are not in each other: of these it returns the smallest, or the country that has a code.
+// parents returns the regions of layers at a point, the smallest first. No region holds another of
+// its layer. If several regions of one layer hold the point, it returns the smallest, or the
+// country that has a code.
 func (n *namer) parents(lat, lon float64, layers []string, country string) (list []names.Parent, err error) {
 	if n.regions == nil || len(layers) == 0 {
 		return nil, nil
@@ -555,7 +557,7 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is the part of an airport's record by which people find it.
+// airportRecord is the part of an airport's record that search needs.
 type airportRecord struct {
 	id                       uint32
 	ident, iata, icao, local string

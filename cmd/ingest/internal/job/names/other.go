@@ -49,8 +49,8 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a collection is published and to be in the index of names. It
-// also does if the index has points, which may be those that the collection had before.
+// Searched reports whether a collection is published and to be in the index of names. It also does
+// so if the index has points, which may be earlier points of the collection.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {
@@ -165,7 +165,7 @@ const (
 
 // countyTitle returns the usual name of a county of the United States: "Rice County". Lists of
 // counties omit the second word. The state follows from the code of the record, or from a FIPS
-// code as the id. Alaska's boroughs and census areas cannot be told apart, and keep their names.
+// code as the id. Alaska's boroughs and census areas cannot be distinguished, and keep their names.
 func countyTitle(typ, id string, r *regionRecord) string {
 	state, fips := strings.CutPrefix(string(r.ISO3166), "US-")
 	if !fips {
@@ -194,9 +194,9 @@ func countyTitle(typ, id string, r *regionRecord) string {
 	return r.Name + " County"
 }
 
-// airportNames returns the names by which people look for an airport besides its own
-// name. They leave out the words that many airports have. An airport with a code that
-// travellers know also has names with its city and without it, and the code.
+// airportNames returns the names that people search an airport by, besides its own name. They leave
+// out the words that many airports have. An airport with a code that travellers know also has names
+// with its city and without it, and the code.
 func airportNames(name, city, iata string) (list []search.Name) {
 	add := func(text string) {
 		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
@@ -234,8 +234,8 @@ func airportNames(name, city, iata string) (list []search.Name) {
 	return list
 }
 
-// addRecord adds what only the record of an airport has: the GPS code, and the keywords by
-// which people look for it, such as former names and codes.
+// addRecord adds names that only the record of an airport has: the GPS code, and keywords such as
+// former names and codes.
 func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
 	// A more important airport may have a code too; the code then finds its record.

@@ -26,9 +26,9 @@ var kindWords = map[geonames.Kind]string{
 // tableReader is a reader of package geonames.
 type tableReader[T any] func(r io.Reader, name string) iter.Seq2[T, error]
 
-// readTable hands the good records of a file to take and describes the file.
-// The error of take may be a *source.BadRecord too. The error of readTable is
-// that of the file, of take, or of too many bad records.
+// readTable passes the good records of a file to take and describes the file. The error of take may
+// be a *source.BadRecord too. The error of readTable comes from the file or from take, or is about
+// too many bad records.
 func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take func(T) error) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (j *placesJob) source() places.Source {
 	}
 }
 
-// converted converts the records of all files of a kind and yields those that convert keeps.
+// converted converts the records of all files of a kind and yields the records that convert keeps.
 // convert may also return a *source.BadRecord. The sequence is nil if there are no such files.
 func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	if len(files) == 0 {

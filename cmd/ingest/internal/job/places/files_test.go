@@ -83,7 +83,7 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// What a build is given of files of every kind.
+// The input of a build from files of every kind.
 func TestPlacesSource(t *testing.T) {
 	paths := writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2}, [2]string{"alternateNames.txt", namesV1},
 		[2]string{"hierarchy.zip", parents}, [2]string{"adminCode5.txt", admin5}, [2]string{"admin1CodesASCII.txt", admin1},
@@ -204,7 +204,7 @@ func TestModifiedPlaces(t *testing.T) {
 	}
 }
 
-// Of the rows of a place, in one file or in several, the one with the latest date counts, and
+// If a place has several rows, in one file or in several, the row with the latest date counts, and
 // among equal dates the last row of the file named first. Repeated rows are reported, and any
 // number of them is no failure.
 func TestPlacesGivenAgain(t *testing.T) {

@@ -35,8 +35,8 @@ func (h *smallRows) add(texts ...string) error {
 	return nil
 }
 
-// readSmall reads the files that are kept in memory: all except those of places and those joined
-// with places.
+// readSmall reads the files that are kept in memory: all except the files of places and the files
+// joined with places.
 func (j *placesJob) readSmall() error {
 	j.given, j.deleted, j.languages = map[string]bool{}, map[uint32]int64{}, map[string]string{}
 	for _, f := range j.files {
@@ -73,8 +73,8 @@ func divisions(level int) tableReader[geonames.Division] {
 	}
 }
 
-// first reports whether a code of a kind is new. One that an earlier file
-// explains stays as explained there.
+// first reports whether a code of a kind is new. A code that an earlier file explains keeps that
+// explanation.
 func (j *placesJob) first(kind geonames.Kind, code string) bool {
 	key := string(kind) + " " + code
 	if j.given[key] {

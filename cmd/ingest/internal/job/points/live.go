@@ -75,8 +75,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	return nil
 }
 
-// typesThere returns the types of an existing live collection, overridden by those in told.
-// Values of another type would spoil the type for the whole collection.
+// typesThere returns the types of an existing live collection, overridden by the types that the
+// user gives. Values of another type would spoil the type for the whole collection.
 func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *liveServer) target(t *testing.T) liveclient.Target {
 	return liveclient.Target{Server: u, Collection: "mine"}
 }
 
-// What is written has the types and ids that would be published.
+// Written points have the types and ids that would be published.
 func TestPointsIntoLive(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}
@@ -126,7 +126,7 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 	}
 }
 
-// When points expire is kept, published and written into a live collection.
+// The expiry of points is kept, published and written into a live collection.
 func TestPointsExpire(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	line := func(id, expires string) string {

@@ -38,7 +38,7 @@ var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
 
 // Collection describes the collection to publish from files of points.
 type Collection struct {
-	// Dataset is the data set to publish: without a name, the collection Name.
+	// Dataset is the data set to publish. If it has no name, it is the collection Name.
 	Dataset ask.Dataset
 	Name    string
 	Columns pointtable.Columns // of tables; for other files the id and the name
@@ -47,15 +47,15 @@ type Collection struct {
 	// Empty are the words that stand for an empty value. If it is nil, they are
 	// source.EmptyWords in tables, and none in other files, which have a null of their own.
 	Empty []string
-	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
-	// windows-1252 where the text can be nothing else.
+	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
+	// or windows-1252 where the text can be nothing else.
 	Encoding string
 	// Repeated chooses among points with one id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
 	// another one after #.
 	Layer string
-	// Title, Private and Search are those of live.Meta. Credit holds for all files.
+	// Title, Private and Search are as in live.Meta. Credit holds for all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -222,7 +222,9 @@ const swappedCheck = 100
 
 var errSwapped = errors.New("latitudes and longitudes are swapped")
 
-// explain adds to the error for too many bad records the fault that most of them share.
+// explain adds to the error how many records seem to have latitude and longitude swapped, and which
+// option mends it. It returns other errors, and errors where swaps are less than half of the
+// faults, unchanged.
 func (j *pointsJob) explain(f *pointFile, err error) error {
 	var many *job.TooManyBadError
 	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
@@ -318,7 +320,7 @@ func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, er
 	return p, nil
 }
 
-// expiresOf parses the JSON of an expiry time. Without one the point never expires.
+// expiresOf parses the JSON of an expiry time. A point whose time is empty never expires.
 func expiresOf(value []byte) (time.Time, error) {
 	if len(value) == 0 {
 		return time.Time{}, nil
@@ -382,9 +384,8 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	return j.tally.Err()
 }
 
-// learned warns of properties whose types are not as one would expect, and refuses
-// types for properties that no point has. For tables the headers have told that
-// already.
+// learned warns of properties whose types are not as one would expect, and refuses types for
+// properties that no point has. For tables the headers were checked before.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
@@ -474,7 +475,7 @@ func (j *pointsJob) note(meta *live.Meta) {
 	}
 }
 
-// noteSearch warns about what search will not find. The index of names uses a text property
+// noteSearch warns about points that search will not find. The index of names uses a text property
 // called name, in any case.
 func (j *pointsJob) noteSearch(schema feature.Schema) {
 	texts := slices.DeleteFunc(slices.Clone(schema), func(f feature.Field) bool { return f.Kind != feature.Text && f.Kind != feature.Any })
@@ -506,9 +507,9 @@ func likeName(fields feature.Schema) (best string) {
 	return ""
 }
 
-// idOf returns the value of a member as an id: the text of a string, or a number as it is
-// written. For any other value it returns "". Of a typed column the number itself counts, not
-// how it is written, and true and false are ids.
+// idOf returns the value of a member as an id: the text of a string, or a number as it is written.
+// For any other value it returns "". In a typed column the number itself counts, not its spelling,
+// and true and false are ids.
 func idOf(value []byte, typed bool) (id string) {
 	c := value[0]
 	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'

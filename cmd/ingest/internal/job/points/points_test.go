@@ -327,7 +327,7 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
-// A column that may hold ids is no id if it does not tell points apart.
+// A column that may hold ids is no id if two points have the same value.
 func TestPointsGuessedID(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	keyed := func(id string) string {

@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/ingest/internal/job/timezones"
 )
 
-// Basis is all that the content of a generation depends on. It is kept in a file,
-// so that the next run can tell whether there is anything to do.
+// Basis is all that the content of a generation depends on. It is kept in a file, so that the next
+// run can see whether there is anything to do.
 type Basis struct {
 	Generation uint64   `json:"generation"`
 	Of         []string `json:"of"`

@@ -19,9 +19,9 @@ import (
 )
 
 // Ingest reads NOAA's list of weather stations and publishes a generation of them. Rows without a
-// position are counted as bad and left out, but do not count in the tolerated share of bad
-// records. Of several records of one station the one that ends last is taken. The manifest dates
-// the file by the last day on which any station reported.
+// position are counted as bad and left out, but do not count in the tolerated share of bad records.
+// If a station has several records, the one that ends last is taken. The manifest dates the file by
+// the last day on which any station reported.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	z, err := zonefinder.Open(ctx, c)

@@ -43,7 +43,7 @@ func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Read
 }
 
 // Marked returns a reader of text whose byte order mark shows that it is UTF-8. The mark counts
-// more than an encoding named for all files. what is the encoding's name.
+// more than an encoding named for all files. The argument what is the encoding's name.
 func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
 	r := New(in, name, nil)
 	if e != nil {
@@ -55,7 +55,7 @@ func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader
 // Text returns a buffered reader of the text after a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
-// Note returns a sentence about what was guessed or lost so far, or "".
+// Note returns a sentence about guesses and losses so far, or "".
 func (r *Reader) Note() string {
 	if r.lost > 0 {
 		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check that it is the right one", r.name, r.lost)

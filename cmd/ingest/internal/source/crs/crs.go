@@ -32,7 +32,7 @@ type System struct {
 	Name string // for messages
 }
 
-// Error says that the coordinates of a file must be converted first, and how.
+// Error is the refusal of a file whose coordinates must be converted first. Its message says how.
 type Error struct {
 	System
 	File string   // the subject of the message
@@ -63,9 +63,9 @@ func Quoted(word string) string {
 	return word
 }
 
-// Take returns a note for the user if coordinates of the system are used as WGS84's, or an
-// *Error. file is the subject of messages, and out names a file of the same format. in is the
-// input of ogr2ogr; without it, or with "", that is the file.
+// Take returns a note for the user if coordinates of the system are used as WGS84's, or an *Error.
+// file is the subject of messages, and out names a file of the same format. in is the input of
+// ogr2ogr. If it is missing or "", the input is the file.
 func (s System) Take(file, out string, in ...string) (note string, err error) {
 	if len(in) == 0 || in[0] == "" {
 		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}

@@ -160,8 +160,8 @@ func (r *returns) Read(p []byte) (int, error) {
 }
 
 // Next goes to the next row that is not blank and returns its first line without the line end,
-// valid until the next call. The error is a *source.BadRecord, after which reading goes on,
-// io.EOF, or that of the underlying reader.
+// valid until the next call. The error is a *source.BadRecord, after which reading goes on, io.EOF,
+// or the error of the underlying reader.
 func (r *Reader) Next() (text []byte, err error) {
 	for {
 		if r.text, err = r.line(); err != nil {
@@ -363,7 +363,7 @@ func (r *Reader) join(s *splitter) error {
 		}
 	}
 	columns := len(s.fields)
-	// A few separators may match by chance, for example those of opening hours or an address in a
+	// A few separators may match by chance, for example in opening hours or in an address in a
 	// cell.
 	switch apart := first && 2*rows > lines && (rows*(columns-1) > 20 || certain && last); {
 	case s.quoted, s.misfit:

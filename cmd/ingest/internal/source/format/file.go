@@ -26,8 +26,8 @@ type Options struct {
 	Want    source.Want
 	Layer   string   // for files with several, unless the path names another after #
 	Objects []string // layers of TopoJSON to try where none is named
-	// Encoding is the name of the encoding of texts. Without one they are UTF-8, or windows-1252
-	// if they can be nothing else.
+	// Encoding is the name of the encoding of texts. If it is empty, they are UTF-8, or
+	// windows-1252 if they can be nothing else.
 	Encoding string
 	Columns  pointtable.Columns      // the given columns of tables
 	Said     *geojson.Said           // gets the members outside the features; not nil
@@ -51,7 +51,7 @@ type File struct {
 	text    encoding.Encoding      // nil for UTF-8
 }
 
-// headBytes are enough of a file to tell its format.
+// headBytes of a file are enough to detect its format.
 const headBytes = 64 << 10
 
 // Open detects the format of a file by its content. A path may name a layer after #. called is
@@ -173,7 +173,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	switch {
 	case rest < 0:
 		f.unknown = true
-		return &geoJSON, nil // its reader reports what is missing
+		return &geoJSON, nil // its reader says why it cannot be read
 	case bytes.IndexByte(head.Text, 0) >= 0:
 		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path, listed(giving))
 	case f.layer != "":
@@ -198,8 +198,8 @@ func (f *File) Word() string {
 	return crs.Quoted(cmp.Or(f.gdal, f.Path))
 }
 
-// ReadLayer opens the layer of the file, hands it to read and closes it. The error calls the file
-// as messages do. A format that only reading tells may have read called twice.
+// ReadLayer opens the layer of the file, calls read with it and closes it. Errors name the file as
+// messages do. If only reading shows the format, read may be called twice.
 func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	l, err := f.begin(ctx)
 	if err == nil {

@@ -24,13 +24,13 @@ type Format struct {
 	Name       string        // of such a file in messages, such as "a shapefile"
 	Gives      []source.Want // the possible contents of such files
 	Extensions []string      // of such files in an archive, in lower case
-	// Is reports whether a file begins in the way of this format and no other. The one format
-	// without it is plain text without any mark.
+	// Is reports whether a file begins in the way of this format and no other. It is nil for one
+	// format, plain text without any mark.
 	Is      func(*Head) bool
 	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
-	Parts   string // names of the parts, one of which the file is if it is in no archive
+	Parts   string // names of the parts, if the file is one of several files in no archive
 	Layered bool   // whether such files may have several layers, chosen by File.Layer
-	Untyped bool   // all values are texts, so that only all of a property tell its type
+	Untyped bool   // all values are texts, so that the type of a property is known only after all its values
 	Instead string // advice for the file, %s, if it cannot have the wanted content
 	// Read begins to read a UTF-8 text, and Open a file on the disk that is not read in order. A
 	// format has one of them.

@@ -34,7 +34,7 @@ func headOf(t testing.TB, path string) *Head {
 	return &Head{Bytes: text, Text: text}
 }
 
-// faults returns the faults of a table: formats that cannot be told apart or read.
+// faults returns the faults of a table: formats that cannot be distinguished or read.
 func faults(t testing.TB, table []*Format) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for i, f := range table {
@@ -93,7 +93,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// open opens a file and reads its features.
+// open reads the features of a file.
 func open(t *testing.T, path string, o Options) (features []source.Feature, f *File, err error) {
 	o.Said = &geojson.Said{}
 	o.Copy = func(r io.Reader, _ string) (string, error) {

@@ -20,7 +20,7 @@ type Said struct {
 
 	parts map[int64]*part // pages of a whole, by its declared number of features
 	cut   string          // the fault of a collection with fewer features than it declares
-	more  string          // the first collection that announces further ones, and its member that does
+	more  string          // the first collection that announces further ones, and the member that announces them
 	last  int64           // collections that announce none
 	read  int64           // features of all collections
 	told  bool            // whether a note says that a collection of geometries is one feature
@@ -42,7 +42,7 @@ type collection struct {
 	more              string
 }
 
-// add adds the collection of a file.
+// add adds the declared and read counts of one file.
 func (s *Said) add(name string, c *collection) {
 	s.read += c.features
 	switch {
@@ -70,8 +70,8 @@ func (s *Said) add(name string, c *collection) {
 	}
 }
 
-// Missing returns an error if the files declare features that were not read. pages tells how to
-// name all pages in one command.
+// Missing returns an error if the files declare features that were not read. pages is a command
+// that names all pages at once.
 func (s *Said) Missing(pages string) error {
 	advice := "; fetch all pages and give them together: " + pages + "; if nothing is missing, remove what says so from the file"
 	if s.cut != "" {

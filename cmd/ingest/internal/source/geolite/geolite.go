@@ -58,7 +58,7 @@ func IsBlocks(name string) bool { return blocksName.MatchString(path.Base(filepa
 // maxFiles bounds the files of a set: two of networks, a dozen languages.
 const maxFiles = 100
 
-// Open opens the set in a folder or a zip archive. The error names what is missing.
+// Open opens the set in a folder or a zip archive. The error names missing files.
 func Open(name string) (_ *Set, err error) {
 	s := &Set{Path: name}
 	defer func() {

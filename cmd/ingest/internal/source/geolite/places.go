@@ -26,7 +26,7 @@ type Place struct {
 // Part is a place, or a larger one that it lies in.
 type Part struct {
 	Code  string
-	ID    uint32 // GeoNames id; 0 where the set does not tell
+	ID    uint32 // GeoNames id; 0 where the set has none
 	Names map[string]string
 }
 
@@ -149,8 +149,8 @@ func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) 
 	key := "country " + country
 	for i := range place.Subdivisions {
 		code := field(c.sub[i])
-		// Some subdivisions have no code. Their English name, which is read first, tells them
-		// apart only within their place.
+		// Some subdivisions have no code. Their English name, which is read first, distinguishes
+		// them only within their place.
 		if code != "" {
 			key += "/" + code
 		} else {

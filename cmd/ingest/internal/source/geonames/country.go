@@ -17,7 +17,7 @@ import (
 //	4 fips           9 Continent        14 Postal Code Format 19 EquivalentFipsCode
 //	5 Country       10 tld              15 Postal Code Regex
 //
-// What is unknown is empty or zero.
+// Unknown fields are empty or zero.
 type Country struct {
 	Code, ISO3, FIPS string
 	Numeric          int // of ISO 3166-1

@@ -56,9 +56,9 @@ func KindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// named are the names of files that tell their kind, in lower case and without
-// .txt, .zip and .gz. The name of a country's file does not: its alternate
-// names and its postal codes have the same.
+// named are the names of files that imply their kind, in lower case and without .txt, .zip and .gz.
+// The name of a country's file does not: its alternate names and its postal codes have the same
+// name.
 var named = []struct {
 	kind Kind
 	name *regexp.Regexp

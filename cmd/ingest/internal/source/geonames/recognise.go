@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Size of the sample by which a file is recognised: rows that are not comments, and bytes in all.
+// Size of the sample that decides the kind of a file: rows that are not comments, and bytes in all.
 const (
 	sampleRows  = 100
 	sampleBytes = sampleRows * MaxLine

@@ -28,9 +28,8 @@ type Deletion struct {
 type TimeZone struct {
 	Country string // two letters; empty: none
 	Name    string // "Europe/Zurich"
-	// January and July are the hours by which the zone's clocks are ahead of UTC on
-	// the first of these months in the file's year. Raw is the same without
-	// daylight saving.
+	// January and July are the hours that the zone's clocks are ahead of UTC on the first of these
+	// months in the file's year. Raw is the same without daylight saving.
 	January, July, Raw float64
 	Line               int // 1-based
 }

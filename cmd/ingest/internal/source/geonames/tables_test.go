@@ -274,7 +274,7 @@ type iotestErr struct{ err error }
 
 func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
-// tables are all readers except that of the places, with the invariants of their records.
+// tables are all readers except the reader of places, with the invariants of their records.
 var tables = map[string]func(io.Reader) iter.Seq[error]{
 	"alternates": table(ReadAlternateNames, func(a AlternateName) bool {
 		return a.ID != 0 && a.PlaceID != 0 && a.Name != "" && len(a.Name) <= maxName && isLanguage(a.Language)

@@ -65,9 +65,9 @@ type header struct {
 	guessed []string // conclusions from the rows, for people
 }
 
-// readHeader finds out what the columns are whose names are given. Only the columns of
-// addresses may be recognised by what they hold. Others with unknown names keep these. It
-// says why if the line does not name both an address and something about it.
+// readHeader assigns columns to the given names. Only the columns of addresses may be recognised by
+// their content. Other columns with unknown names keep these. The error says why, if the line does
+// not name both an address and something about it.
 func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	h := &header{names: names, rows: rows, columns: make([]Column, len(names))}
 	if len(names) > maxColumns {
@@ -101,7 +101,7 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 // ignored.
 func (h *header) name(i int, name string) error {
 	c, before := ColumnNamed(name), h.columns[:i]
-	if c == Address { // names in use do not tell networks from addresses
+	if c == Address { // names in use do not distinguish networks from addresses
 		c = Network
 	}
 	j := slices.IndexFunc(h.names[:i], func(f []byte) bool { return columnName(string(f)) == name })
@@ -266,7 +266,7 @@ func (h *header) ascend(first, last int) bool {
 }
 
 // vague are names of lengths that other things also have. They mean lengths only beside networks
-// without one.
+// that have no length.
 var vague = []string{"length", "len", "bits", "slash", "size"}
 
 // lengths finds the column of missing prefix lengths. Only a column of masks may have any name.
@@ -319,7 +319,7 @@ func (h *header) list() string {
 	return strings.Join(names, ", ")
 }
 
-// leftOver returns what was guessed, and the columns that are not known fields.
+// leftOver returns the guesses, and the columns that are not known fields.
 func (h *header) leftOver() string {
 	var kept, left []string
 	for i, c := range h.columns {

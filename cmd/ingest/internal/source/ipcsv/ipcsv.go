@@ -12,7 +12,7 @@
 // gives the whole range, and so does an address with the length of its prefix or its mask in
 // another column. Fields between commas may be quoted. Lines end in LF or CRLF. Blank lines and
 // lines that begin with #, ; or // are comments. A line of column names may come first and then
-// defines the columns. Without one they are recognised by their content: see layouts.
+// defines the columns. Columns without names are recognised by their content: see layouts.
 //
 // Geofeeds (RFC 8805) are such lists too, and so are the registries' files of
 // delegations. OpenJSON opens providers' lists.
@@ -47,7 +47,7 @@ type Record struct {
 // cities and organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
-// Size of the sample by which columns are recognised, in rows and in bytes.
+// Size of the sample that decides the columns, in rows and in bytes.
 const (
 	sampled     = 200
 	sampleBytes = sampled * MaxLine
@@ -92,7 +92,7 @@ type Table struct {
 	open    bool     // more fields than columns may come
 	least   int      // fields that a row must have, when the columns were named
 
-	first, last int  // columns of addresses, or negative; first is also that of networks
+	first, last int  // columns of addresses, or negative; first also holds networks
 	length      int  // the column of masks, or negative
 	network     bool // is in the column first
 
@@ -115,7 +115,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	}
 	t, format, err := learn(whole, columns, false)
 	if bytes.IndexByte(whole, '#') >= 0 {
-		// Behind a row a comment stands only in geofeeds: names of companies have a #.
+		// Only geofeeds have comments behind rows: names of companies have a #.
 		if feed, trailing, feedErr := learn(whole, columns, true); feedErr == nil && feed.isPlain() {
 			t, format, err = feed, trailing, nil
 		}
@@ -127,7 +127,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// learn recognises the syntax and the columns of a list from its first lines. trailing says that
+// learn recognises the syntax and the columns of a list from its first lines. trailing is set if
 // comments may follow its rows.
 func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.Format, error) {
 	format, blanks, rows := sample(lines, trailing)
@@ -183,7 +183,7 @@ func (t *Table) recognise(rows [][][]byte) error {
 	return nil
 }
 
-// advice tells which column has networks if they do not come first.
+// advice says which column has networks if they do not come first.
 func advice(rows [][][]byte) string {
 	h := header{rows: rows}
 	for _, is := range []func([]byte) bool{func(s []byte) bool { return isWhole(s) && isAddress(s) }, isAddress} {
@@ -259,14 +259,14 @@ func (t *Table) Columns() []Column { return t.columns }
 // Layout returns the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
-// Guess returns, for people, what was guessed about the columns, and which columns are ignored;
-// "" if nothing was.
+// Guess returns a text for people with the guesses about the columns and the ignored columns; "" if
+// nothing was guessed or ignored.
 func (t *Table) Guess() string { return t.guess }
 
 // IsGeofeed reports whether the list has the columns of a geofeed, and no others.
 func (t *Table) IsGeofeed() bool { return slices.Contains(t.columns, Region) && t.isPlain() }
 
-// isPlain reports whether the list has only what a geofeed may have.
+// isPlain reports whether the list has only columns that a geofeed may have.
 func (t *Table) isPlain() bool {
 	return !slices.ContainsFunc(t.columns, func(c Column) bool {
 		return !slices.Contains([]Column{First, Last, Network, Country, CountryCode, Region, City, Postal, Skip}, c)
@@ -463,7 +463,7 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	if reason != "" {
 		return reason, fields[last]
 	}
-	// The size of a number tells its version; two numbers are of the same version.
+	// The size of a number decides its version; two numbers are of the same version.
 	if aNumber && bNumber && a.Is4() != b.Is4() {
 		a, b = widen(a), widen(b)
 	}

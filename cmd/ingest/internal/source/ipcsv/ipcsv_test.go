@@ -465,7 +465,7 @@ func TestDelegations(t *testing.T) {
 	}
 }
 
-// What is bad in an entry of a provider's list is its address.
+// A bad entry of a provider's list is quoted by its address.
 func TestBadEntry(t *testing.T) {
 	table, err := OpenJSON(bufio.NewReader(strings.NewReader(`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24"},{}]}`)), "x")
 	if err != nil {

@@ -66,10 +66,9 @@ func begin(r *bufio.Reader) []byte {
 	return bytes.TrimSpace(head)
 }
 
-// OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. Of several
-// entries of one network the most specific counts, in any order: the one with the most fields,
-// and in a tie the one whose service has the fewest entries. The error matches ErrColumns for
-// other JSON.
+// OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. If a network has
+// several entries, the most specific counts, in any order: the one with the most fields, and in a
+// tie the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks",
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}

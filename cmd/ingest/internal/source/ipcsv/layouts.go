@@ -13,9 +13,9 @@ import (
 	"unicode"
 )
 
-// layout is a kind of list without column names, recognised by what its columns
-// look like. The addresses come first: two, or one network. It accounts for every
-// column that holds anything; a list with more columns is another kind.
+// layout is a kind of list without column names, recognised by the look of its columns. The
+// addresses come first: two, or one network. It accounts for every column that holds anything; a
+// list with more columns is another kind.
 type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
@@ -178,7 +178,7 @@ func (l *layout) guess(rows [][][]byte) string {
 	return "by its content; after the addresses it has " + strings.Join(taken, ", ")
 }
 
-// split splits the addresses of a row from the rest. It reports whether they are one network, or
+// split separates the addresses of a row from the rest. It reports whether they are one network, or
 // one single address.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 	if isWhole(fields[0]) {
@@ -237,7 +237,7 @@ func isLetters(s []byte) bool {
 // isName: longer than a code.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
-// isNameOf reports whether a name may be that of a code's country. Lists spell names in many
+// isNameOf reports whether a name may be the name of a code's country. Lists spell names in many
 // ways, so the beginning of one word of our name is enough.
 func isNameOf(name, code []byte) bool {
 	c, ok := iso3166.Lookup(string(code))

@@ -50,8 +50,8 @@ func (m mask) turned(wildcards bool) mask {
 	return m
 }
 
-// mask makes a network of the addresses of a row and its mask. bare says that the row has a
-// single address. The reason is empty if the two do not contradict each other.
+// mask makes a network of the addresses of a row and its mask. bare is set if the row has a single
+// address. The reason is empty if the two do not contradict each other.
 func (t *Table) mask(s []byte, bare bool, rec *Record) (reason string) {
 	m := readMask(s).turned(t.wildcards)
 	if m.length < 0 || m.length > rec.First.BitLen() || m.dotted && (!rec.First.Is4() || m.wildcard != t.wildcards) {

@@ -78,9 +78,9 @@ const lineFields = 4 + Fields
 //
 //	2024 01 01 06   -12   -30 10132   250    31     8     0    -1
 //
-// year is that of the file, or 0 for any. name is the source in bad lines. The second value is
-// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last
-// value yielded. The caller checks whether values are possible on Earth.
+// year is the year of the file, or 0 for any. name is the source in bad lines. The second value is
+// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last value
+// yielded. The caller checks whether values are possible on Earth.
 func ReadLite(r io.Reader, name string, year int) iter.Seq2[Observation, error] {
 	in := delimited.New(r, name, format)
 	return delimited.Records(in, func(o *Observation) error {

@@ -3,9 +3,9 @@
 // Coordinates should become floats without a token or an interface value for each. An untrusted
 // file must not choose the depth of the stack or the length of a string.
 //
-// It accepts RFC 8259 and, because writers produce them where a coordinate is
-// unknown, the literals NaN, Infinity and -Infinity as numbers. Strings are
-// not required to be valid UTF-8; what is not becomes U+FFFD.
+// It accepts RFC 8259 and, because writers produce them where a coordinate is unknown, the literals
+// NaN, Infinity and -Infinity as numbers. Strings are not required to be valid UTF-8; invalid bytes
+// become U+FFFD.
 //
 // It is not jsontext.Decoder of go-json-experiment/json, which keeps a token whole:
 // of a string of 256 MB that nothing reads that one allocates 2 GB, and this package
@@ -30,7 +30,7 @@ const (
 	maxDigits = 512 // bytes of one number
 )
 
-// Kind is the kind of a value. The first byte of the value tells it.
+// Kind is the kind of a value. The first byte of the value determines it.
 type Kind byte
 
 // The kinds of values; End is the end of the input.

@@ -192,7 +192,7 @@ func IsDatabase(f *source.File) bool {
 		}
 	}
 	const oneIn = 16
-	return control*oneIn > len(head) || bytes.Contains(head, []byte("\xab\xcd\xefMaxMind.com")) // the metadata of one without a tree
+	return control*oneIn > len(head) || bytes.Contains(head, []byte("\xab\xcd\xefMaxMind.com")) // the metadata of a database without a tree
 }
 
 // maxMembers bounds the members of a tar archive looked at.

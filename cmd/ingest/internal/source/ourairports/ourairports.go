@@ -155,8 +155,8 @@ type columns struct {
 	icao, iata, gps, local, home, wiki, keywords, tz int
 }
 
-// find finds the columns by the names in the first row. Given the error of reading
-// that row, it says why it is not a header.
+// find sets the columns from the names in the first row. err is the error of reading that row: the
+// error of find says why it is not a header.
 func (c *columns) find(names [][]byte, err error) error {
 	var bad *source.BadRecord
 	switch {

@@ -42,12 +42,11 @@ type Columns struct {
 	ID       string // is the id of the point
 	Name     string // becomes the property name, instead of a column of that name
 	Lat, Lon string // both name the same column if it holds whole positions
-	// Order is the order of two numbers in one column, LatLon or LonLat. If it is
-	// empty, the brackets around them tell the order, and then the first row once it is
-	// read.
+	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
+	// brackets around them decide the order, and then the first row once it is read.
 	Order string
-	// Certain says that, unless an id is named, only columns with the certain name of an id count
-	// as ids, not those with a possible one.
+	// Certain is set if only columns with a certain name of an id count as ids, not columns with a
+	// possible one. A named id always counts.
 	Certain bool
 	// Empty are the words for an empty cell; nil: source.EmptyWords.
 	Empty *source.Words
@@ -276,7 +275,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 // isBreak matches the line breaks in a quoted name.
 func isBreak(r rune) bool { return r == '\n' || r == '\r' }
 
-// Notes returns what was guessed about the rows read so far.
+// Notes returns the guesses about the rows read so far.
 func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
 		delimited.Occurrences
@@ -298,7 +297,7 @@ func (t *Table) Notes() (notes []string) {
 	return notes
 }
 
-// find finds the columns that have a meaning.
+// find sets the columns that have a meaning.
 func (t *Table) find() error {
 	c := &t.Columns
 	for _, told := range []struct{ flag, column string }{{"id", c.ID}, {"name", c.Name}, {"lat", c.Lat}, {"lon", c.Lon}} {

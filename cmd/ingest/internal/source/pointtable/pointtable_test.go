@@ -225,8 +225,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// The rows by which a column of codes is found are whole: the first letter of a code is no other
-// value.
+// A column of codes is found by whole values: the first letter of a code is no other value.
 func TestCodesOfManyRows(t *testing.T) {
 	const head, row = "id,lat,lon,country\n", "1,1,1,CH\n"
 	for cut := range len(row) {
@@ -245,8 +244,8 @@ func TestCodesOfManyRows(t *testing.T) {
 	}
 }
 
-// Words for an empty value are no values, ids or coordinates, and are counted. What may be more is kept:
-// a town, a code of two letters.
+// Words for an empty value are no values, ids or coordinates, and are counted. A word that may be a
+// value is kept: a town, a code of two letters.
 func TestEmptyWords(t *testing.T) {
 	head := "id,lat,lon,price,town,country\n"
 	for _, tc := range []struct {

@@ -28,7 +28,7 @@ var languages = map[byte]string{
 
 // texts counts the texts of a table that are not ASCII.
 type texts struct {
-	count, other int    // all of them; those that are not UTF-8
+	count, other int    // all texts, and the texts that are not UTF-8
 	first, wrong string // the first of each, with its row
 }
 
@@ -64,8 +64,8 @@ func (t *table) survey() (seen texts) {
 }
 
 // decoder returns the decoder of the texts, and a note about guesses or contradictions in the
-// file. The .cpg file counts, unless it names UTF-8 and most texts are not. Without one, texts
-// are UTF-8 if all of them can be.
+// file. The .cpg file counts, unless it names UTF-8 and most texts are not UTF-8. If there is no
+// .cpg, texts are UTF-8 if all of them can be.
 func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note string, err error) {
 	d, err = decoder(page, language)
 	switch {

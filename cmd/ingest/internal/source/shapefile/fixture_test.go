@@ -177,7 +177,7 @@ func unroll(r orb.Ring) orb.Ring {
 	return out
 }
 
-// read reads all: features, the bad ones as text, and the error that ended it.
+// read returns all features, the bad ones as text, and the error that ended reading.
 func read(path, layer string) (features []source.Feature, bad []string, err error) {
 	f, err := shapefile.Open(path, layer, source.WantPolygons)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// check checks the invariants of every feature of any file.
+// check asserts the invariants of a feature of any file.
 func check(t interface{ Errorf(string, ...any) }, f source.Feature) {
 	var polygons []orb.Polygon
 	switch g := f.Geometry.(type) {

@@ -111,7 +111,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 	return g.nestByDepth(odd, &tests)
 }
 
-// nestByDepth tells outer rings from holes by the number of rings around them.
+// nestByDepth separates outer rings from holes by the number of rings around them.
 func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	for i := range rings {
 		rings[i].area = math.Abs(rings[i].area)

@@ -3,9 +3,9 @@
 // distributed in. One record is in memory at a time.
 //
 // The reader follows ESRI's published description of July 1998, strictly where a mistake could go
-// unnoticed. Records are found by NAME.shx, or without one must be in order. Their number must be
-// the number of attribute rows. A coordinate system other than plain longitude and latitude is
-// refused by name.
+// unnoticed. Records are found by NAME.shx. If there is none, they must be in order. Their number
+// must be the number of attribute rows. A coordinate system other than plain longitude and latitude
+// is refused by name.
 package shapefile
 
 import (

@@ -320,8 +320,8 @@ func (s *shapes) content(g *shape, length int64) error {
 	return nil
 }
 
-// holds reports whether a shape of length bytes, which begins with a head of size bytes, can
-// have so many parts and points. If not, it is refused.
+// holds reports whether a shape of length bytes, which begins with a head of size bytes, has room
+// for these numbers of parts and points. If not, it is refused.
 func (g *shape) holds(parts, points, size, length int64) bool {
 	switch {
 	case points > source.MaxVertices:

@@ -119,9 +119,8 @@ func (x *expansion) add(g *geometry) {
 	}
 }
 
-// near tells whether two ends that should be one point are: the same, or a
-// step or two of the grid apart, as around Illinois in us-atlas. Such a gap is
-// closed by a straight line.
+// near reports whether two ends that should be one point are equal, or a step or two of the grid
+// apart, as around Illinois in us-atlas. Such a gap is closed by a straight line.
 func (t *topology) near(p, q orb.Point) bool {
 	if p == q {
 		return true

@@ -30,7 +30,7 @@ type Tile struct {
 	Data []byte
 }
 
-// PMTiles describes the archive to write. Numbers are those of the specification.
+// PMTiles describes the archive to write. Numbers are the codes of the specification.
 type PMTiles struct {
 	Internal, Tiles, Type byte
 	// Leaf is the number of entries in a leaf directory, 0 for no leaves. Deep puts one

@@ -1,6 +1,6 @@
-// Package mmdbtest writes small MaxMind DB files for tests: whatever fields a
-// test wants, absurd ones too. It follows the format's description, version
-// 2.0, and nothing else, so that it can judge readers.
+// Package mmdbtest writes small MaxMind DB files for tests, with any fields that a test wants,
+// absurd ones too. It follows the format's description, version 2.0, and nothing else, so that it
+// can judge readers.
 package mmdbtest
 
 import (
