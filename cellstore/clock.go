@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Timekeeper is a Store that exposes the clock by which it dates and expires cells.
-// Whatever is built on the store uses the same clock.
+// Timekeeper is a Store that exposes the clock that dates and expires its cells. Whatever is built
+// on the store uses the same clock.
 type Timekeeper interface {
 	Store
 	Clock() *Clock
 }
 
-// DefaultClockSkew is the skew of a Clock that is given none.
+// DefaultClockSkew is the skew of a Clock unless ClockOptions.Skew is set.
 const DefaultClockSkew = time.Minute
 
-// Clock is the one clock that a store, and what is built on it, dates and expires by. It
-// follows the machine's, which may be wrong for a moment, and bounds the harm of that:
+// Clock dates and expires the cells of a store. The code built on the store uses the same clock. It
+// follows the machine's clock, which may be wrong for a moment, and bounds the harm of that:
 //
 //   - It is never more than its skew ahead of the machine's clock as that is now.
 //   - It follows a step ahead of more than the skew only once the step has lasted for the
@@ -36,7 +36,7 @@ type Clock struct {
 
 	offset atomic.Int64 // wall - steady that is trusted
 	since  atomic.Int64 // by the steady clock, of the offset
-	latest atomic.Int64 // the latest time told
+	latest atomic.Int64 // the latest time that Now returned
 	doubts atomic.Bool  // of the wall clock, which has been stepped
 
 	mu           sync.Mutex // held to change offset, since and what follows
@@ -46,8 +46,8 @@ type Clock struct {
 
 // ClockOptions describe a Clock. The zero value is the machine's, with the default skew.
 type ClockOptions struct {
-	// Skew is how far ahead the machine's clock may be, and for how long it may be
-	// further off, before it is followed.
+	// Skew bounds the error of the machine's clock, and is also a duration: a step ahead by more is
+	// followed only once it has lasted for Skew.
 	Skew time.Duration
 	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
 	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady
@@ -113,7 +113,7 @@ func (c *Clock) Now() int64 {
 	}
 }
 
-// judge returns what to tell instead of a wall clock that is off or has been.
+// judge returns the time for Now while the wall clock is off, or was when last read.
 func (c *Clock) judge(wall, steady int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *Clock) Limit() int64 {
 	return wall + c.skew
 }
 
-// Skew is how far, and for how long, the machine's clock may be wrong.
+// Skew returns the skew of the clock, see ClockOptions.Skew.
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 
 // Settled reports whether, for as long as the skew, the machine's clock has not been

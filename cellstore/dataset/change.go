@@ -136,9 +136,9 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 	return generation, nil
 }
 
-// Rollback publishes the generation that was published before the published one, and never
-// one that a rollback went away from. After Drop it publishes the one that Drop took away.
-// The error matches ErrNoGeneration if there is no such generation.
+// Rollback publishes the previously published generation. It skips those that earlier rollbacks
+// have withdrawn. After Drop it publishes the dropped generation again. The error matches
+// ErrNoGeneration if there is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
@@ -192,8 +192,7 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 }
 
 // rebuildPointer lists the generations that have a manifest, and publishes none. It
-// cannot tell which were published, but each is complete: the manifest is written
-// last.
+// does not know which were published, but each is complete: the manifest is written last.
 func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*pointer, error) {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {

@@ -21,9 +21,8 @@ type Generations struct {
 	place string // the directory or the depot, for messages
 	fill  string // what adds a generation, for messages: "ingest" or "push"
 
-	// now is nil where open files tell which generations are being read. Where
-	// nothing tells, it is the clock by which the pointer notes since when a
-	// generation has been superseded.
+	// now is nil if open files show which generations are being read. Otherwise it is the clock
+	// that dates, in the pointer, when a generation was superseded.
 	now func() time.Time
 	// onStep is set by tests. It sees every step after which a crash may come,
 	// and may make the step fail.
@@ -55,19 +54,19 @@ type backing interface {
 	// changes. The first that exists is the best one to watch.
 	watched(dataset string) []string
 
-	// stored lists the generations that exist, listed or not, ascending.
+	// stored returns the generations that exist, in or out of the pointer's list, ascending.
 	stored(ctx context.Context, dataset string) ([]storedGeneration, error)
 	// manifest reads the manifest of a listed generation.
 	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// openListed opens a listed generation.
 	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// servable is manifest, or the reason why the generation cannot be served.
+	// servable is like manifest, and fails if the generation cannot be served.
 	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// verify reads all of a listed generation and compares its checksums.
 	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
-	// claim takes the right to add and remove what is not listed: ErrBuilding
-	// when another program has it. The context it returns ends when the right
-	// is lost.
+	// claim takes the right to add and remove generations that are not listed. Errors match
+	// ErrBuilding if another program has the right. The returned context ends when the right is
+	// lost.
 	claim(ctx context.Context, dataset string) (_ context.Context, release func(), err error)
 	// withhold keeps readers from opening a generation until release is called. It
 	// returns errInUse if a reader has the generation open.
@@ -313,8 +312,8 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 
 // unpublished returns the error for a data set that has nothing published. p is its
 // pointer, nil for none. The error is ErrBadPointer if the pointer must have been
-// lost: a program that builds on what is published must not go on as if nothing had
-// ever been.
+// lost: a program that builds on the published generation must not go on as if nothing had ever
+// been.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())

@@ -16,7 +16,7 @@ const (
 	// putBytes and putRows bound what one call of putMultiple carries.
 	putBytes = 1 << 20
 	putRows  = 1000
-	// applyCalls is how many calls of one Apply are on their way at once.
+	// applyCalls bounds the concurrent calls of one Apply.
 	applyCalls = 4
 )
 
@@ -172,7 +172,7 @@ func (t *Table) applyRound(ctx context.Context, ms []cellstore.Mutation, which [
 	return failed
 }
 
-// putSize is opsSize of a mutation of puts, -1 for one of deletes.
+// putSize returns opsSize of a mutation that puts, and -1 for one that deletes.
 func putSize(m *cellstore.Mutation) int {
 	if m.Ops[0].Kind != cellstore.OpPut {
 		return -1
@@ -180,7 +180,7 @@ func putSize(m *cellstore.Mutation) int {
 	return opsSize(m)
 }
 
-// opsSize is about how many bytes a mutation takes.
+// opsSize returns the approximate size of a mutation in bytes.
 func opsSize(m *cellstore.Mutation) int {
 	n := len(m.Row)
 	for i := range m.Ops {

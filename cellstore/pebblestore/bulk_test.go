@@ -141,9 +141,9 @@ func (f crashFile) Write(p []byte) (int, error) { f.c.change(); return f.File.Wr
 func (f crashFile) Sync() error                 { f.c.change(); return f.File.Sync() }
 func (f crashFile) SyncData() error             { f.c.change(); return f.File.SyncData() }
 
-// TestCrash cuts the power before every change that creating a table and
-// loading it make to the disk. After that the store opens, the table is there
-// whole or not at all, and so is each load; once they returned, they are.
+// TestCrash cuts the power before each change that creating and loading a table makes to the disk.
+// The store then opens. The table, and each load, is there whole or not at all, and whole if its
+// call had returned.
 func TestCrash(t *testing.T) {
 	step := 1
 	if testrace.Enabled {

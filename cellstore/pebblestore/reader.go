@@ -53,7 +53,7 @@ func (t *source) acquire() (*reader, error) {
 			r.take()
 			return r, nil
 		}
-		// It was found in the list meanwhile, or it is dead.
+		// Another goroutine took the reader from t.readers meanwhile, or the reader is dead.
 		r.mu.Unlock()
 	}
 }

@@ -24,9 +24,9 @@ import (
 // Salvaged is the result of Salvage.
 type Salvaged struct {
 	Rows, Cells int64
-	// Lost describes what could not be read, a sentence for each place of damage. After
-	// the first hundred, one says how many more there are. Nobody knows what has been lost
-	// there: if it was deletions, cells have come back.
+	// Lost describes the damage, one sentence for each unreadable place. After the first hundred,
+	// one sentence has the number of further places. Their content is unknown: if it was deletions,
+	// deleted cells have come back.
 	Lost []string
 }
 

@@ -17,9 +17,10 @@ const (
 	maxSelection = 4 << 10
 )
 
-// known holds what is known about a table between two changes of it.
+// known is the cached part of one state of a table: a view for each selection. A change of the
+// table ends it.
 type known struct {
-	bypass bool // nothing is known: reads bypass the cache
+	bypass bool // nothing is cached: reads go to the store
 
 	cache     *Cache
 	validator cellstore.Validator
@@ -31,7 +32,7 @@ type known struct {
 	dead bool
 }
 
-// bypassing is the known of a table that is being changed, or has a TTL.
+// bypassing stands for a table that is being changed, or has a TTL.
 var bypassing = &known{bypass: true}
 
 func newKnown(c *Cache, v cellstore.Validator) *known {
@@ -46,7 +47,7 @@ func newKnown(c *Cache, v cellstore.Validator) *known {
 	return k
 }
 
-// forget drops all that is known, for good.
+// forget empties k for good.
 func (k *known) forget() {
 	if k.bypass {
 		return
@@ -60,7 +61,7 @@ func (k *known) forget() {
 	k.views.Store(&map[string]*view{})
 }
 
-// view returns the view of a selection, nil when it gets none.
+// view returns the view of a selection, or nil if the selection is too long or invalid.
 func (k *known) view(sel *cellstore.Selection) *view {
 	var buf [192]byte
 	key := appendSelection(buf[:0], sel)

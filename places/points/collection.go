@@ -140,10 +140,11 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 	return nil
 }
 
-// Now returns the time of the clock by which points are dated and expire.
+// Now returns the time of the clock that dates and expires points.
 func (c *Collection) Now() time.Time { return c.clock.Time() }
 
-// now returns the instant, in milliseconds, for which answers as of at are true.
+// now returns at in milliseconds, or the time of the clock if at is zero. A point expired by then
+// is not in the answer.
 func (c *Collection) now(at time.Time) int64 {
 	if at.IsZero() {
 		return c.clock.Now()

@@ -170,7 +170,7 @@ func (k *cell) more(o *cell) bool {
 	return k.count > o.count || k.count == o.count && k.first < o.first
 }
 
-// around calls fn with the cells that are too near to one, and itself, until fn returns false.
+// around calls fn with k and with each cell nearer to k than apart, until fn returns false.
 func (g *grouping) around(k *cell, fn func(at int32, o *cell) bool) {
 	middle := g.squareOf(k)
 	for _, by := range [...]int{0, -1, 1, -side, side, -side - 1, 1 - side, side - 1, side + 1} {

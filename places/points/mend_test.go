@@ -399,8 +399,8 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	must.Do(t, get(t, r.c, "1"))
 }
 
-// While the disk fills and empties, every question is answered, and in the end all is
-// there that was acknowledged, and nothing that was refused for certain.
+// While the disk fills and empties, every query is answered. In the end all acknowledged writes are
+// there, and no write with a certain refusal is.
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)
