@@ -319,7 +319,7 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 // Published returns the published data sets, like Following.Sets with the zero value.
 func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
 
-// datasets are those of the server and Sets.More.
+// datasets returns the data sets of the server and of Sets.More.
 func (s *Sets) datasets() []described {
 	if len(s.More) == 0 {
 		return builtIn

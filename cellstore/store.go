@@ -218,7 +218,7 @@ type Scan struct {
 	Reverse bool
 	// Limit is the most rows yielded, over all ranges; 0 means all.
 	Limit int
-	// Batch is how many rows a remote store fetches at once. It is a hint.
+	// Batch is the number of rows that a remote store fetches at once. It is a hint.
 	Batch int
 }
 

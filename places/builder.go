@@ -21,8 +21,8 @@ type BuildOptions struct {
 	// directory with room for about 400 bytes per place and 50 per alternate
 	// name. Empty: the system's.
 	TempDir string
-	// Memory is how many bytes the sorting may hold; 0 means 512 MiB, and less
-	// than 16 MiB is taken as 16 MiB. The store's own memory is not counted.
+	// Memory bounds the memory of the sorts, in bytes. 0 means 512 MiB, and the least is 16 MiB.
+	// The store's own memory is not counted.
 	Memory int64
 	// Progress, if set, is called now and then, and at the end of each stage, one call at a time.
 	// The first stage, reading the places, is not reported: the sequence can report it better.
@@ -62,7 +62,7 @@ type Stats struct {
 // Meta describes a built data set. It belongs into its manifest as JSON, and
 // [Open] needs it.
 type Meta struct {
-	// SchemaVersion is that of the rows.
+	// SchemaVersion is the version of the rows' layout.
 	SchemaVersion int `json:"schema_version"`
 	// Places is the number of places, Tiers the number in each tier.
 	Places int64            `json:"places"`
@@ -75,7 +75,7 @@ type Meta struct {
 	// Fingerprint identifies the content: the same places have the same. Page
 	// cursors are bound to it.
 	Fingerprint string `json:"fingerprint"`
-	// Prefix is that of the names of the tables.
+	// Prefix begins the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
 	// Unweighted: no place has a weight of its own (Place.Weight).
 	Unweighted bool `json:"unweighted,omitempty"`
@@ -104,11 +104,10 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 
 // builder takes the places through two sorts.
 //
-// The first sort, by id, brings together the records of one place: its rows, of which one is
-// kept, alternate names, parents. The result goes to place_info and to name search. The place's
-// row of tile_places goes to the second sort, by cell and id. That is the order of tile_places
-// and of the pass that makes place_rollup and place_index. All JSON is written once, between the
-// two.
+// The first sort, by id, brings together the records of one place: its rows (one is kept), its
+// alternate names and its parents. The result goes to place_info and to name search. The place's
+// row of tile_places goes to the second sort, by cell and id. That is the order of tile_places and
+// of the pass that makes place_rollup and place_index. All JSON is written once, between the two.
 type builder struct {
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -33,8 +33,8 @@ const (
 	// coarseM bounds how far a map may draw a border or a coast from its true place, in
 	// metres. Coasts of maps at 1:50,000,000 are up to 4.5 km off cities.
 	coarseM = 5_000
-	// fewNear is the number of places near a point that are searched for one of its municipality.
-	// manyNear is that number for a place of its country and divisions, and for the city of a
+	// fewNear bounds the places near a point that are searched for one in its municipality.
+	// manyNear bounds the search for a place in its country and divisions, and for the city of a
 	// section.
 	fewNear  = 20
 	manyNear = 100

@@ -144,7 +144,7 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 //
 // While no countries are published, land and sea are not distinguished. Then no zone is nautical,
 // and the longitude determines one only if zones of the whole world are published. Otherwise the
-// zone is that of the nearest place or airport within reach, in metres.
+// point has the zone of the nearest place or airport within reach, in metres.
 //
 // Natural Earth's zones are areas of one offset. Each has the name of one of the many zones in it:
 // Lima lies in America/New_York there. Such a region counts only if nothing of the country is near.

@@ -44,7 +44,7 @@ func (m *model) serve(n uint64) {
 	m.served = append(m.served, n)
 }
 
-// earlier are those before the last of served that are still listed.
+// earlier returns the generations that are still listed, of all in served but the last.
 func (m *model) earlier() (list []uint64) {
 	for _, n := range m.served[:max(0, len(m.served)-1)] {
 		if _, ok := m.texts[n]; ok {

@@ -15,14 +15,14 @@ const (
 	// maxOlder bounds the generations that a Live keeps open besides the one in service, for
 	// callers that name a generation by its number.
 	maxOlder = 2
-	// olderIdle is how long an older generation stays open after its last use.
-	// Until then it cannot be pruned.
+	// olderIdle is the time for which an older generation stays open after its last use. Until then
+	// it cannot be pruned.
 	olderIdle = 5 * time.Minute
-	// olderBusy is how long a generation must have been unused before another may
-	// take its place. It keeps a sequence of requests from opening a store each.
+	// olderBusy is the idle time after which another generation may take the place of an open one.
+	// It keeps a sequence of requests from opening a store each.
 	olderBusy = 10 * time.Second
 	// olderLook bounds the time of reading the pointer, since other callers wait.
-	// After a failure it is also how long they are refused without another try.
+	// After a failure, callers are refused for the same time without another try.
 	olderLook = 3 * time.Second
 	// olderOpen bounds the time of opening a generation, since others wait too.
 	olderOpen = 5 * time.Second

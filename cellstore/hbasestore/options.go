@@ -48,8 +48,8 @@ type Options struct {
 	// Connections bounds the connections to one gateway; 64 by default. A
 	// call waits for a free one.
 	Connections int
-	// ScanRows is how many rows a scan fetches at once when it does not say;
-	// 512 by default.
+	// ScanRows is the number of rows that a scan fetches at once unless its Batch is set; 512 by
+	// default.
 	ScanRows int
 	// Fsync makes durable writes wait for the disks of the data nodes rather
 	// than for their memory.

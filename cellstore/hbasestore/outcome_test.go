@@ -102,8 +102,8 @@ func (p partial) serve(method string, args object) (object, error) {
 	return nil, ioError(true, "Failed %d actions: %s: %d times, servers with issues: host,1,2", n, noFamily, n)
 }
 
-// TestPartOfPuts: of puts of which some were done, none is reported as not done;
-// only when the cluster refuses them all alike is it certain.
+// TestPartOfPuts: if some puts of a batch were done, none of the batch is reported as certainly not
+// done. All are if the cluster refuses them for the same reason.
 func TestPartOfPuts(t *testing.T) {
 	t.Parallel()
 	for _, done := range []int{0, 1, 2, 4} {

@@ -103,7 +103,7 @@ func (p *plan) limited() bool {
 	return p.anyFamily(func(f *family) bool { return f == nil || f.most > 0 })
 }
 
-// versionsNeeded is how many versions of a column a read can need.
+// versionsNeeded returns the greatest number of versions of a column that a read can need.
 func (p *plan) versionsNeeded() int32 {
 	most := 0
 	if p.anyFamily(func(f *family) bool {

@@ -18,8 +18,8 @@ const (
 	// when there are others. The time doubles with every failure.
 	minRest = 100 * time.Millisecond
 	maxRest = 5 * time.Second
-	// maxIdle is how long a connection may lie idle. Gateways by default, and
-	// many firewalls, drop one after a minute.
+	// maxIdle bounds the idle time of a connection. Gateways by default, and many firewalls, drop
+	// one after a minute.
 	maxIdle = 50 * time.Second
 )
 

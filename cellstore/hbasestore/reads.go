@@ -59,8 +59,7 @@ func (t *Table) first(ctx context.Context, p *plan, from, to []byte, row *cellst
 	return w.next(ctx, row)
 }
 
-// nextBatchRows is how many rows are fetched after a first row without a selected
-// visible cell.
+// nextBatchRows is the number of rows fetched after a first row without a selected visible cell.
 const nextBatchRows = 64
 
 // Prev implements cellstore.Reader.

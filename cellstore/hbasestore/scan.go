@@ -250,9 +250,9 @@ func (w *walk) ordered(rs []thrift2.Result) bool {
 }
 
 const (
-	// firstRows is how many rows are fetched before their size is known.
+	// firstRows is the number of rows fetched while their size is unknown.
 	firstRows = 64
-	// batchBytes is about how much is fetched at once.
+	// batchBytes is the approximate size of a batch.
 	batchBytes = 4 << 20
 )
 
@@ -279,8 +279,8 @@ func (w *walk) measure(rs []thrift2.Result) {
 }
 
 // advance sets where the batch after the row last begins. A reverse walk begins
-// with that row again, which is short to send. It does not after a short answer:
-// an answer of that row alone would tell nothing about the rows before it.
+// with that row again, which is short to send. It does not after a short answer: if the next answer
+// had only that row, the rows before it would stay unknown.
 func (w *walk) advance(last []byte, short bool) {
 	switch {
 	case !w.reverse:

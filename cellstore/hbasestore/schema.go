@@ -19,16 +19,15 @@ import (
 // P5, G4 and D4 of cellstore/CONTRACT.md want it.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
-// forever is the TTL by which HBase means none.
+// forever is the TTL that means none in HBase.
 const forever = math.MaxInt32
 
 // HBase 2.6 miscounts the versions of a column when one of them is put again
 // and single versions are deleted: it hides visible versions and shows trimmed
-// ones. With one version, and without a limit, it counts right. For any other
-// limit HBase is told to keep spare versions more, the limit itself is an
-// attribute of the family, and the reads of this package stop at it. A miscount
-// then matters only when one version of a column is put again that many times
-// between two compactions. The price is the disk space of the spare versions.
+// ones. With one version, and without a limit, it counts right. For any other limit, the family's
+// limit in HBase is higher by spare. The limit itself is an attribute of the family, and the reads
+// of this package stop at it. A miscount then matters only when one version of a column is put
+// again that many times between two compactions. The price is the disk space of the spare versions.
 const (
 	maxVersions = "CELLSTORE_MAX_VERSIONS"
 	spare       = 31
@@ -56,14 +55,13 @@ type view struct {
 type family struct {
 	name string
 	raw  []byte // the name, for calls
-	// trims says that versions can be hidden by their number or age. A time
-	// range must then not be left to the server, which skips the files of the
-	// newer versions.
+	// trims is set if versions can be hidden by their number or age. A time range must then not be
+	// left to the server, which skips the files of the newer versions.
 	trims bool
 	// most is the number of versions of a column that are read, 0 for all. The
 	// cluster may store more: spare ones, or those of an earlier limit.
 	most int
-	// spare says that the cluster is given a higher limit.
+	// spare is set if the limit in HBase is higher.
 	spare bool
 	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions, else
 	// 0. When a version is deleted that HBase keeps for MinVersions, an older
@@ -160,8 +158,8 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		// When such a filter tells that a file lacks a column, region servers of
-		// 2.6 loop for ever between two columns of a read.
+		// When such a filter reports that a file lacks a column, region servers of 2.6 loop for
+		// ever between two columns of a read.
 		if f.Bloom == thrift2.BloomRowCol {
 			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)

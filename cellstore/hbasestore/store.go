@@ -31,8 +31,7 @@ var limits = func() cellstore.Limits {
 // hash.
 const maxTablePath = 32_767 - maxRow - 64
 
-// schemaTimeFactor is how many times longer than a read a change of schema may
-// take.
+// schemaTimeFactor is the ratio of the time limits of a schema change and a read.
 const schemaTimeFactor = 6
 
 // Store is a set of tables in a namespace of an HBase cluster. Any number of

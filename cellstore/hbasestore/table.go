@@ -89,7 +89,7 @@ func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Se
 	return p.fill(&r, row), nil
 }
 
-// multiGetRows is how many rows MultiGet asks for at once.
+// multiGetRows is the number of rows in one call of MultiGet.
 const multiGetRows = 256
 
 // Bulk implements cellstore.Table: it is unsupported, as bulk files are loaded

@@ -61,7 +61,8 @@ func (k *known) forget() {
 	k.views.Store(&map[string]*view{})
 }
 
-// view returns the view of a selection, or nil if the selection is too long or invalid.
+// view returns the view of a selection. It is nil if the selection is too long or invalid, or after
+// forget.
 func (k *known) view(sel *cellstore.Selection) *view {
 	var buf [192]byte
 	key := appendSelection(buf[:0], sel)

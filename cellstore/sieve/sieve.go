@@ -37,10 +37,10 @@ type List[T any] struct {
 // Size is the sum of the entries' sizes.
 func (l *List[T]) Size() int64 { return l.size }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (l *List[T]) Len() int { return l.count }
 
-// Evicted is how many entries made room so far.
+// Evicted returns the number of evictions so far.
 func (l *List[T]) Evicted() int64 { return l.evicted }
 
 // Add puts an entry that is in no list before all others.
@@ -79,9 +79,9 @@ func (l *List[T]) Remove(e *Entry[T]) {
 	l.count--
 }
 
-// Evict takes out the entry that is to make room, and returns it: nil if the list is empty.
-// The hand goes from the oldest towards the newest. What was used since it last passed is
-// spared, and no longer counts as used.
+// Evict removes and returns the entry that is to make room, or nil if the list is empty. The hand
+// goes from the oldest entry towards the newest. It spares entries used since it last passed, and
+// clears their mark of use.
 func (l *List[T]) Evict() *Entry[T] {
 	if l.oldest == nil {
 		return nil

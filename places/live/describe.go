@@ -175,7 +175,7 @@ func (c *Collection) prune() {
 	})
 }
 
-// grace is how much longer than the history versions are kept, for running queries.
+// grace is the time for which versions are kept beyond the history, for running queries.
 const grace = time.Minute
 
 // pruneSome removes a little, and reports whether there is much.

@@ -12,7 +12,7 @@ import (
 // Meta describes a collection.
 type Meta struct {
 	SchemaVersion int `json:"schema_version"`
-	// Name is that of the collection, see CheckName.
+	// Name is the collection's name, see CheckName.
 	Name string `json:"name"`
 	// Schema are the known properties, by name.
 	Schema feature.Schema `json:"schema"`
@@ -26,13 +26,13 @@ type Meta struct {
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
 	Licence     string `json:"licence,omitempty"`
-	// Events is how long a live collection keeps its moves for followers.
+	// Events is the time for which a live collection keeps its moves for followers.
 	Events Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
 	// Search includes the names of a published collection in searches of all names.
 	Search bool `json:"search,omitempty"`
-	// History is how long a live collection keeps the past of features.
+	// History is the time for which a live collection keeps the past of features.
 	History Duration `json:"history,omitzero"`
 	// Since is when the memory of a live collection begins, if its history began or
 	// became longer after the collection was made: milliseconds since 1970. See
@@ -88,7 +88,7 @@ const (
 	maxTitle = 1000 // bytes of each text
 	// MaxHistory is the longest history, and the longest time that events are kept.
 	MaxHistory = Duration(400 * 24 * time.Hour)
-	// DefaultEvents is how long a collection keeps its events unless it says otherwise.
+	// DefaultEvents is the default of Meta.Events.
 	DefaultEvents = Duration(24 * time.Hour)
 )
 

@@ -129,8 +129,8 @@ func (m *typesModel) typeOf(name string) feature.Kind {
 
 var typeValues = []string{`1`, `2.5`, `"n/a"`, `"7"`, `true`, `"2026-01-01"`, `["a"]`, `[]`, `null`, `{"a":1}`}
 
-// Types are those of the present values, or declared, and the meaning of a filter does not depend
-// on other writes.
+// A property has its declared type, or the type of its present values. The meaning of a filter does
+// not depend on other writes.
 func TestTypesModel(t *testing.T) {
 	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)

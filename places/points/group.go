@@ -14,9 +14,9 @@ const (
 	apart = 40
 	// shift bounds the distance of a shown cluster from its head, towards the mean of its points.
 	shift = 4
-	// margin is how far beyond a tile cells count. Cells of a cluster are at most apart from its
-	// head. Heads depend on squares of up to three earlier colours, and those on the cells around
-	// them.
+	// margin is the distance beyond a tile within which cells count. Cells of a cluster are at most
+	// apart from its head. Heads depend on squares of up to three earlier colours, and these
+	// squares on the cells around them.
 	margin = 6*apart + shift
 	// cellZooms is the difference of zoom between a tile and its cells, which are 16 pixels wide.
 	cellZooms = 5

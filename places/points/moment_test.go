@@ -60,7 +60,7 @@ func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand
 	}
 }
 
-// moverPoints is how many points a mover has.
+// moverPoints is the number of points of a mover.
 const moverPoints = 300
 
 // world is points that several movers change.

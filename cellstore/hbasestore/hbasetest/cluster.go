@@ -17,8 +17,8 @@ import (
 type Options struct {
 	RegionServers int // 2 by default
 	Gateways      int // Thrift2 gateways with binary protocol and buffers, 2 by default
-	// Session is how long the master waits for a region server that has died;
-	// 15 s by default, from 2 to 20 s.
+	// Session is the time that the master waits for a region server that has died; 15 s by default,
+	// from 2 to 20 s.
 	Session time.Duration
 	// Call is the time after which a gateway gives up a call; 20 s by default.
 	// Tests of faults need less than the driver's time for one try.

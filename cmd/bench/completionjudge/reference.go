@@ -30,7 +30,7 @@ type target struct {
 	namesake   bool // a heavier target has the same name, so this one cannot be first
 }
 
-// airportWeight is how many people a large airport counts for.
+// airportWeight is the number of people that a large airport counts for.
 const airportWeight = 100_000
 
 // list is a list of targets that is judged.

@@ -17,8 +17,7 @@ func Source(n int, seed uint64) places.Source {
 	}
 }
 
-// languages are those of the alternate names, with the script of each: an
-// index of scripts.
+// languages are the languages of alternate names. script is an index of scripts.
 var languages = []struct {
 	code   string
 	script int
@@ -27,8 +26,8 @@ var languages = []struct {
 	{"ru", 1}, {"uk", 1}, {"bg", 1}, {"zh", 2}, {"zh-Hant", 2}, {"ar", 3}, {"fa", 3}, {"ja", 4}, {"hi", 5}, {"ne", 5},
 }
 
-// Of a hundred places so many have one row in the table of alternate names, so
-// many a few, and so many a lot: 1.3 rows a place.
+// In a hundred places, oneName have one row in the table of alternate names, someName have 2 to 4
+// and manyName 8 to 23: 1.3 rows a place.
 const (
 	oneName  = 40
 	someName = 24
@@ -129,7 +128,7 @@ func Admin5(n int, seed uint64) iter.Seq2[places.Admin5, error] {
 	}
 }
 
-// divisionsOf is how many first-level divisions a country has.
+// divisionsOf is the number of first-level divisions of a country.
 const divisionsOf = 36
 
 // Admin1 returns the first-level divisions of all countries.

@@ -196,7 +196,7 @@ func peak(fn func()) uint64 {
 	return most.Load()
 }
 
-// treeSize is how many bytes the files of a directory have.
+// treeSize returns the total size of the files below a directory, in bytes.
 func treeSize(tb testing.TB, dir string) (total int64) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

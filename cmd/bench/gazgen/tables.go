@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// commonCodes is how many codes of a class every country has.
+// commonCodes is the number of codes of a class that every country has.
 const commonCodes = 4
 
 // classTable has the classes with their shares of all places, and their codes,

@@ -27,7 +27,7 @@ type archivesCmd struct {
 	Connections int           `default:"8" help:"Connections that are kept open and busy."`
 }
 
-// archiveTiles is how many positions tiles are asked at.
+// archiveTiles is the number of positions whose tiles are requested.
 const archiveTiles = 2000
 
 func (a *archivesCmd) Run(ctx context.Context) (err error) {
@@ -46,7 +46,7 @@ func (a *archivesCmd) Run(ctx context.Context) (err error) {
 	if b.ours, err = startServer(ctx, nil, program, flags()...); err != nil {
 		return err
 	}
-	// It has room for directories, and next to none for so many tiles.
+	// The cache has room for directories, but for few of the tiles.
 	reading, err := startServer(ctx, nil, program, flags("--cache", "16MiB")...)
 	if err != nil {
 		return err

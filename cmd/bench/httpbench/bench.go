@@ -70,8 +70,8 @@ func emptyBench() (b *bench, err error) {
 	return b, err
 }
 
-// serverFlags are those the tile server is measured with. The load generator
-// names callers' addresses as a proxy does.
+// serverFlags returns the flags of the measured tile server. It trusts the load generator as a
+// proxy that names callers' addresses.
 func serverFlags(data string, more ...string) []string {
 	return append([]string{"--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1"}, more...)
 }

@@ -29,7 +29,7 @@ type besideCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// besideBudget is how much longer the 99th percentile may be beside a trouble.
+// besideBudget bounds the ratio of the 99th percentiles with and without trouble.
 const besideBudget = 2
 
 // condition is a server and the kinds of trouble it has, as troubleCmd takes them; "" is
@@ -77,7 +77,7 @@ type besideBench struct {
 	files   []*os.File
 }
 
-// warmUp is how long requests are sent before those that count: new connections are slow.
+// warmUp is the time of sending requests that do not count yet: new connections are slow.
 const warmUp = 300 * time.Millisecond
 
 // moving is the live collection.

@@ -23,11 +23,10 @@ type latencyCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// latencyBudget is how much longer the 99th percentile may be than the bare
-// handler's.
+// latencyBudget bounds the ratio of the 99th percentile to the bare handler's.
 const latencyBudget = 3
 
-// latencyScenarios are those measured if none are chosen.
+// latencyScenarios are the scenarios measured by default.
 var latencyScenarios = []string{tilesHigh, addresses, completions}
 
 // paced is what the runs at a fixed rate against one server found out, run by

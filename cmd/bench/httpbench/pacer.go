@@ -68,7 +68,7 @@ func newPacer(url string, answers []answer, connections int) (*pacer, error) {
 
 func (p *pacer) close() { p.client.close() }
 
-// patience is how long nothing may be answered.
+// patience bounds the time without any answer.
 const patience = 10 * time.Second
 
 // run offers requests at a rate and returns how long each took from the time it

@@ -134,8 +134,7 @@ type soakLoad struct {
 	first []string // failures, a few
 }
 
-// orderLength is how many requests there are before they come again in the same
-// order.
+// orderLength is the number of requests after which their order repeats.
 const orderLength = 1 << 16
 
 func newSoakLoad(url string, mix []kind, connections int, total int64) *soakLoad {
@@ -161,7 +160,7 @@ func newSoakLoad(url string, mix []kind, connections int, total int64) *soakLoad
 	return l
 }
 
-// kinds is how many requests of each kind were answered.
+// kinds returns the number of answered requests of each kind.
 func (l *soakLoad) kinds() map[string]int64 {
 	all := make(map[string]int64, len(l.names))
 	for i, name := range l.names {
@@ -183,11 +182,11 @@ const (
 	// reopenAfter is the number of requests for which every other connection is
 	// used.
 	reopenAfter = 1000
-	// batch is how many requests a connection takes on at once.
+	// batch is the number of requests that a connection takes on at once.
 	batch = 100
 	// batchTime is the longest time a connection may take for as many answers.
 	batchTime = time.Minute
-	// maxTold is how many failures are told in words.
+	// maxTold bounds the failures whose messages are reported.
 	maxTold = 10
 )
 
@@ -253,7 +252,7 @@ func (l *soakLoad) one(conn net.Conn, r *bufio.Reader, which int) error {
 	return expect(r, &l.answers[which])
 }
 
-// tell counts a failure.
+// tell counts a failure and keeps the messages of the first ones.
 func (l *soakLoad) tell(err error) {
 	l.failed.Add(1)
 	l.mu.Lock()

@@ -27,8 +27,7 @@ type swapCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// swapBudget is how much longer the 99th percentile may be while generations
-// are swapped.
+// swapBudget bounds the ratio of the 99th percentiles with and without swaps of generations.
 const swapBudget = 2
 
 // latencies of the requests of all runs of one sort.

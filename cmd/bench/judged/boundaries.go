@@ -69,8 +69,8 @@ func (l *Layer) indexNames() {
 	}
 }
 
-// speck is how far a region without an area reaches, in metres: world-atlas draws Vatican
-// City as a line.
+// speck is the reach of a region without an area, in metres: world-atlas draws Vatican City as a
+// line.
 const speck = 200
 
 // At returns the regions that hold a point, the smallest first.
@@ -104,7 +104,7 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether an edge of the region is within so many metres of a point.
+// Nearer reports whether an edge of the region is within a distance of a point, in metres.
 func (r *Region) Nearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
@@ -129,7 +129,7 @@ func (r *Region) Nearer(lon, lat, metres float64) bool {
 }
 
 // each visits the rings of the polygons whose box, with a margin, holds a point. The point's
-// longitude is told as the polygon counts it, which may be beyond ±180.
+// longitude is the polygon's own, which may be beyond ±180.
 func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]float64) bool) {
 	for i := range r.polygons {
 		p := &r.polygons[i]

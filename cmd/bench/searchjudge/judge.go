@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// depth is how many answers of a query are looked at.
+// depth is the number of answers of a query that are judged.
 const depth = 10
 
-// outcome is what came of a query.
+// outcome is the result of a query.
 type outcome struct {
 	query *query
 	rank  int    // of the first right answer; 0 if there is none

@@ -290,8 +290,8 @@ func textsInto(id int16, m map[string]string) fieldReader {
 	return fieldReader{id, thrift.MAP, func(d *decoder) { d.texts(m) }}
 }
 
-// fields reads a struct of which there are few in an answer. Those of rows have
-// no table of their fields, which would be allocated for each.
+// fields reads a struct that occurs only a few times in an answer. The structs of rows are read
+// otherwise: a table of fields would be allocated for each.
 func (d *decoder) fields(fields ...fieldReader) {
 	d.object(func(id int16, t thrift.TType) bool {
 		for _, f := range fields {
