@@ -23,7 +23,7 @@ const DefaultClockSkew = time.Minute
 //   - It follows a step ahead of more than the skew only once the step has lasted for the
 //     skew. Until then it goes on by a steady clock, which nobody sets.
 //   - It does not run backwards, unless the machine's clock is behind it by more than the
-//     skew: then what it told was wrong, and it goes back at once.
+//     skew: then its earlier times were wrong, and it goes back at once.
 //
 // Remove nothing for its age unless the clock is Settled.
 //
@@ -39,7 +39,7 @@ type Clock struct {
 	latest atomic.Int64 // the latest time that Now returned
 	doubts atomic.Bool  // of the wall clock, which has been stepped
 
-	mu           sync.Mutex // held to change offset, since and what follows
+	mu           sync.Mutex // held to change offset, since and the fields below
 	doubted      int64      // wall - steady of the step
 	doubtedSince int64      // by the steady clock
 }

@@ -24,8 +24,8 @@ var (
 	ErrNotCounter = errors.New("value is not a counter")
 	ErrUnsorted   = errors.New("bulk cells are out of order")
 
-	// ErrUnknownOutcome: a write may have been applied or not. It can be repeated
-	// without a look at what is stored only if all its timestamps are its own.
+	// ErrUnknownOutcome: a write may have been applied or not. It can be repeated without reading
+	// the row only if it sets all its timestamps itself.
 	ErrUnknownOutcome = errors.New("outcome is unknown")
 
 	// ErrUnavailable: a store that is reached over a network did not answer in
@@ -37,8 +37,8 @@ var (
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrCorrupt  = errors.New("stored data is corrupt")
 
-	// ErrLayout: what is stored is whole, and this version of the program does not know how it
-	// is laid out. It is ErrNewer or ErrOlder.
+	// ErrLayout: the stored data is whole, but this version of the program does not know its
+	// layout. It is ErrNewer or ErrOlder.
 	ErrLayout = errors.New("stored data has another layout")
 	ErrNewer  = fmt.Errorf("%w: a newer program wrote it", ErrLayout)
 	ErrOlder  = fmt.Errorf("%w: an older program wrote it", ErrLayout)
@@ -47,7 +47,7 @@ var (
 	ErrNoSpace = errors.New("no space left on the disk")
 
 	// ErrShortage: the process or the machine has no more open files, memory or threads
-	// for the moment. It tells nothing of what is stored.
+	// for the moment. It says nothing about the stored data.
 	ErrShortage = errors.New("too many files are open, or memory is short")
 )
 

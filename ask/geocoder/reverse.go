@@ -13,7 +13,7 @@ import (
 	"quadrille/places/names"
 )
 
-// ReverseQuery is a query for what is at a point.
+// ReverseQuery is a query for the places, areas and regions at a point.
 type ReverseQuery struct {
 	Lat, Lon float64      // degrees
 	Langs    []string     // as those of Query
@@ -32,10 +32,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	return err
 }
 
-// Reverse returns what is at a point: first the nearest places with their distances, then the areas
-// of layers other than regions that contain the point, and then the regions that contain it, the
-// smallest first. If a place in the point's own regions is near, it comes first. Each place has the
-// regions around itself.
+// Reverse returns the features at a point: first the nearest places with their distances, then the
+// areas of layers other than regions that contain the point, and then the regions that contain it,
+// the smallest first. If a place in the point's own regions is near, it comes first. Each place has
+// the regions around itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {

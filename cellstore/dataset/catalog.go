@@ -88,8 +88,8 @@ func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present tells a lost directory from one that lacks a file. Where a file system
-// was mounted, an empty directory remains once it is unmounted.
+// present distinguishes a lost directory from one that lacks a file. An unmounted file system
+// leaves an empty directory.
 func (c *Catalog) present(_ context.Context, serving *Generation) error {
 	root, err := os.Stat(c.dir)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // pointer.
 const maxAttempts = 50
 
-// update changes the pointer of a data set. change gets what is stored, nil for
-// nothing, or the error of decoding it, and returns what to store; nil leaves
-// it. It is called again when another writer was faster. visible reports
-// whether readers may see the new pointer, also after an error.
+// update changes the pointer of a data set. change gets the stored pointer, nil for none, or the
+// error of decoding it. It returns the new pointer, or nil to leave the old one. update calls
+// change again if another writer was faster. visible reports whether readers may see the new
+// pointer, also after an error.
 func (g *Generations) update(ctx context.Context, dataset string, change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
 	for range maxAttempts {
 		p, before, err := g.pointerBytes(ctx, dataset)
@@ -429,9 +429,8 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 	return unlisted, inUse, release, err
 }
 
-// sweep removes what is left of generations that are not listed. If a data set has
-// no generations left, it removes the pointer too. The caller has claimed the data
-// set.
+// sweep removes the remains of generations that are not listed. If a data set has no generations
+// left, it removes the pointer too. The caller has claimed the data set.
 func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned) error {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {

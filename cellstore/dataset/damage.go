@@ -19,7 +19,7 @@ import (
 //     generation stays in service, since most of it is whole and reads of the
 //     rest fail.
 //   - If all files are whole, nothing is marked. The generation is opened again,
-//     which drops whatever was read wrongly. If reads meet damage again and again
+//     which drops anything read wrongly. If reads meet damage again and again
 //     although the files are whole, the generation is marked all the same:
 //     something is wrong that checksums of files do not detect.
 //

@@ -160,7 +160,7 @@ func depotAt(t tester, r *remote) *Depot {
 	return d
 }
 
-// pushed pushes what is published.
+// pushed pushes the published generation.
 func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) Pushed {
 	t.Helper()
 	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{PartBytes: 1 << 10})

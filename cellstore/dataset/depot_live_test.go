@@ -87,8 +87,8 @@ func TestDepotSwaps(t *testing.T) {
 	}
 }
 
-// TestDepotDown: a store that cannot be reached does not keep servers from starting, and what is
-// served stays in service.
+// TestDepotDown: servers start although the store cannot be reached, and the generation in service
+// stays in service.
 func TestDepotDown(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")

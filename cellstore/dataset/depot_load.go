@@ -306,7 +306,7 @@ func (m *meter) add(table string, rows, bytes int64) {
 	m.report()
 }
 
-// report calls tell, unless it has done so lately. The caller holds the lock.
+// report calls tell unless the last call was less than tellEvery ago. The caller holds the lock.
 func (m *meter) report() {
 	if m.tell == nil || time.Since(m.told) < tellEvery {
 		return

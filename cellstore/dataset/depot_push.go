@@ -43,10 +43,10 @@ type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
 	Table       string // the table at work, or one of several
 	Parts, Done int    // the parts of all tables, and how many are loaded
-	// Rows and Bytes count what was loaded, or read by the check, in this stage,
-	// without the work of an interrupted push.
+	// Rows and Bytes count the data that this stage has loaded, or read for the check, without the
+	// work of an interrupted push.
 	Rows, Bytes int64
-	Total       int64         // bytes of the stage; 0 where that is not known
+	Total       int64         // bytes of the stage; 0 if unknown
 	Elapsed     time.Duration // of the stage
 }
 
@@ -86,7 +86,7 @@ type splitter interface {
 	CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
 }
 
-// loadRecord is the plan of a push, by which another push can resume it.
+// loadRecord is the plan of a push. Another push can resume from it.
 type loadRecord struct {
 	Origin string      `json:"origin"`
 	Token  string      `json:"token"` // unique; see partRecord
@@ -226,8 +226,8 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 }
 
 // prepare chooses the number of the generation and notes the plan of the load. An
-// interrupted push of the same generation is resumed under its number. What other
-// pushes left behind is removed.
+// interrupted push of the same generation is resumed under its number. It removes the remains of
+// other pushes.
 func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	ptr, err := p.d.pointer(ctx, p.dataset)
 	if err != nil {

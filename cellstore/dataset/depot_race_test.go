@@ -11,8 +11,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestDepotPruneWhilePushed: what is published while a prune is at work stays,
-// and so do its tables.
+// TestDepotPruneWhilePushed: a generation published during a prune stays, with its tables.
 func TestDepotPruneWhilePushed(t *testing.T) {
 	for _, at := range []string{"unlisted", "table dropped"} {
 		c, r := newPebbleCatalog(t), newRemote(t)
@@ -88,8 +87,8 @@ func TestDepotRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestDepotStrays: tables and notes of a push that was taken for dead, and went
-// on a little, are not mixed with what is pushed under the same number.
+// TestDepotStrays: a push was taken for dead and went on a little. Its tables and notes are not
+// mixed with those of a later push under the same number.
 func TestDepotStrays(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")

@@ -22,7 +22,7 @@ var (
 	ErrOlderBusy = errors.New("other older generations are in use")
 	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrBadManifest: what is to be published cannot be described so.
+	// ErrBadManifest: a generation to be published cannot have this manifest.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
 	// although complete generations are there. It is damage of a kind that can be mended.
@@ -64,8 +64,7 @@ func (e *LoadError) Error() string {
 
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// DamageError says what is wrong with a generation in service. It wraps the
-// cause.
+// DamageError is the damage of a generation in service. It wraps the cause.
 type DamageError struct {
 	Dataset    string
 	Generation uint64

@@ -76,8 +76,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// The serving program reads whatever is published. It would also call
-	// Run, in a goroutine, to follow changes.
+	// The serving program reads the published generation. It would also call Run, in a goroutine,
+	// to follow changes.
 	live := dataset.NewLive(catalog, "greetings", func(g *dataset.Generation) (greeter, error) {
 		if err := g.Manifest.CheckSchema(1); err != nil {
 			return greeter{}, err

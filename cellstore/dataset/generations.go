@@ -279,7 +279,7 @@ func (g *Generations) entryOf(p *pointer, dataset string, generation uint64) (en
 	return e, nil
 }
 
-// pointer reads what is published of a data set. It is nil when there is none.
+// pointer reads the pointer of a data set. It is nil if there is none.
 func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, error) {
 	p, _, err := g.pointerBytes(ctx, dataset)
 	return p, err

@@ -30,9 +30,9 @@ import (
 // generation.
 //
 // A read that fails makes Live compare the files of the generation with their
-// checksums; see damage.go. A damaged generation goes on serving what is whole of
-// it, and Status reports the damage. It is replaced as soon as another is
-// published, or its own files are whole again.
+// checksums; see damage.go. A damaged generation goes on serving its undamaged part, and Status
+// reports the damage. It is replaced as soon as another is published, or its own files are whole
+// again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
@@ -74,11 +74,10 @@ type Status struct {
 	// Serving is the manifest of the generation in service; nil when none.
 	Serving *Manifest
 	Since   time.Time // when it was taken into service
-	// Err says, as a *LoadError, why Serving is not what is published; nil when
-	// it is.
+	// Err is the *LoadError that keeps the published generation from service; nil if Serving is the
+	// published one.
 	Err error
-	// Damage says, as a *DamageError, what is wrong with the files of Serving; nil
-	// while no damage is known.
+	// Damage is the *DamageError of the files of Serving; nil while no damage is known.
 	Damage error
 	// ReadFailures counts the reads that failed since the Live was made.
 	ReadFailures int64
@@ -219,7 +218,7 @@ func (l *Live[T]) Status() Status {
 }
 
 // Looked reports whether the pointer has been read at least once. Until then nothing is in service,
-// whatever is published.
+// even if a generation is published.
 func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 
 // Err is Status().Err.

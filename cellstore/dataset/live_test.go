@@ -149,8 +149,8 @@ func TestReleaseTooMuch(t *testing.T) {
 	h.Release()
 }
 
-// TestBadGeneration: whatever is wrong with the published generation, the old one stays, the reason
-// is reported, and mending it is enough.
+// TestBadGeneration: the published generation has some fault. The old one stays in service, the
+// reason is reported, and a repair brings the published one into service.
 func TestBadGeneration(t *testing.T) {
 	rewrite := func(c *Catalog, from, to string) error { // the manifest of generation 2, and its pin
 		path := filepath.Join(c.generationDir("ip", 2), manifestName)
@@ -232,8 +232,8 @@ func TestBadGeneration(t *testing.T) {
 }
 
 // TestUnpublished: a data set without pointer, or that has been dropped, goes out of
-// service like one that was never published, and comes back. The loss of the whole
-// directory means nothing: what is open stays in service.
+// service like one that was never published, and comes back. The loss of the whole directory
+// changes nothing: the open generation stays in service.
 func TestUnpublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		take func(*Catalog) error

@@ -417,7 +417,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestDropInUse: what is being read stays, and the directory with it.
+// TestDropInUse: a generation that is being read stays, and its directory too.
 func TestDropInUse(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")

@@ -57,8 +57,7 @@ type Manifest struct {
 	// CheckSchema.
 	SchemaVersion int       `json:"schema_version"`
 	Built         time.Time `json:"built"`
-	// Records counts what was stored, by kind; Bad what was refused, by
-	// reason.
+	// Records counts the stored records by kind, and Bad the refused ones by reason.
 	Records map[string]int64 `json:"records,omitempty"`
 	Bad     map[string]int64 `json:"bad,omitempty"`
 	Sources []Source         `json:"sources,omitempty"`
@@ -164,7 +163,7 @@ func digest(ctx context.Context, r io.Reader) (string, int64, error) {
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// counter tells how many bytes of several files have been read.
+// counter reports the number of bytes read so far from several files.
 type counter struct {
 	done, total int64
 	progress    func(done, total int64) // nil: nobody asks

@@ -217,7 +217,7 @@ func runModel(t *rapid.T, g *modelled) {
 	text := func() string { serial++; return fmt.Sprint("text ", serial) }
 	ctx := t.Context()
 	published := func(t *rapid.T, n uint64, text string) {
-		if m.last == 0 { // without a pointer, what is complete is listed with the new one
+		if m.last == 0 { // without a pointer, the complete generations are listed with the new one
 			p, err := g.requirePointer(ctx, "ip")
 			must.Do(t, err)
 			for _, e := range p.Generations {

@@ -30,8 +30,8 @@ type pointer struct {
 	// stands for all listed ones below the published one, as it is without a rollback:
 	// only what differs is written, and programs that do not know it go by the numbers.
 	Before []uint64 `json:"before,omitzero"`
-	// Last is the highest number known. Numbers are not used again, so whatever was
-	// cached under one stays true, until Drop and Prune have removed the pointer too.
+	// Last is the highest number known. Numbers are not used again, so data cached under one stays
+	// true, until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
 	// Unread are numbers up to Last whose generations were stored when Last passed

@@ -44,8 +44,8 @@ func (m *Manifest) Losses(most float64) (list []Loss) {
 	return list
 }
 
-// sameDay is the time by which a source may be earlier without being an older edition. Clocks and
-// time zones of those who packed it differ.
+// sameDay bounds the time that a source may be earlier without being an older edition: its packers'
+// clocks and time zones differ.
 const sameDay = 24 * time.Hour
 
 // earlierEdition names a source that is of an earlier edition than in old. Sources are the same if

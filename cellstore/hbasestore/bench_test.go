@@ -21,8 +21,8 @@ import (
 
 // These benchmarks compare the driver with a bare client: the same calls on
 // connections of their own, one per worker, with neither pool nor plan nor rows.
-// Rounds of the two alternate, so that whatever else the machine does meets both;
-// what is reported is the median of the rounds' ratios.
+// Rounds of the two alternate, so that other work of the machine affects both. The result is the
+// median of the rounds' ratios.
 
 const (
 	benchRounds = 21
@@ -82,8 +82,8 @@ func race(b *testing.B, workers int, driver, bare side) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(rates), "ops/s")
 	b.ReportMetric(median(ratios), "of-bare")
-	// What the client itself costs tells more than rates where the cluster
-	// shares the machine with it and with others.
+	// The client's own processor time says more than rates if the cluster shares the machine with
+	// it and with others.
 	for i, name := range []string{"cpu-µs/op", "bare-cpu-µs/op"} {
 		b.ReportMetric(float64(cpu[i].Microseconds())/float64(max(done[i], 1)), name)
 	}
@@ -111,8 +111,7 @@ func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 		b.Skip("needs HBase: run make test-hbase")
 	}
 	ctx := context.Background()
-	// One gateway for both: a second that is less warm would tell apart what is
-	// the same.
+	// One gateway for both: a second, less warm one would make a difference between equal clients.
 	first, _, _ := strings.Cut(addr, ",")
 	s, err := Open(ctx, Options{Gateways: []string{first}, Namespace: "bench", Prefix: fmt.Sprintf("p%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true})
 	if err != nil {

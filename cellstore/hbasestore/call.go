@@ -118,8 +118,7 @@ type diagnosis struct {
 	notApplied bool  // it is certain that nothing was done
 }
 
-// diagnose tells what a failure means. A call whose error it does not know may
-// have been applied.
+// diagnose returns the meaning of a failure. A call with an unknown error may have been applied.
 func diagnose(err error) diagnosis {
 	var te *thrift2.TransportError
 	var pe *thrift2.ProtocolError
@@ -144,8 +143,8 @@ func diagnose(err error) diagnosis {
 	return diagnosis{err: err, notApplied: true} // cancelled, closed, or no such table
 }
 
-// ErrUnavailable says that the cluster or its gateways did not answer in time.
-// A later call may succeed. It is a cellstore.ErrUnavailable.
+// ErrUnavailable: the cluster or its gateways did not answer in time. A later call may succeed. It
+// is a cellstore.ErrUnavailable.
 var ErrUnavailable = fmt.Errorf("hbase: %w", cellstore.ErrUnavailable)
 
 // answers maps the gateway's errors to what they mean. An error is known by how
@@ -195,8 +194,8 @@ var scannerErrors = []string{"OutOfOrderScannerNextException", "ScannerResetExce
 // answered returns what an error in the gateway's answer means.
 func answered(io *thrift2.IOError) diagnosis {
 	message, _, _ := batchReason(io.Message)
-	// A failed try at a server that has gone is wrapped in exceptions of the
-	// gateway's own; only what comes first tells what happened.
+	// The gateway wraps a failed try at a server that has gone in exceptions of its own. Only the
+	// first line has the reason.
 	head, _, _ := strings.Cut(message, "\n")
 	for _, text := range scannerErrors {
 		if strings.Contains(head, text) {
@@ -239,8 +238,8 @@ func batchReason(message string) (reason string, n int, ok bool) {
 	return m[2], n, err == nil
 }
 
-// extentError is a failure whose extent is known better than its message tells:
-// either nothing was applied, or something may have been.
+// extentError is a failure that is better known than its message says: either nothing was applied,
+// or something may have been.
 type extentError struct {
 	error
 	notApplied bool

@@ -175,7 +175,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestEncodingOfSchemas: what HBase is told of a table.
+// TestEncodingOfSchemas: the encoded declaration of a table.
 func TestEncodingOfSchemas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.NoCompression = false })

@@ -32,7 +32,7 @@ type verdict int
 const (
 	answer    verdict = iota
 	hangUp            // before anything is done
-	doHangUp          // it does what is asked, and hangs up without an answer
+	doHangUp          // it does the call, and hangs up without an answer
 	swallow           // no answer, but the connection stands
 	doSwallow         // the same, having done it
 	tryLater          // an error that says that another try may help

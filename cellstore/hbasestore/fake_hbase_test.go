@@ -19,9 +19,8 @@ import (
 )
 
 // modelHBase answers the calls of a gateway from the suite's model: one
-// namespace of a cluster whose tables are one region each. What HBase does
-// otherwise than the contract, and the driver makes up for, it does too where
-// that is said.
+// namespace of a cluster whose tables are one region each. Where a comment says so, it deviates
+// from the contract as HBase does; the driver makes up for that.
 type modelHBase struct {
 	namespace string
 	store     cellstore.Store
@@ -370,8 +369,8 @@ func upTo(o object) int64 {
 	return ts
 }
 
-// holds compares as HBase does: the operand with what is stored, and an empty
-// operand with nothing or with an empty value.
+// holds compares as HBase does: the operand with the stored value. An empty operand equals an
+// absent or an empty value.
 func holds(ctx context.Context, t cellstore.Table, args object) (bool, error) {
 	var row cellstore.Row
 	_, err := t.Get(ctx, raw(args, 2), &cellstore.Selection{Columns: []cellstore.Column{{Family: text(args, 3), Qualifier: raw(args, 4)}}}, &row)

@@ -55,8 +55,8 @@ func putsBeside(row []byte, ts int64) (ms []cellstore.Mutation) {
 	return ms
 }
 
-// TestFaultsOutcome has a cluster fail writes before and after they are done, and
-// compares what it holds with what is said of it.
+// TestFaultsOutcome makes a cluster fail writes before and after they are done, and compares its
+// content with the reported outcomes.
 func TestFaultsOutcome(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	ctx := t.Context()
@@ -138,8 +138,8 @@ func TestFaultsOutcome(t *testing.T) {
 			t.Errorf("there is %q, want %q", got, op.value)
 		}
 	})
-	// Last, what is certain: another client takes the family away, and then the
-	// table, and this one has not heard of it.
+	// Last, certain outcomes: another client drops the family, and then the table, without this
+	// one's knowledge.
 	other := openFaulty(t, c.GatewayAddrs())
 	patiently := func(f func() error) {
 		t.Helper()

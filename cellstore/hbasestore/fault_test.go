@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// The tests of this file break a cluster of their own while it is used. They
-// judge answers, never times: how long nothing was answered is only told.
+// The tests of this file break a cluster of their own while it is used. They judge answers, never
+// times: the longest time without an answer is only reported.
 
 const faultNamespace = "faults"
 
@@ -39,8 +39,8 @@ type load struct {
 	counters map[string]*counted1
 }
 
-// counted1 is what is known of a counter: what was reported as added, and what
-// may or may not have been.
+// counted1 is the expected state of a counter: sure is the sum of acknowledged increments, and
+// unknown the sum of those with an unknown outcome.
 type counted1 struct{ sure, unknown int64 }
 
 const loadRows = 400

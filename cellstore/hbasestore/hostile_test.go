@@ -163,7 +163,7 @@ func TestGarbageUnderLoad(t *testing.T) {
 	}
 }
 
-// FuzzAnswer sends what is no answer, or nearly one, to every kind of call.
+// FuzzAnswer sends invalid and nearly valid answers to every kind of call.
 func FuzzAnswer(f *testing.F) {
 	for _, b := range hugeAnswers() {
 		f.Add(b, false)

@@ -25,7 +25,7 @@ func after(key []byte) []byte {
 }
 
 // bound changes an end of a range to one that HBase accepts: the smallest
-// possible key that is not below it. none says that no key is.
+// possible key that is not below it. none is set if there is no such key.
 func bound(key []byte) (cut []byte, none bool) {
 	if len(key) <= maxRow {
 		return key, false

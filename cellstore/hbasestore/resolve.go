@@ -79,7 +79,7 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 				c.ts = slices.Delete(c.ts, i, i+1)
 				take(c, op)
 			case !newest || len(m.Ops) == 1:
-				ops = append(ops, op) // for what is put meanwhile
+				ops = append(ops, op) // for versions put meanwhile
 			}
 		case op.Kind == cellstore.OpDeleteFamilyVersion && v.families[op.Family].revealsOlder():
 			if op.Timestamp == cellstore.Now {

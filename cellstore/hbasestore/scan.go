@@ -51,8 +51,7 @@ func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 				w.forward(r)
 			}
 			for {
-				// The first batch is no larger than what is wanted: most
-				// scans are short.
+				// The first batch is no larger than the scan's limit: most scans are short.
 				if w.batch = w.size(); scan.Limit > 0 {
 					w.batch = min(w.batch, left)
 				}

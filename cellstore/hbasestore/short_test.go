@@ -47,16 +47,15 @@ func (s *short) serve(method string, args object) (object, error) {
 	return object{0: list[:n]}, nil
 }
 
-// TestSuiteOnShortAnswers: how many rows a gateway gives at once changes no answer.
+// TestSuiteOnShortAnswers: the number of rows that a gateway gives at once changes no answer.
 func TestSuiteOnShortAnswers(t *testing.T) {
 	testrace.Plain(t, "TestSuiteForRaces asks for whole answers under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFakeOf(thrift2.Config{}, func(h *modelHBase) backend { return newShort(h, nil) }), Capabilities)
 }
 
-// TestShortAnswers: a scan ends at an empty answer, either way, however few rows
-// come at once, also where neighbours differ in what HBase cannot be told an end
-// between.
+// TestShortAnswers: a scan in either direction ends at an empty answer, however few rows come at
+// once. It does so even between neighbouring keys that no end sent to HBase can separate.
 func TestShortAnswers(t *testing.T) {
 	t.Parallel()
 	keys := []string{"\x00", "\x00\x00", "a", "a\x00", "a\x00\x00", "a" + strings.Repeat("\xff", 7), "a" + strings.Repeat("\xff", 8),

@@ -145,8 +145,8 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// putAway gives a table a name that says that it can be removed, whatever comes after. After an
-// error, Tables that callers have are closed, and callers can get them again.
+// putAway renames a table to a name that Open removes, even after a crash. After an error, callers'
+// Tables are closed, and callers can get them again.
 func (s *Store) putAway(name string) (gone string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

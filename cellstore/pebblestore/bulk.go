@@ -254,8 +254,7 @@ func (b *bulk) ingest(ctx context.Context) error {
 			return fmt.Errorf("%w: %q was dropped during the load", cellstore.ErrFamilyNotFound, b.lay.fams[f].name)
 		}
 	}
-	// What was committed before is durable first: a crash may take only the
-	// last commits of a row.
+	// Earlier commits become durable first: a crash may take only the last commits of a row.
 	if err := t.syncLog(); err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func TestCrash(t *testing.T) {
 		mem := vfs.NewCrashableMem()
 		crash := &crashFS{FS: mem, mem: mem, n: n}
 		s := must(Open("s", &Options{FS: crash, FileBytes: 200}))
-		var done []string // what had returned when the power went
+		var done []string // the calls that had returned when the power went
 		step := func(what string, err error) {
 			must(0, err)
 			crash.mu.Lock()

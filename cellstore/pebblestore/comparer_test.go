@@ -157,8 +157,7 @@ func TestImmediateSuccessor(t *testing.T) {
 	})
 }
 
-// Splitting gives back what was put in, and sorting encoded keys sorts their
-// parts.
+// Splitting a key returns its parts, and sorting encoded keys sorts their parts.
 func TestKeyRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(someKey(), 1, 12).Draw(t, "keys")

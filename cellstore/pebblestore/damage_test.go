@@ -275,7 +275,7 @@ func TestReplacedFile(t *testing.T) {
 		}
 		swap()
 		for i, tab := range tables {
-			// The engine may have opened the file before, to count what is in it.
+			// The engine may have opened the file before, to count its entries.
 			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) && (readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
 				t.Errorf("read only %v: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}

@@ -99,7 +99,7 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 
 // TestDamageOpenedForWriting changes every byte of a store in turn, cuts every file at every
 // length, removes each and puts each in the place of every other. Opened for writing it
-// has all rows, or says that it is damaged and is left as it is.
+// has all rows, or is reported as damaged and left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)

@@ -39,7 +39,7 @@ func (w *writer) deleteNewest(fam *family, row, qualifier []byte) error {
 // deleteVersion removes version ts of a column.
 func (w *writer) deleteVersion(fam *family, row, qualifier []byte, ts int64) error {
 	from := uint64(newestFirst)
-	if fam.uncounted() { // newer versions do not decide what is hidden
+	if fam.uncounted() { // newer versions hide no older ones
 		from = invert(ts)
 	}
 	c, err := w.place(fam, row, qualifier, from)

@@ -30,7 +30,7 @@ type disk struct {
 	sizes sync.Map // bytes of sorted files when they were first seen, by path
 
 	failed atomic.Pointer[error]
-	after  *vfs.MemFS // what is written after the failure
+	after  *vfs.MemFS // the writes after the failure
 }
 
 func newDisk(fsys vfs.FS, dir string) (*disk, error) {
@@ -53,7 +53,7 @@ func (d *disk) fail(err error) {
 	d.failed.CompareAndSwap(nil, &err)
 }
 
-// noSpace marks an error which says that there is no room.
+// noSpace makes an error for lack of room match ErrNoSpace.
 func noSpace(err error) error {
 	if !errors.Is(err, cellstore.ErrNoSpace) && (cellstore.IsNoSpace(err) || vfs.IsNoSpaceError(err)) {
 		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
@@ -140,7 +140,7 @@ func (d *disk) Remove(name string) error {
 		return d.FS.Remove(name)
 	}
 	if d.failure() == nil {
-		// First, since the ledger must not name what is not there.
+		// First, since the ledger must not name a missing file.
 		if err := d.ledger.remove(d.FS.PathBase(name)); err == nil {
 			d.sizes.Delete(name)
 			return d.FS.Remove(name)

@@ -19,7 +19,7 @@
 // database, so each table has its own and all share one block cache. Families
 // of one table that ask for different values get the union: a filter if any
 // asks for one, the strongest compression, the largest block. Table.Schema
-// reports what is in force.
+// reports the options in force.
 //
 // # Key of a cell
 //
@@ -55,24 +55,23 @@
 // When the disk refuses a write, for example because it is full, the files of the table stay as
 // they are at that moment, and everything that the engine writes from then on goes to memory. The
 // writes of that moment answer an error that matches ErrUnknownOutcome, and later ones say why the
-// table takes none. Reads go on until Recover opens the table again from what is on the disk.
-// Nothing that was acknowledged is lost. See [cellstore.Recoverer].
+// table takes none. Reads go on until Recover opens the table again from the disk. Nothing that was
+// acknowledged is lost. See [cellstore.Recoverer].
 //
 // # Damage
 //
-// An engine that reads a log to its end after a crash cannot tell a log that was cut short by it
-// from one that was damaged, nor an empty database from one whose files are gone. The ledger tells:
-// it has the length and the checksum of each log and list of files, written after each
-// synchronisation. A table is opened, to be read or written, if all that is there; otherwise it is
-// cellstore.ErrCorrupt, and left as it is. Bytes behind that are what a crash left: nobody was told
-// that they are kept. They are read as far as they are whole, and a warning in Options.Logger says
-// how much was not. Sorted files have checksums of their own, which are compared when they are
-// read.
+// After a crash, the engine reads a log to its end. It cannot distinguish a log that the crash cut
+// short from a damaged one, nor an empty database from one whose files are gone. The ledger can: it
+// has the length and the checksum of each log and list of files, written after each
+// synchronisation. A table opens, for reading or writing, if all these bytes are there. Otherwise
+// the error matches cellstore.ErrCorrupt, and the table is left as it is. Bytes beyond the recorded
+// length come from writes without an acknowledgement. They are read as far as they are whole, and a
+// warning in Options.Logger says how much was not. Sorted files have checksums of their own, which
+// are compared when they are read.
 //
 // # Read-only stores
 //
-// A store that is not written any more can be opened with Options.ReadOnly by
-// any number of processes at once. Such an open takes no lock and changes
-// nothing in the directory. Opening it while another process writes it is a
-// mistake that cannot be detected.
+// A store that nobody writes any more can be opened with Options.ReadOnly by any number of
+// processes at once. Such an open takes no lock and changes nothing in the directory. Opening it
+// while another process writes it is a mistake that cannot be detected.
 package pebblestore

@@ -15,9 +15,8 @@ import (
 
 const killWriters = 8
 
-// TestKill kills a process that writes, at a random moment, many times over,
-// and checks what is left: counters are not below what was acknowledged, and
-// the families of a row agree.
+// TestKill kills a writing process at a random moment, many times over, and checks the store:
+// counters are not below their acknowledged values, and the families of a row agree.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("PEBBLESTORE_KILL_DIR"); dir != "" {
 		writeUntilKilled(dir)

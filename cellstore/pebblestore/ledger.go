@@ -18,11 +18,10 @@ import (
 )
 
 // ledger is a file beside a table's database that says which logs and lists of files
-// there are, up to which byte they are on the disk, and the checksum up to there. The
-// engine takes the first thing that it cannot read for the place where a crash
-// stopped it, and removes what it does not know of; a file that is missing was never
-// there. With the ledger damage can be told from a crash: all that was acknowledged
-// lies before the byte that it names.
+// there are, up to which byte they are on the disk, and the checksum up to there. To the engine,
+// the first unreadable record is the place where a crash stopped it, an unknown file is garbage,
+// and a missing file never existed. The ledger distinguishes damage from a crash: all acknowledged
+// writes lie before the byte that it names.
 //
 // The file has two slots, written in turns, so that one of them is always whole. A slot
 // is one sector as long as it can be:
@@ -30,10 +29,9 @@ import (
 //	checksum 4 | length 2 | sequence 8 | flags 1 | count 1 | count × entry
 //	entry: length of the name 1 | name | bytes 8 | their checksum 4
 //
-// Checksums are CRC-32C, integers big-endian, and that of a slot is over what follows it
-// in length bytes. A slot is written after each synchronisation of a log and not
-// synchronised itself: it is a lower bound. But before a file is removed, both slots
-// without it are on the disk.
+// Checksums are CRC-32C, and integers big-endian. The checksum of a slot covers the length bytes
+// after it. A slot is written after each synchronisation of a log and not synchronised itself: it
+// is a lower bound. But before a file is removed, both slots without it are on the disk.
 //
 // The ledger also names the files of options that the engine has made, with no bytes: it makes
 // one whenever it opens a database for writing. If the last of them is not named, a program
@@ -147,8 +145,8 @@ func (l *ledger) writeBoth() error {
 	return l.keep()
 }
 
-// keep writes the ledger anew if another file, such as one of a backup, has replaced it
-// since it was opened: nobody would read what is written into the file that is open.
+// keep writes the ledger anew if another file, such as one of a backup, has replaced it since it
+// was opened: nobody would read the open file any more.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
 	if cellstore.IsShortage(err) {
@@ -267,7 +265,7 @@ func (e *entry) written() extent {
 	return e.now
 }
 
-// synced records what is on the disk.
+// synced records the extent of the file that is on the disk.
 func (e *entry) synced(whole extent) error {
 	if e == nil {
 		return nil
@@ -312,7 +310,8 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close ends the ledger. With seal, the ledger says that the files end where it says.
+// close closes the ledger. With seal, it first records that each file ends exactly where the ledger
+// says.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil
@@ -361,7 +360,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	for name, x := range entries {
 		l.entries[name] = &entry{of: l, now: x, whole: x, listed: true, found: true}
 	}
-	// What is written from now on is not sealed.
+	// The ledger is not sealed while the table is open.
 	if err := l.writeBoth(); err != nil {
 		return nil, errors.Join(err, l.file.Close())
 	}

@@ -71,7 +71,7 @@ type Cache struct {
 	files  *pebble.FileCache
 }
 
-// NewCache returns a cache that holds up to so many bytes of blocks.
+// NewCache returns a cache of blocks. bytes bounds their total size.
 func NewCache(bytes int64) *Cache {
 	return &Cache{
 		blocks: pebble.NewCache(bytes),
@@ -115,8 +115,8 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	panic("pebblestore: " + fmt.Sprintf(format, args...))
 }
 
-// said remembers what has been logged. The engine at once repeats work that has met a
-// damaged file, and reports that each time.
+// said remembers recent messages, to log each at most once a minute. The engine repeats work on a
+// damaged file at once, and reports it each time.
 type said struct {
 	mu   sync.Mutex
 	when map[string]time.Time
@@ -127,8 +127,8 @@ const (
 	maxSaid  = 1000
 )
 
-// lately reports whether something has been logged within the last minute, and notes that it is
-// logged now.
+// lately reports whether a message has been logged within the last minute. If not, it notes that it
+// is logged now.
 func (s *said) lately(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,10 +54,9 @@ func nested(t *testing.T, tab *table, n int) (values []string) {
 	return values
 }
 
-// TestReadsNeverGoBack looks at the moment between a commit and the return of
-// the call that makes it. What one read shows then, every later one must show,
-// with whichever iterators: older than the commit, made while it was on its way,
-// or made beside another one.
+// TestReadsNeverGoBack tests the moment between a commit and the return of the writing call. Once a
+// read shows the commit, every later read must show it, whether its iterator is older than the
+// commit, was made during it, or beside another one.
 func TestReadsNeverGoBack(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "a"})
 	put := func(value string) {

@@ -48,7 +48,7 @@ func (s *Store) recover(ctx context.Context, name string) error {
 		return nil
 	}
 	if t.dbOpts.ReadOnly && s.probe(t.dir) != nil {
-		return why // it shows what is on the disk, and there is no room for more
+		return why // it already shows the state on the disk, and there is no room to write
 	}
 	delete(s.tables, name)
 	_ = t.close(cellstore.ErrClosed) // it repeats why

@@ -24,8 +24,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// smallDisk is a file system with room for so many bytes. It counts what is written and
-// gives room back for what is removed.
+// smallDisk is a file system with limited room, in bytes. Writes take room, and removals give it
+// back.
 type smallDisk struct {
 	vfs.FS
 	room atomic.Int64
@@ -172,7 +172,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A creation and a removal that the disk refuses leave what was there.
+// A creation and a removal that the disk refuses change nothing.
 func TestRefusedCreateAndDrop(t *testing.T) {
 	d := &smallDisk{FS: vfs.NewMem()}
 	d.room.Store(1 << 30)
@@ -388,8 +388,8 @@ func older(t *testing.T, fsys vfs.FS) {
 	must(0, writeSchema(fsys, path, stored))
 }
 
-// TestGoneBackFrom: programs without ledgers read and write what this one has written, and what
-// they wrote in between is no damage. What is damaged afterwards is found as before.
+// TestGoneBackFrom: programs without ledgers read and write this program's files. Their writes do
+// not count as damage, and later damage is found as before.
 func TestGoneBackFrom(t *testing.T) {
 	mem := vfs.NewMem()
 	s, made := fixture(t, "s", &Options{FS: mem})

@@ -33,15 +33,15 @@ type Salvaged struct {
 // mostLost bounds Salvaged.Lost.
 const mostLost = 100
 
-// Salvage reads what is whole of a damaged table of the store in dir, which nobody has open, in the
-// order of rows, and passes on each row with all its versions, also those that MaxVersions and TTL
-// hide. It writes nothing but a directory of its own beside the tables, which it removes, and opens
-// the store, which clears away what Open says. schema is what the table is made with. It stands in
-// for a damaged declaration, and may be a name alone. The row is valid until fn returns; an error
-// of fn ends Salvage. opts as for Open, but not read-only.
+// Salvage reads the undamaged part of a damaged table of the store in dir, which nobody may have
+// open. It calls fn with the rows in their order, each with all its versions, also those that
+// MaxVersions and TTL hide. It writes only to a directory of its own beside the tables, and removes
+// it at the end. It opens the store, which removes what Open removes. schema is the declaration
+// that the table is made with. It stands in for a damaged one, and may be a name alone. The row is
+// valid until fn returns; an error of fn ends Salvage. opts are as for Open, but not read-only.
 //
-// It reads the sorted files on its own, around blocks that are damaged, and the logs
-// behind what is damaged of them, and keeps the newest of what it finds of each cell.
+// It reads the sorted files itself, without their damaged blocks, and the logs also after damaged
+// records. Of each cell it keeps the newest state it finds.
 func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options, fn func(*cellstore.Row) error) (Salvaged, error) {
 	v := salvage{ctx: ctx, fn: fn}
 	err := v.run(dir, schema, opts)
@@ -252,7 +252,7 @@ func (f withoutLogs) List(dir string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") }), err
 }
 
-// readSorted reads a sorted file around what is damaged of it.
+// readSorted reads the undamaged blocks of a sorted file.
 func (v *salvage) readSorted(path string) error {
 	file, err := v.store.fs.Open(path)
 	if err != nil {

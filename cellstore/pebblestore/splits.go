@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Splits implements cellstore.Table, by the size of the data on disk. What is
-// still in memory does not count.
+// Splits implements cellstore.Table, by the size of the data on disk. Data still in memory does not
+// count.
 func (t *table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	parts, err := t.splits(ctx, n)
 	if err != nil {

@@ -141,8 +141,8 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
-// exists reports whether there is a table. It is one as long as it has a directory,
-// whatever is missing there.
+// exists reports whether a table exists. It does as long as its directory is there, even with
+// missing files.
 func (s *Store) exists(table string) (bool, error) {
 	// The name becomes a path, so it must be a valid one.
 	probe := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: "f"}}}
@@ -208,13 +208,13 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	return nil
 }
 
-// keep keeps a table that was opened.
+// keep adds an open table.
 func (s *Store) keep(t *table) {
 	s.tables[t.name] = t
 	s.troubles.Store(t.name, t.disk.failure)
 }
 
-// forget forgets a table that is closed.
+// forget removes a closed table from the open ones.
 func (s *Store) forget(name string) {
 	delete(s.tables, name)
 	s.troubles.Delete(name)

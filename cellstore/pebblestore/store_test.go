@@ -217,7 +217,7 @@ func TestReadOnlyFS(t *testing.T) {
 	}
 }
 
-// countdown is a context that is cancelled after so many looks at it.
+// countdown is a context that is cancelled after left calls of Err.
 type countdown struct {
 	context.Context
 	left int

@@ -13,8 +13,8 @@ import (
 )
 
 // A sweep removes the cells that MaxVersions and TTL hide. It looks for rows that
-// have such cells without any lock. Then it looks at those rows again under their
-// locks and removes what is hidden by then.
+// have such cells without any lock. Then it reads those rows again under their locks, and removes
+// the cells that are hidden by then.
 
 const (
 	sweepCells = 8192 // looked at in one step
@@ -62,8 +62,8 @@ func rest(ctx context.Context, d time.Duration) {
 // sweepStep looks through cells of a family from a key on, cleans the rows
 // that need it and returns where to go on, nil at the end.
 func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []byte) ([]byte, error) {
-	// Without the gate for writing in between no alteration can make visible
-	// what is removed here.
+	// Nobody gets the gate for writing in between, so no alteration can make the removed cells
+	// visible.
 	current, err := t.beginSweep(ctx)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func async(row string, ops ...cellstore.Op) cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte(row), Ops: ops, Durability: cellstore.Async}
 }
 
-// A sweep leaves of each column just what is visible.
+// A sweep leaves just the visible cells of each column.
 func TestSweep(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)
@@ -57,7 +57,7 @@ func TestSweep(t *testing.T) {
 				cellstore.PutAt("two", []byte("x"), ts, nil), cellstore.PutAt("min", nil, ts, nil))))
 		}
 	}
-	// One column beyond what is deleted cell by cell, before another.
+	// One column with too many versions to be deleted cell by cell, before another column.
 	for v := range 3 * wide {
 		must(0, tab.Apply(ctx, async("wide", cellstore.PutAt("two", []byte("a"), int64(v), nil), cellstore.PutAt("two", []byte("a\x00"), int64(v%4), nil))))
 	}
@@ -162,8 +162,7 @@ func replay(col []int64, op cellstore.Op) []int64 {
 	return next[:min(len(next), 2)]
 }
 
-// Compact gives the disk space of what is hidden back, that of a dropped
-// family too.
+// Compact frees the disk space of hidden cells and of a dropped family.
 func TestCompactGivesSpaceBack(t *testing.T) {
 	s, tab := writable(t, nil, cellstore.Family{Name: "f"}, cellstore.Family{Name: "g"})
 	rng := rand.New(rand.NewPCG(1, 2))

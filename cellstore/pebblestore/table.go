@@ -31,8 +31,8 @@ type table struct {
 	// blocks counts the data blocks opened, from the files or the cache.
 	blocks atomic.Int64
 
-	// gate is held for reading by every write, and for writing by what comes
-	// between writes: an alteration, and Close.
+	// Every write holds gate for reading. An alteration and Close hold it for writing, to come
+	// between writes.
 	gate sync.RWMutex
 	// altering is held while the stored declaration must not change. It is
 	// taken before gate.
@@ -134,9 +134,8 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 	return o
 }
 
-// openTable opens an existing table. If the disk has no room for what opening writes, it
-// opens the table for reading only; see Recover. again says that this process had the
-// table open before.
+// openTable opens an existing table. If the disk has no room for the writes of opening, it opens
+// the table for reading only; see Recover. again is set if this process had the table open before.
 func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 	t, err := newTable(s, s.path("tables", stored.Name), stored)
 	if err != nil {
@@ -313,9 +312,8 @@ func (t *table) tellUnfinished(entries map[string]extent) {
 
 // checkManifest reads the engine's list of files to its end, for a table without a ledger.
 // The engine takes a damaged record for one that a crash cut short, and stops there.
-// Files, and the rows in them, would then disappear without an error. A store that its
-// writer has closed has no such record; strict says that the writer is known to have
-// closed it.
+// Files, and the rows in them, would then disappear without an error. A store that its writer has
+// closed has no such record. strict is set if the writer is known to have closed it.
 func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	desc, err := pebble.Peek(dir, fsys)
 	if err != nil {
@@ -345,8 +343,8 @@ func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	}
 }
 
-// close waits for running calls, ends what is open and closes the database.
-// Calls answer why from then on.
+// close waits for running calls, ends open loads, snapshots and readers, and closes the database.
+// From then on calls return why.
 func (t *table) close(why error) error {
 	if !t.end(why) {
 		return nil

@@ -236,7 +236,7 @@ func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool)
 	return false, target, open
 }
 
-// full reports whether so many columns are all the filter admits.
+// full reports whether the filter admits no more than the given number of columns.
 func (v *view) full(admitted int) bool {
 	return v.filter.Limit > 0 && admitted-v.filter.Offset >= v.filter.Limit
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrMissing says that HBase cannot run here, and what is missing.
+// ErrMissing: HBase cannot run here. The error that wraps it names the missing part.
 var ErrMissing = errors.New("hbase cannot be run here")
 
 //go:embed testdata/pom.xml

@@ -22,7 +22,7 @@ type decoder struct {
 	max   int    // bytes of one field
 	most  int    // bytes of all fields together, 0 for any number
 	spent int    // of them
-	arena []byte // what is left of memory for short fields
+	arena []byte // the rest of the memory for short fields
 	chunk int    // size of the last of it
 	last  []byte // the last family: most neighbours are of the same one
 }

@@ -12,8 +12,7 @@ type Column struct {
 	Timestamp int64
 }
 
-// Value is a cell, to be written or as it was read. What was read belongs to
-// the Result it came in.
+// Value is a cell to be written, or one that was read. A read Value belongs to its Result.
 type Value struct {
 	Family    []byte
 	Qualifier []byte
@@ -115,8 +114,8 @@ type Delta struct {
 	By        int64
 }
 
-// CompareOp compares an operand with what is stored, in this order: Less holds
-// when the operand is less than the stored value.
+// CompareOp compares an operand with a stored value, in this order: Less holds when the operand is
+// less than the stored value.
 type CompareOp int32
 
 // The comparisons. With an empty operand Equal means that the column is absent
