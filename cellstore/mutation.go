@@ -130,8 +130,7 @@ type Check struct {
 }
 
 // Holds reports whether a column's newest visible version passes the condition.
-// present says whether there is a version. It is for drivers that compare
-// values themselves.
+// present reports whether there is a version. It is for drivers that compare values themselves.
 func (c *Check) Holds(stored []byte, present bool) bool {
 	if !present || c.Op == Absent {
 		return !present && c.Op == Absent

@@ -13,9 +13,8 @@ type Store interface {
 	// AlterTable replaces the declaration of a table, also under Tables that
 	// are open. Families not named any more are dropped with their data, new
 	// ones begin empty, and a family that was dropped and is added again does
-	// too. Tighter MaxVersions, MinVersions and TTL hide cells at once;
-	// looser ones may or may not bring back what was hidden.
-	// ErrTableNotFound, ErrBadSchema.
+	// too. Tighter MaxVersions, MinVersions and TTL hide cells at once; looser ones may or may not
+	// bring hidden cells back. ErrTableNotFound, ErrBadSchema.
 	AlterTable(ctx context.Context, schema Schema) error
 	// DropTable removes a table and its data in one step. Calls on Tables that are
 	// open then answer ErrTableNotFound. After an error the table is there as
@@ -25,9 +24,8 @@ type Store interface {
 	Tables(ctx context.Context) ([]string, error)
 	// Table opens a table. ErrTableNotFound.
 	Table(ctx context.Context, name string) (Table, error)
-	// Compact removes from the disk what is hidden: deleted, trimmed and
-	// expired cells and dropped families. It changes no answer and may run
-	// beside any other call. ErrTableNotFound.
+	// Compact removes hidden data from the disk: deleted, trimmed and expired cells, and dropped
+	// families. It changes no answer and may run beside any other call. ErrTableNotFound.
 	Compact(ctx context.Context, table string) error
 	// Checkpoint copies the store as it stands, all tables at one moment
 	// each, into a directory that does not exist yet. The copy opens on its
@@ -134,11 +132,10 @@ type Recoverer interface {
 	// error matches ErrNoSpace if there was no room. It costs no access to the
 	// disk.
 	Trouble(table string) error
-	// Recover opens such a table again from what is on the disk: all acknowledged
-	// writes, and nothing that the disk lacks. A Table got before answers ErrClosed
-	// from then on; get another. If there is still no room, the new one can be read,
-	// takes no writes, and the error is that of Trouble. Recover does nothing to a
-	// table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
+	// Recover opens such a table again from the disk: with all acknowledged writes, and none that
+	// the disk lacks. A Table got before answers ErrClosed from then on; get another. If there is
+	// still no room, the new one can be read, takes no writes, and the error is that of Trouble.
+	// Recover does nothing to a table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
 	Recover(ctx context.Context, table string) error
 }
 

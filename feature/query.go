@@ -78,8 +78,8 @@ const (
 type Filter interface {
 	// Match reports whether a feature fulfils it.
 	Match(ctx context.Context, f *Feature) (bool, error)
-	// Terms returns conditions that every feature which passes fulfils, for an index to use.
-	// all says that every feature which fulfils them passes.
+	// Terms returns conditions that every passing feature fulfils, for use by an index. all is set
+	// if every feature that fulfils them passes.
 	Terms() (terms []Term, all bool)
 	// String distinguishes the filter from others.
 	String() string

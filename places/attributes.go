@@ -9,8 +9,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds of what is kept for one place, so that its record stays below the
-// limit of a cell. The largest countries have about a thousand names.
+// Bounds of the stored names of one place, so that its record stays below the limit of a cell. The
+// largest countries have about a thousand names.
 const (
 	maxAlternatesOf   = 5_000
 	maxAlternateBytes = 256 << 10

@@ -471,7 +471,7 @@ func TestPrefix(t *testing.T) {
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)
 	}
-	// What passes a filter is ordered by weight, not by code.
+	// Places that pass a filter are ordered by weight, not by code.
 	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
 		t.Error(hitIDs(hits), err, meta.Unweighted)
 	}

@@ -98,7 +98,7 @@ type group struct {
 // anyCode is the code of the group of places that have no group of their own.
 const anyCode = math.MaxUint16
 
-// blockCount returns the number of blocks of so many places.
+// blockCount returns the number of blocks of the given number of places.
 func blockCount(places uint64) uint64 { return (places + blockPlaces - 1) / blockPlaces }
 
 // blocksOf returns the blocks, first to last, that may hold the places of a tile with the samples

@@ -16,8 +16,8 @@ type nameSink interface {
 	Close() error
 }
 
-// newNameSink begins the tables of name search. What answers say about a place is read
-// back from place_info, which is complete by the time they are made.
+// newNameSink begins the tables of name search. It reads the content of answers from place_info,
+// which is complete when answers are made.
 var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
 	var row cellstore.Row
 	var key [4]byte
@@ -75,8 +75,8 @@ func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	}
 }
 
-// searchContexts returns the names that tell namesakes apart: "Illinois" in
-// "springfield illinois".
+// searchContexts returns the names that distinguish namesakes: "Illinois" in "springfield
+// illinois".
 func (t *nameTables) searchContexts() []search.Context {
 	var list []search.Context
 	for _, c := range t.sortedCountries() {

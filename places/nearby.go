@@ -9,7 +9,7 @@ import (
 )
 
 // nearby guides a search for the nearest places. They are ranked by their distance. A tile is
-// read if the index says that it holds few places.
+// read if it holds few places according to the index.
 type nearby struct {
 	tileSearch
 	lat, lon float64

@@ -160,7 +160,7 @@ func TestNearbyRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
 	}
-	// What no place can have is no error.
+	// Filter values that no place can have are no error.
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
 		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},

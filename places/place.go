@@ -12,8 +12,8 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// What callers branch on; use errors.Is. The packages airports, stations and
-// search give ErrQuery, ErrCursor, ErrCursorExpired and ErrTooMuchWork too.
+// Errors for errors.Is. The packages airports, stations and search also return ErrQuery, ErrCursor,
+// ErrCursorExpired and ErrTooMuchWork.
 var (
 	// ErrNotFound: no place has this id.
 	ErrNotFound = feature.NotFound("no such place")

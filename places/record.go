@@ -132,8 +132,7 @@ func (c *columns) countryCode() string {
 	return string(c.country[:])
 }
 
-// fields reads a record from its beginning. What is not there reads as zero
-// and sets cut.
+// fields reads a record from its beginning. A missing field reads as zero and sets cut.
 type fields struct {
 	rest string
 	cut  bool

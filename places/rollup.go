@@ -25,7 +25,7 @@ const (
 	great = notArea | (tiers-high)<<weightBits | 300_000
 )
 
-// shown is a place picked to be shown, with copies of what is stored of it.
+// shown is a place chosen to be shown, with copies of its stored fields.
 type shown struct {
 	importance uint64
 	id         uint32
@@ -127,7 +127,7 @@ func (a *shown) show(p *place) error {
 	return nil
 }
 
-// finish writes what is left.
+// finish writes the remaining tiles.
 func (r *rollup) finish() error {
 	if !r.started {
 		return nil

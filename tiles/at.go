@@ -190,9 +190,9 @@ func finer(a, b quadkey.Tile) quadkey.Tile {
 	return b
 }
 
-// learn adds the types of the bit set learnt, which have just been read, to what is known about a
-// tile. found are their regions at one point of the tile. The result holds for the smaller of the
-// two tiles.
+// learn adds the types of the bit set learnt, which have just been read, to the cached knowledge
+// about a tile. found are their regions at one point of the tile. The result holds for the smaller
+// of the two tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {

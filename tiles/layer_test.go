@@ -343,7 +343,7 @@ func TestAreaOfLine(t *testing.T) {
 	}
 }
 
-// What is in the area of a region is what At finds there.
+// A region's area holds a point exactly if At finds the region there.
 func TestArea(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")

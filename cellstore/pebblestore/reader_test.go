@@ -56,7 +56,7 @@ func nested(t *testing.T, tab *table, n int) (values []string) {
 
 // TestReadsNeverGoBack tests the moment between a commit and the return of the writing call. Once a
 // read shows the commit, every later read must show it, whether its iterator is older than the
-// commit, was made during it, or beside another one.
+// commit, was made during it, or was made during another commit.
 func TestReadsNeverGoBack(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "a"})
 	put := func(value string) {

@@ -62,8 +62,8 @@ func rest(ctx context.Context, d time.Duration) {
 // sweepStep looks through cells of a family from a key on, cleans the rows
 // that need it and returns where to go on, nil at the end.
 func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []byte) ([]byte, error) {
-	// Nobody gets the gate for writing in between, so no alteration can make the removed cells
-	// visible.
+	// The gate is held for reading until the end: an alteration in between could make the removed
+	// cells visible.
 	current, err := t.beginSweep(ctx)
 	if err != nil {
 		return nil, err

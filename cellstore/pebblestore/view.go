@@ -167,8 +167,7 @@ func (v *view) forget() {
 
 const noTTL = math.MinInt64
 
-// uncounted reports whether a version is visible whatever newer ones there
-// are.
+// uncounted reports whether a version's visibility does not depend on newer ones.
 func (f *family) uncounted() bool {
 	return f.maxVersions == allVersions && (f.minVersions == 0 || f.ttl == 0)
 }

@@ -36,7 +36,7 @@ type shard struct {
 	misses atomic.Int64
 }
 
-// NewCache returns a cache of so many bytes.
+// NewCache returns a cache. bytes bounds its size.
 func NewCache(bytes int64) *Cache {
 	bytes = max(bytes, 0)
 	n := int(min(max(bytes/shardBytes, 1), maxShards))

@@ -382,8 +382,8 @@ func (t *losingTable) Apply(ctx context.Context, ms ...cellstore.Mutation) error
 	return &cellstore.BatchError{Errs: map[int]error{0: cellstore.ErrUnknownOutcome}}
 }
 
-// TestLateWrite: a write that is done after its outcome was called unknown is
-// seen, whatever was read in between.
+// TestLateWrite: a write is done after its call has returned an unknown outcome. Reads then show
+// it, although an earlier read did not.
 func TestLateWrite(t *testing.T) {
 	l := &losing{remote: newRemote(t, 10, 10)}
 	tab := must(New(l, Options{}).Table(ctx, "t"))
@@ -417,8 +417,7 @@ func (b *busy) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	return b.remote.AlterTable(ctx, schema)
 }
 
-// TestOpenedDuringChange: what is read of a table that was opened during a change of it is not
-// cached.
+// TestOpenedDuringChange: a table is opened during a change of it. Its reads are not cached.
 func TestOpenedDuringChange(t *testing.T) {
 	b := &busy{remote: newRemote(t, 10, 10)}
 	s := New(b, Options{})

@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// table is a table of a store. What it does not override passes by: Prev, MultiGet,
+// table is a table of a store. The methods it does not override bypass the cache: Prev, MultiGet,
 // snapshots, splits and the schema.
 type table struct {
 	cellstore.Table
@@ -16,8 +16,8 @@ type table struct {
 	shared *shared
 }
 
-// look returns what is known, nil when the store has to be asked in any case. The
-// store then also answers calls that cannot succeed, with its error.
+// look returns the cached part of the table, or nil if every read must go to the store. The store
+// then also returns the errors of calls that cannot succeed.
 func (t *table) look(ctx context.Context) *known {
 	if t.s.closed.Load() || ctx.Err() != nil {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"quadrille/cellstore"
 )
 
-// view is what is known of a table through one selection.
+// view is the cached part of a table for one selection.
 type view struct {
 	known    *known
 	sel      *cellstore.Selection // its own
 	families []string             // of the table
 	index    index
 	size     rowSize
-	used     atomic.Bool // since views had to make room
+	used     atomic.Bool // since makeRoom was last called
 
 	mu      sync.Mutex // guards changes of the index, and the fields below
 	dead    bool
@@ -39,7 +39,7 @@ func (v *view) touch() {
 	}
 }
 
-// forget drops every block, and takes no more.
+// forget drops every block. The view then takes no more.
 func (v *view) forget() {
 	v.mu.Lock()
 	v.dead = true
@@ -51,7 +51,7 @@ func (v *view) forget() {
 	}
 }
 
-// keep inserts a block, or the part of it that is not known yet.
+// keep inserts a block, or the part of it that is not cached yet.
 func (v *view) keep(b *block) {
 	if !v.known.cache.place(b) {
 		return

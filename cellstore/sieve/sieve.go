@@ -1,6 +1,6 @@
-// Package sieve decides which entry of a cache makes room for another: the oldest that was not
-// used since its turn came last. A use only sets a flag, so that caches count a hit without a
-// lock that excludes other hits, and what was read once goes before what is in use.
+// Package sieve decides which entry of a cache makes room for another: the oldest that was not used
+// since the hand last passed it. A use only sets a flag, so concurrent hits need no exclusive lock.
+// Entries that were read once are evicted before those in use.
 //
 // The policy is SIEVE, of Zhang and others, "SIEVE is Simpler than LRU" (NSDI 2024).
 package sieve

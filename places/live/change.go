@@ -7,8 +7,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Change is one feature before and after a write, decided. What it refers to is valid until
-// the call ends that is given it.
+// Change is one feature before and after a decided write. Its memory is valid until the call that
+// gets it returns.
 type Change struct {
 	ID      string
 	Version int64 // of the feature Is, or of its removal: milliseconds since 1970
@@ -20,8 +20,8 @@ type Change struct {
 	// Seq is 0 for a change that the log leaves to the index: one without a move, in a log that
 	// is not whole.
 	Seq, Before uint64
-	// By is the edition of the areas by which both ends are judged. Judged is set for a feature
-	// that has stayed while areas around it changed: the edition by which it was judged before.
+	// By is the edition of the areas that both ends are judged by. Judged is set for a feature that
+	// has stayed while areas around it changed: it is the edition that it was judged by before.
 	By, Judged       uint64
 	More, JudgedMore string // the rest of the names of these editions
 

@@ -7,7 +7,7 @@ import (
 	"quadrille/feature"
 )
 
-// State is the state by which writes are decided.
+// State is the state that writes are decided by.
 type State interface {
 	// Find writes the feature with an id over f, as the last change left it, even if it has
 	// expired. Its Version is 0 if there is none. Properties are left out. last is the last

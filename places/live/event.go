@@ -26,9 +26,9 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
-	// By is the edition of the areas by which both ends are judged, 0 if none was known. Was is set
-	// for a feature that has stayed while areas around it changed: the edition by which it was judged
-	// before. Then From is To.
+	// By is the edition of the areas that both ends are judged by, 0 if none was known. Was is set
+	// for a feature that has stayed while areas around it changed: it is the edition that the
+	// feature was judged by before. Then From is To.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
 	// More and WasMore are the rest of the names of these editions.
@@ -61,8 +61,8 @@ func (e *Event) parse(row *cellstore.Row) bool {
 	return err == nil
 }
 
-// change returns the change that an event of a whole log is. The feature before is not in it. The
-// error says that the log is not whole.
+// change converts an event of a whole log to a Change, without the feature before. It returns an
+// error if the log is not whole.
 func (e *Event) change() (Change, error) {
 	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By, More: e.More}
 	switch {

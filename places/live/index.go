@@ -72,7 +72,8 @@ type Opening struct {
 
 // Kind is a kind of live collections: how their features are kept.
 type Kind struct {
-	// Prefix begins the names of the collections' tables. Version is that of their row layout.
+	// Prefix begins the names of the collections' tables. Version is the version of their row
+	// layout.
 	Prefix  string
 	Version int
 	// Families are the index's families in the table of a collection. Past is the family of the
@@ -86,7 +87,7 @@ type Kind struct {
 	Info func(m *Meta) *feature.Info
 	// Open opens the index of a collection.
 	Open func(ctx context.Context, o *Opening) (Index, error)
-	// Whole says that the log keeps all of each change. An index that is not Tabled needs that.
+	// Whole is set if the log keeps all of each change. An index that is not Tabled needs that.
 	Whole bool
 	// Log opens the log in a table. If it is nil, the log is a TableLog.
 	Log func(table cellstore.Table) Log

@@ -14,7 +14,7 @@ import (
 // of it, the index gets from it. One goroutine appends at a time.
 type Log interface {
 	// Append writes a step that follows on End, wholly or not at all. The error matches ErrTaken
-	// if another step has done so. After any other error End tells whether the step is there. It
+	// if another step has done so. After any other error, End shows whether the step is there. It
 	// need not be on the disk before Sync.
 	Append(ctx context.Context, s *Step) error
 	// Sync makes all appended steps durable.

@@ -187,7 +187,7 @@ func (c *Collection) refused(err error) error {
 	return wrap(err)
 }
 
-// refuse returns an error that says that nothing is written, and why.
+// refuse wraps an error as ErrRefused: nothing is written.
 func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrRefused, err) }
 
 // disturbed has the table looked at.
@@ -343,7 +343,7 @@ func (c *Collection) wait(pause time.Duration) bool {
 		case <-timer.C:
 			return true
 		case <-c.quit:
-			return false // writers that wait are told
+			return false // waiting writers get an error
 		}
 	}
 }
@@ -363,7 +363,7 @@ func (c *Collection) Meta() *Meta { return &c.meta.Load().Meta }
 // Index returns the present index, nil while the collection cannot be read.
 func (c *Collection) Index() Index { return c.now.Load().index }
 
-// Now returns the time of the clock by which features are dated and expire.
+// Now returns the time of the clock that dates and expires features.
 func (c *Collection) Now() time.Time { return c.store.clock.Time() }
 
 // Info implements feature.Layer, also while the collection cannot be read.

@@ -20,7 +20,7 @@ type Meta struct {
 	// collection.
 	Points int64      `json:"points,omitempty"`
 	Bounds [4]float64 `json:"bounds,omitzero"`
-	// Expiring says that points of a published collection expire.
+	// Expiring is set if points of a published collection expire.
 	Expiring bool `json:"expiring,omitempty"`
 	// Title, Attribution and Licence are shown to everybody who may read the collection.
 	Title       string `json:"title,omitempty"`

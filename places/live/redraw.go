@@ -12,8 +12,8 @@ import (
 )
 
 // Edition is one edition of the areas that moves are judged by, such as a generation of boundaries.
-// The number and the text name it: areas may be of several data sets. The identity tells two of the same names
-// apart. The zero Edition is none.
+// The number and the text name it: areas may be of several data sets. The identity distinguishes
+// two editions with equal names. The zero Edition is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
 	More     string `json:"more,omitempty"`
@@ -33,7 +33,7 @@ type redraw struct {
 	From string  `json:"from,omitempty"`
 }
 
-// by returns the edition by which a point is judged.
+// by returns the edition that a point is judged by.
 func (r *redraw) by(id string) *Edition {
 	if id < r.From {
 		return &r.Next
@@ -48,8 +48,8 @@ const (
 	RedrawWait = time.Second
 )
 
-// Editions returns the edition by which the points of the collection are judged, and the target
-// of a Redraw. next is the zero Edition unless Redraw has begun.
+// Editions returns the edition that the points of the collection are judged by, and the target of a
+// Redraw. next is the zero Edition unless Redraw has begun.
 func (c *Collection) Editions() (now, next Edition) {
 	r := &c.meta.Load().Redraw
 	return r.Now, r.Next

@@ -40,7 +40,7 @@ const (
 
 // Salvage is the readable part of a damaged collection besides its index.
 type Salvage struct {
-	// Lost says that the description is lost. The collection is private then.
+	// Lost is set if the description is lost. The collection is private then.
 	Lost bool
 
 	kind *Kind

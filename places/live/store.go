@@ -73,7 +73,8 @@ type Options struct {
 	// Notify is called with every collection that gets into trouble, into a different
 	// trouble, or out of it. It must not wait, nor call the Store. It may be nil.
 	Notify func(Trouble)
-	// Turn returns the Turn by which commits share processors. If it is nil, they work at once.
+	// Turn returns the Turn that shares processors between commits and other work. If it is nil,
+	// commits work at once.
 	Turn func() Turn
 
 	// Pause is the time between two attempts to take writes again: a second unless it is set.
@@ -144,9 +145,9 @@ func (k *Kind) Names(ctx context.Context, store cellstore.Store) (names []string
 	return names, nil
 }
 
-// take takes a collection that has a table into service, or notes why it cannot be read.
-// The error matches ErrUnfinished if nothing was ever in the table. again says that it
-// could not be read before.
+// take brings a collection that has a table into service, or records why it cannot be read. The
+// error matches ErrUnfinished if nothing was ever in the table. again is set if it could not be
+// read before.
 func (s *Store) take(ctx context.Context, name string, again bool) error {
 	c, m, err := s.open(ctx, name)
 	if err == nil {

@@ -54,7 +54,7 @@ type Feature struct {
 	Lon float64 `json:"lon"`
 	// Bounds of a region are west, south, east and north in degrees. Those of a country may
 	// leave out parts that lie far from its main part. A region that no layer draws has
-	// none: the rows of places alone tell which places are in it.
+	// none: only the rows of places say which places are in it.
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is the population according to a source, 0 if unknown.
 	Population uint64 `json:"inhabitants,omitempty"`
@@ -103,7 +103,7 @@ const (
 	statePeople = 4
 )
 
-// Class is the class by which package search filters features of a kind.
+// Class returns the class of a kind for the filters of package search.
 func Class(kind Kind) string {
 	switch kind {
 	case Region:

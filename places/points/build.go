@@ -24,12 +24,11 @@ type BuildOptions struct {
 	// Schema has the declared types of properties. The types of others are inferred from the
 	// points.
 	Schema feature.Schema
-	// Text says that all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that
-	// stay text because of a few values.
+	// Text is set if all properties are texts, as in tables. Properties that look like numbers,
+	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that stay
+	// text because of a few values.
 	Text bool
-	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
-	// fit.
+	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for the rest.
 	Memory  int64
 	TempDir string
 	// Timestamp is the version of all points: the time of their source's last change, in

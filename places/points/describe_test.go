@@ -35,7 +35,7 @@ func valueOf(text string) (v any) {
 	return v
 }
 
-// typed returns the converted value for a declared type. gone says that it is left out.
+// typed returns the converted value for a declared type. gone is set if it is left out.
 func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)

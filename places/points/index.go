@@ -47,7 +47,7 @@ type Index struct {
 	summary *summary
 	at      uint64
 
-	// What follows is used again by each step.
+	// The following memory is reused by each step.
 	row     cellstore.Row
 	key     []byte
 	rows    []cellstore.Mutation
@@ -354,7 +354,7 @@ const prunedRows = 2000
 
 // Prune implements live.Historian. It removes versions that no query can ask for any more, from
 // some rows. These are the versions before the newest one at the beginning of the history, and
-// that one too if it says that the point was gone. Concurrent writes are newer.
+// that one too if it records that the point was gone. Concurrent writes are newer.
 func (x *Index) Prune(ctx context.Context, before int64) (much bool, err error) {
 	p := &x.pruner
 	family := prunedFamilies[p.family]

@@ -22,8 +22,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is a store whose disk fills and empties. While it is full, what is to be durable is
-// refused, and what was not durable by then is gone once the table is opened again.
+// disk is a store whose disk fills and empties. While it is full, durable writes are refused.
+// Writes not durable by then are gone once the table is opened again.
 type disk struct {
 	t      testing.TB
 	failed error // error of the disk: matches cellstore.ErrNoSpace or not
@@ -382,7 +382,7 @@ func TestNewPropertyRefused(t *testing.T) {
 	}
 }
 
-// What is judged by a write that the disk refuses is not known either.
+// The outcome of a write is unknown too if it depends on a write that the disk refuses.
 func TestJudgedByARefusedWrite(t *testing.T) {
 	r := newMendRig(t)
 	r.fill(true)
@@ -677,9 +677,9 @@ func TestOtherLayout(t *testing.T) {
 	}
 }
 
-// A removal that the disk refuses leaves the collection as it was, whether the store has
-// closed its table or not. What asks, follows or notes meanwhile is answered once the table
-// is open again.
+// A removal that the disk refuses leaves the collection as it was, whether the store has closed its
+// table or not. Queries, followers and notes of that time get their answers once the table is open
+// again.
 func TestRefusedDrop(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		r := newMendRig(t)

@@ -293,8 +293,9 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	}
 }
 
-// compareTiles compares what tiles show. The world shows all points. Others may show in a cluster
-// what is near their border, and so all is in a tile or those around it.
+// compareTiles compares the content of tiles. The tile of the world shows all points. Another tile
+// may show points near its border in a cluster of a neighbour, so every point is in its tile or in
+// one around it.
 func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadkey.Tile) {
 	t.Helper()
 	const few = 1000 // where more may be left out

@@ -143,7 +143,7 @@ type RescueReport struct {
 	// Earlier counts points whose newest row is lost, so that they are as they were before.
 	// Lost counts ids whose points are lost. Skipped counts rows that hold nothing sound.
 	Earlier, Lost, Skipped int64
-	// Description says that the description of the collection is lost. The collection is private
+	// Description is set if the description of the collection is lost. The collection is private
 	// then.
 	Description bool
 }

@@ -67,7 +67,7 @@ type search struct {
 	most    int                 // points that may be examined; 0 for any number
 	shown   feature.Feature
 
-	// resumes says that the order is that of rows, so that the scan begins at After.
+	// resumes is set in the order of rows: the scan then begins at After.
 	resumes bool
 	lists   bool         // whether the order is that of keys
 	looked  feature.Mark // the last point that may be examined, in the order of keys
@@ -314,7 +314,7 @@ type visit struct {
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
-	// repeats says that some points of the tile may already have been examined in the tile around
+	// repeats is set if some points of the tile may already have been examined in the tile around
 	// it.
 	repeats bool
 	again   bool // the rest is read from s.rest on
@@ -368,8 +368,7 @@ func (s *search) has() bool {
 }
 
 // skip moves s.rest past all points at the position of the current record, if that is not wanted.
-// There may be any number of them. repeated says that the previous record was also at the
-// position.
+// There may be any number of them. repeated is set if the previous record was at the same position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

@@ -14,7 +14,7 @@ import (
 type summary struct {
 	mu      sync.RWMutex // one goroutine writes, others read
 	members map[string]*values
-	// full says that there are further members, about which nothing is recorded.
+	// full is set if there are further members, with nothing recorded about them.
 	full bool
 }
 

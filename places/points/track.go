@@ -15,8 +15,8 @@ const MaxTrack = 100_000
 // both included: the oldest first, up to most of them. next is the instant to go on from, zero
 // if all have been returned. A write that left the position unchanged is a stop too. A point that
 // expired is gone from that instant on, whenever its rows are removed. Zero instants stand for
-// the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery
-// if the collection keeps no history, or are the store's.
+// the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery if
+// the collection keeps no history, or come from the store.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()

@@ -139,9 +139,9 @@ func (t *tree) shift(moved [][2]position) {
 	}
 }
 
-// drop says that no answer sees the points any more that have left. Tiles with few
-// points left become leaves. It returns the nodes below them, by the first of
-// four: give them back by reuse once no search can know them.
+// drop removes points that have left and that no answer sees any more. Tiles with few points left
+// become leaves. drop returns the nodes below these, by the first of four: give them to reuse once
+// no search can know them.
 func (t *tree) drop(left []counted) (unlinked []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

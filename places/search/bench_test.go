@@ -165,7 +165,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
-	// What Complete is measured against: the read alone.
+	// The baseline for Complete: the read alone.
 	texts := beginnings(3)
 	b.Run("get/3", func(b *testing.B) {
 		b.ReportAllocs()

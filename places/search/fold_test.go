@@ -121,7 +121,7 @@ func TestWordStarts(t *testing.T) {
 		var got []string
 		for _, s := range starts {
 			got = append(got, string(fold[s.fold:]))
-			// What begins there folds to the same by itself.
+			// The text from there on has the same fold by itself.
 			if alone := Fold(nil, in[s.source:]); !bytes.Equal(alone, fold[s.fold:]) {
 				t.Errorf("%q from %d folds to %q, want %q", in, s.source, alone, fold[s.fold:])
 			}

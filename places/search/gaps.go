@@ -16,11 +16,11 @@ type gaps struct {
 	order []int32
 }
 
-// gap says that key, which is text[key:end], is the first key at or after from,
-// which is text[from:key]. If key is empty, there is no key after from.
+// gap records that text[key:end] is the first key at or after text[from:key]. If it is empty, there
+// is no key after.
 type gap struct{ from, key, end int }
 
-// most gaps are remembered, to bound memory and the time to sort them in.
+// maxGaps bounds the memory of gaps and the time for sorting them in.
 const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }

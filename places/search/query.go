@@ -21,7 +21,7 @@ const (
 
 // Query is the input of [Reader.Search]. Only Text is required.
 type Query struct {
-	Text   string // what was typed
+	Text   string // the typed text
 	Limit  int    // places; 0 means DefaultLimit
 	Offset int    // places left out at the beginning
 

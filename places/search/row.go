@@ -76,16 +76,16 @@ const (
 	flagPlain = 1 << 7
 )
 
-// record is the value of a row of place_names, over the memory of the row: what
-// filters and ranking need to know of the place, and what matched.
+// record is the value of a row of place_names, over the memory of the row: the fields for filters
+// and ranking, and the matched name.
 //
 //	flags (1) │ lat (4) │ lon (4) │ country (2) │ class (1) │ population
 //	          │ length, code │ length, admin1 │ then if plain: length, head
 //	          │ otherwise: start │ length, name │ length, language
 //
-// Numbers without a size are varints. head is the fold of what comes before in
-// the name, for a row of a word inside it; start is where that word begins in
-// name, in bytes. The language may be several, with commas between.
+// Numbers without a size are varints. head is the fold of the name's part before, for a row of a
+// word inside it; start is where that word begins in name, in bytes. The language may be several,
+// with commas between.
 type record struct {
 	flags        byte
 	lat, lon     int32

@@ -37,7 +37,7 @@ const (
 // matches as a whole, each word of four letters and more may have one wrong
 // letter: missing, extra, replaced, or swapped with the next. If nothing at all
 // is found, words of eight letters and more may have two. Matches with fewer
-// wrong letters come first. None is forgiven where a filter dropped a whole name: what is meant
+// wrong letters come first. None is allowed where a filter dropped a whole name: the wanted place
 // is elsewhere.
 //
 // The text is also tried with ä for ae and so on, or the other way, and with single

@@ -186,7 +186,7 @@ type lookup struct {
 // no longer report, which a Filter leaves out.
 //
 // Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
-// set is empty, or are the store's.
+// set is empty, or come from the store.
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {

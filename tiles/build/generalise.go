@@ -259,12 +259,12 @@ func (g *generaliser) refuse(z int, over []tileSize) error {
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
 
-// target is how a zoom is to be generalised.
+// target describes the generalisation of a zoom.
 type target struct {
 	g      *generaliser
 	groups *groups
 	cuts   []int
-	coarse int // number of zooms by which borders are simplified further
+	coarse int // borders are simplified as at the zoom lower by this number
 	last   map[int]layerSize
 }
 
@@ -344,8 +344,8 @@ func (t *target) allowed(tile *tileSize) float64 {
 	return math.Inf(1)
 }
 
-// merge merges regions of a layer until a tile has so many groups that its size
-// should fall by the ratio. It reports whether any merged.
+// merge merges regions of a layer until a tile has few enough groups that its size should fall by
+// the ratio. It reports whether any merged.
 func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
 	// Merged polygons have longer borders than each of their parts, so the
 	// size falls more slowly than the number.

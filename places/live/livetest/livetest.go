@@ -234,8 +234,9 @@ func model(r *rig) {
 	}
 }
 
-// fails cuts the store off at a step, counted from 1. What was acknowledged is there after that, a write
-// that failed is there wholly or not at all, and more are taken. It reports whether there was such a step.
+// fails cuts the store off at a step, counted from 1. Afterwards all acknowledged writes are there,
+// a failed write is there wholly or not at all, and the collection takes writes. fails reports
+// whether there was such a step.
 func (r *rig) fails(at int) (failed bool) {
 	r.Helper()
 	models := []map[string]place{{}}
