@@ -10,7 +10,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// machine has a clock that is set and one that is not.
+// machine has a wall clock, which tests set, and a steady one.
 type machine struct {
 	wall   int64
 	steady time.Duration

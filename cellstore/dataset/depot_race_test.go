@@ -41,9 +41,9 @@ func TestDepotPruneWhilePushed(t *testing.T) {
 	}
 }
 
-// TestDepotLateWrite: a push that stands still between the check of its lease
-// and the write of the pointer, until another has taken over and removed what it
-// left, does not publish that.
+// TestDepotLateWrite: a push stands still between the check of its lease and the write of the
+// pointer. Meanwhile another push takes over and removes its tables. The first then publishes
+// nothing.
 func TestDepotLateWrite(t *testing.T) {
 	base, c, r := newPebbleCatalog(t), newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, base, "ip", "base")
@@ -67,8 +67,8 @@ func TestDepotLateWrite(t *testing.T) {
 	}
 }
 
-// TestDepotRollbackOnce: a rollback that finds its own write done, or that of
-// another, does not go back further.
+// TestDepotRollbackOnce: a rollback finds that its own write, or another rollback's, is already
+// done. It does not go back further.
 func TestDepotRollbackOnce(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d, other := depotAt(t, r), depotAt(t, r)
@@ -120,8 +120,8 @@ func TestDepotStrays(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseRenewed: a renewal that finds an earlier one of its own, whose
-// answer was lost, makes the lease last as long as any does.
+// TestDepotLeaseRenewed: a renewal finds an earlier one of its own, whose answer was lost. It still
+// extends the lease to the full time.
 func TestDepotLeaseRenewed(t *testing.T) {
 	d := depotAt(t, newRemote(t))
 	tab, err := d.create(t.Context())
@@ -143,8 +143,8 @@ func TestDepotLeaseRenewed(t *testing.T) {
 	}
 }
 
-// TestDepotOlderAway: requests for older generations of a store that does not answer do not each
-// wait for it.
+// TestDepotOlderAway: a store does not answer. Not every request for an older generation waits for
+// it.
 func TestDepotOlderAway(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	for _, text := range []string{"one", "two"} {
@@ -171,7 +171,7 @@ func TestDepotOlderAway(t *testing.T) {
 	h.Release()
 }
 
-// TestDepotOpenerGivesUp: of several callers that wait for the store to be opened, one gives up.
+// TestDepotOpenerGivesUp: one of several callers that wait for the opening of the store gives up.
 // The others go on waiting.
 func TestDepotOpenerGivesUp(t *testing.T) {
 	r := newRemote(t)
@@ -204,7 +204,7 @@ func TestDepotOpenerGivesUp(t *testing.T) {
 			others <- err
 		}()
 	}
-	time.Sleep(50 * time.Millisecond) // for them to wait: if one comes late, this test shows less
+	time.Sleep(50 * time.Millisecond) // time for them to begin waiting; if one is late, the test checks less
 	cancel()
 	wantErr(t, <-gaveUp, context.Canceled)
 	for range n {

@@ -12,7 +12,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// A domain package's reader: here, how to say hello in one table.
+// greeter is the reader of a domain package: it says hello from one table.
 type greeter struct{ table cellstore.Table }
 
 func (g greeter) greet(ctx context.Context, who string) (string, error) {

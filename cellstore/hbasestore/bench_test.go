@@ -29,11 +29,11 @@ const (
 	benchRound  = 200 * time.Millisecond
 )
 
-// side is one of the two: f does one operation, as worker w.
+// side does one operation of the driver or of the bare client, as worker w.
 type side func(ctx context.Context, w int, rnd *rand.Rand) error
 
-// race runs the two by turns and reports operations per second of the driver and
-// its share of the bare client's.
+// race runs both sides by turns. It reports the driver's operations per second, and their ratio to
+// the bare client's.
 func race(b *testing.B, workers int, driver, bare side) {
 	b.Helper()
 	ctx := context.Background()
@@ -103,8 +103,7 @@ func median(s []float64) float64 {
 	return s[len(s)/2]
 }
 
-// benchStore opens a store for one benchmark, and as many bare connections as
-// there are workers at most.
+// benchStore opens a store for one benchmark, and a bare connection for each worker.
 func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 	addr := os.Getenv("QUADRILLE_HBASE")
 	if addr == "" {
@@ -220,8 +219,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 			})
 		})
 		for k := 1; k <= len(families); k += len(families) - 1 {
-			// A bare client has one connection and asks one family after the
-			// other.
+			// A bare client has one connection and reads one family after the other.
 			b.Run(at(fmt.Sprintf("TileNextEach%d", k)), func(b *testing.B) {
 				race(b, workers, func(ctx context.Context, w int, rnd *rand.Rand) error {
 					return tile.NextEach(ctx, fmt.Appendf(nil, "%08d", rnd.IntN(tiles)), nil, families[:k], each[w])

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// TestDoneAndFailed: a write that was done and then answered by a failure is
-// never called unavailable where it may not be repeated, and never just refused.
+// TestDoneAndFailed: a write was done and then answered by a failure. Its error is never just a
+// refusal, and is never ErrUnavailable alone if the write may not be repeated.
 func TestDoneAndFailed(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -37,8 +37,8 @@ func TestDoneAndFailed(t *testing.T) {
 	}
 }
 
-// TestPerhapsThenRefused: what may have been done by a try without an answer is
-// not called undone because of how a later try ends.
+// TestPerhapsThenRefused: a first try without an answer may have done the write. A later refused
+// try does not make the outcome certain.
 func TestPerhapsThenRefused(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {

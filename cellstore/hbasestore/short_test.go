@@ -16,8 +16,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// short answers a scan with fewer rows than there are, but with one if there is
-// one: with keep of n, and without keep with any number of them.
+// short answers a scan with only the first of n rows: keep(n) of them, or a random number of at
+// least 1 if keep is nil.
 type short struct {
 	*modelHBase
 	keep func(n int) int
@@ -117,7 +117,7 @@ func TestShortAnswers(t *testing.T) {
 					}
 				}
 			}
-			// The one row with cells of family g lies behind many without.
+			// The one row with cells of family g comes after many without.
 			must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}, {Name: "g"}}}))
 			u, err := r.Table(t.Context(), "u")
 			must.Do(t, err)
@@ -145,8 +145,8 @@ func (b broken) serve(method string, args object) (object, error) {
 	return answer, err
 }
 
-// TestNotWhatWasAsked: a part of a row, and the rows of a multi-get in another
-// order or not all of them, are no answer.
+// TestNotWhatWasAsked: an answer with a part of a row is refused, and one of a multi-get whose rows
+// are incomplete or in another order.
 func TestNotWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(object){

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// stored counts the cells a table keeps, hidden ones included.
+// stored counts the stored cells of a table, hidden ones included.
 func stored(t *table) int {
 	it := must(t.db.NewIter(nil))
 	defer it.Close()
@@ -87,8 +87,8 @@ func TestSweeperWakes(t *testing.T) {
 	}
 }
 
-// Writers that put and delete versions find at each step what they expect,
-// beside a sweeper that never rests.
+// Writers put and delete versions beside a sweeper that never rests. Each step shows the expected
+// versions.
 func TestSweepBesideWriters(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "f", MaxVersions: 2})
 	writes := 1500
@@ -141,8 +141,7 @@ func TestSweepBesideWriters(t *testing.T) {
 	sweeper.Wait()
 }
 
-// replay carries out a put or the delete of a version on a column of two
-// versions at most.
+// replay applies a put, or the delete of a version, to a column of at most two versions.
 func replay(col []int64, op cellstore.Op) []int64 {
 	var next []int64
 	put := op.Kind == cellstore.OpPut
