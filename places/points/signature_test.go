@@ -23,7 +23,7 @@ func compact(t testing.TB, object string) []byte {
 	return out
 }
 
-// A matching point has a bit of each mask in its signature, so no tile with such a point is
+// The signature of a matching point has a bit of each mask, so no tile with such a point is
 // skipped.
 func TestMasksOfWhatMatches(t *testing.T) {
 	matched := 0
@@ -79,7 +79,7 @@ func TestMasks(t *testing.T) {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
-	// Stored signatures depend on it.
+	// Stored signatures depend on this value.
 	if got := bitOf(valueHash(`"category"`, []byte(`"cafe"`))); got != newSummary().add(compact(t, `{"category":"cafe"}`)) || got != 1<<0 {
 		t.Errorf("%x", got)
 	}

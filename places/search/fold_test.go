@@ -204,7 +204,7 @@ func checkFold(t interface{ Errorf(string, ...any) }, s string) {
 	if twice := Fold(nil, string(once)); !bytes.Equal(once, twice) {
 		t.Errorf("%q folds to %q, and that to %q", s, once, twice)
 	}
-	// Composing may add to what folding adds, for a few characters by half.
+	// Composing may lengthen the fold further, for a few characters by half.
 	if len(once) > 2*MaxGrowth*len(s) {
 		t.Errorf("%q grows to %d bytes", s, len(once))
 	}
