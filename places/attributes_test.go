@@ -111,7 +111,7 @@ func TestFullRecord(t *testing.T) {
 	if err != nil || string(hits[0].JSON) != members {
 		t.Errorf("%s, %v", hits[0].JSON, err)
 	}
-	// A search and Place return the same fields.
+	// Nearby and Hit return the same fields.
 	hits[0].DistanceM = 0
 	if d := cmp.Diff(hits[0], one); d != "" {
 		t.Error(d)

@@ -230,7 +230,8 @@ func TestRedrawInTurn(t *testing.T) {
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 2 {
 		t.Errorf("%v and %v", now, next)
 	}
-	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil { // the earlier editions cannot be read
+	// The earlier editions cannot be read.
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil {
 		t.Error(done, err)
 	}
 }

@@ -27,7 +27,7 @@ type treeModel struct {
 	views   *views
 	tree    *tree
 	points  map[int]counted
-	arrived []counted // not committed yet
+	arrived []counted // expected, not settled yet
 	asked   []*asked
 	next    int // id of a point
 }
@@ -221,8 +221,8 @@ func (m *treeModel) check(t *rapid.T) {
 	m.checkRuns(t)
 }
 
-// held returns points that have left but are kept for running searches: the tree has them, but does
-// not count them.
+// held returns the points that the tree has but does not count: expected arrivals, and points that
+// have left but that running searches may need.
 func (m *treeModel) held() []counted {
 	list := slices.Clone(m.arrived)
 	for _, left := range m.views.left {

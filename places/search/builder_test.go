@@ -156,8 +156,8 @@ func TestBuildFailures(t *testing.T) {
 	}
 }
 
-// A value that is cut, or has a changed byte, gives an error or an answer, never a panic. A cut
-// value always gives an error.
+// A value that is cut, or has a changed byte, gives an answer or an error that matches ErrCorrupt,
+// never a panic. Each table notices some damage.
 func TestDamagedTables(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var entries []Entry
