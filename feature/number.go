@@ -195,7 +195,7 @@ func scanNumber(b []byte, table bool) int {
 	return i
 }
 
-// digits returns how many digits b begins with.
+// digits returns the number of digits at the start of b.
 func digits(b []byte) int {
 	for i, c := range b {
 		if c < '0' || c > '9' {

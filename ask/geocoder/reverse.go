@@ -131,7 +131,7 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	}
 	r.Parents = slices.Clip(around)
 	// Counties have titles. A region without regions around it gets its country from the index of
-	// names, because layers may differ in how far they reach into the sea.
+	// names, because layers may reach into the sea to different distances.
 	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
 		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 // Build is a generation being built. It belongs to one goroutine, but many may
 // use its Store.
 type Build struct {
-	// Progress, if set before Publish, is called with how many bytes of all
-	// files have been made durable. It must be quick.
+	// Progress, if set before Publish, is called with the number of durable bytes and the total of
+	// all files. It must be quick.
 	Progress func(done, total int64)
 
 	c          *Catalog

@@ -287,7 +287,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 			return pruned, err
 		}
 		// A data set without a pointer belongs to a build that was killed and never
-		// published, or has lost its pointer: what is there stays.
+		// published, or has lost its pointer: its files stay.
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):

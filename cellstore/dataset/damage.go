@@ -33,8 +33,7 @@ const (
 	// examineEvery is the least number of intervals between two comparisons of
 	// all files, which make a minute: each comparison reads all of the data.
 	examineEvery = 30
-	// mostCleared bounds how often reads may meet damage although the files are
-	// whole.
+	// mostCleared bounds the reads that meet damage although the files are whole.
 	mostCleared = 3
 )
 
@@ -42,7 +41,7 @@ const (
 type health struct {
 	failures  atomic.Int64
 	suspicion atomic.Pointer[suspicion]
-	wake      chan struct{} // tells Run of a suspicion
+	wake      chan struct{} // wakes Run after a suspicion
 
 	// Guarded by Live.mu.
 	damage   error     // of the generation in service

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// batchBytes is about how much is sent at once. A larger row is sent in
-	// several mutations.
+	// batchBytes is the approximate size of a call. A larger row is sent in several mutations.
 	batchBytes = 1 << 20
 	// noteEvery is the number of batches between two notes of a part's progress.
 	noteEvery = 8

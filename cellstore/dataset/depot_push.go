@@ -25,8 +25,8 @@ type PushOptions struct {
 	// Workers is the number of parts that are loaded at once, and read at once by the check; 4 by
 	// default.
 	Workers int
-	// PartBytes is about how many bytes of the generation's files make a part; a
-	// table has up to MaxParts parts. 32 MiB and 32 by default.
+	// PartBytes is the approximate size of a part, in bytes of the generation's files. A table has
+	// up to MaxParts parts. 32 MiB and 32 by default.
 	PartBytes int64
 	MaxParts  int
 	// NoCheck skips reading everything back and comparing it.

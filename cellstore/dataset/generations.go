@@ -247,8 +247,8 @@ func (g *Generations) open(ctx context.Context, dataset string, generation uint6
 // Verify reads every byte of a generation, 0 meaning the published one, and
 // compares it with the checksums in its manifest: all files in a Catalog, the
 // rows of all tables in a Depot. It returns all differences; each matches
-// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless
-// nil, is called with how much has been read.
+// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless nil, is called with
+// the amount read so far.
 func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
 	e, err := g.listed(ctx, dataset, generation)
 	if err != nil {

@@ -43,7 +43,7 @@ type Options struct {
 	Timeout time.Duration
 	// TryTimeout bounds one try; 3 s by default.
 	TryTimeout time.Duration
-	// Tries bounds how often a call is sent; 6 by default.
+	// Tries bounds the tries of a call; 6 by default.
 	Tries int
 	// Connections bounds the connections to one gateway; 64 by default. A
 	// call waits for a free one.

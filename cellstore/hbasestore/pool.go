@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// minRest and maxRest bound how long a gateway that failed is passed over
-	// when there are others. The time doubles with every failure.
+	// minRest and maxRest bound the time for which a failed gateway is avoided if there are others.
+	// The time doubles with every failure.
 	minRest = 100 * time.Millisecond
 	maxRest = 5 * time.Second
 	// maxIdle bounds the idle time of a connection. Gateways by default, and many firewalls, drop

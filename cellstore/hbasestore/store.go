@@ -70,8 +70,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Calls returns how many calls have been sent to gateways since Open, those
-// sent again included.
+// Calls returns the number of calls sent to gateways since Open, repeated tries included.
 func (s *Store) Calls() int64 { return s.calls.Load() }
 
 // Capabilities implements cellstore.Store.

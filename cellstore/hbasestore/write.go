@@ -347,7 +347,7 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 	return ms, kind, nil
 }
 
-// deletesSize is about how many bytes deletes take.
+// deletesSize returns the approximate size of deletes in bytes.
 func deletesSize(ms []thrift2.Mutation) (n int) {
 	for i := range ms {
 		d := ms[i].Delete

@@ -31,8 +31,7 @@
 // newest first. The suffix length counts the whole suffix, itself included:
 // one byte of 1 to 254, or, for a longer suffix, two bytes and then 255. It is
 // never 0 in its last byte, so a key that ends in 0x00 is a bare prefix. That
-// is how the comparer tells where a row ends even though rows and qualifiers
-// may hold any byte.
+// is how the comparer finds the end of a row even though rows and qualifiers may hold any byte.
 //
 // Keys compare by prefix, then qualifier, then inverted timestamp. A row r
 // orders before r+x for every byte x, 0x00 included, because its prefix r+0x00
@@ -47,10 +46,9 @@
 // locks of the rows and released before the log is synchronised, so that any
 // number of Sync writers share one write to the disk. Async commits are made
 // durable within half a second. A delete reads the cells it removes and
-// deletes exactly those. MaxVersions and TTL are applied by reads; what they
-// hide is removed by a sweeper in the background, driven by how many cells may
-// be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
-// more than a put.
+// deletes exactly those. Reads apply MaxVersions and TTL. A sweeper in the background, driven by
+// the number of possibly hidden cells, removes the cells that these hide. So does Compact.
+// Increment, Append and CheckAndMutate cost one seek more than a put.
 //
 // When the disk refuses a write, for example because it is full, the files of the table stay as
 // they are at that moment, and everything that the engine writes from then on goes to memory. The

@@ -78,7 +78,7 @@ func splitSuffix(s []byte) (qualifier []byte, inverted uint64) {
 	return s[:n], binary.BigEndian.Uint64(s[n:])
 }
 
-// commonPrefix returns how many bytes a and b begin with alike.
+// commonPrefix returns the length of the common prefix of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0

@@ -66,7 +66,7 @@ func (t *table) splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	return parts, nil
 }
 
-// splitter looks for rows by how much data lies before them.
+// splitter finds rows by the amount of data before them.
 type splitter struct {
 	t           *table
 	lay         *layout

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// syncEvery bounds how long an Async commit waits for the log. It also bounds
-	// how long an idle reader keeps an old state.
+	// syncEvery bounds the time that an Async commit waits for the log, and the time that an idle
+	// reader keeps an old state.
 	syncEvery = 400 * time.Millisecond
 
 	// A sweep is due when at least this many cells may be hidden, and also a good

@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// maxBatch bounds the bytes of what is committed in one step. The engine's
-// own bound is 4 GiB, and it ends the process when that is passed.
+// maxBatch bounds the bytes committed in one step. The engine's own bound is 4 GiB, and it ends the
+// process when that is passed.
 const maxBatch = 1 << 30
 
 // rowLocks make read-modify-write serial for each row. Rows share locks by

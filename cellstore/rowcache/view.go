@@ -200,9 +200,9 @@ type rowSize struct {
 	mean, peak atomic.Int64
 }
 
-// rows returns how many rows to read when one is asked for: one until the size of a row is known,
-// and few where even some rows are large. A tile of half a megabyte must not be read only because
-// it lies beside another.
+// rows returns the number of rows to read for a read of one: one until the size of rows is known,
+// and few if any rows are large. A tile of half a megabyte must not be read only because it lies
+// beside another.
 func (s *rowSize) rows() int {
 	mean := s.mean.Load()
 	if s.alone || mean == 0 {

@@ -44,7 +44,7 @@ func (r *redraw) by(id string) *Edition {
 const (
 	// RedrawStep is the number of ids that a step of Redraw looks at.
 	RedrawStep = 256
-	// RedrawWait bounds how long a step asks about a feature while writes wait.
+	// RedrawWait bounds the time that a step takes for a feature while writes wait.
 	RedrawWait = time.Second
 )
 

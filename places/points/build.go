@@ -154,8 +154,8 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
-// progress reports now and then how much of a stage is done, and returns an error if the build
-// has to stop.
+// progress reports the progress of a stage now and then. It returns an error if the build must
+// stop.
 func (b *builder) progress(ctx context.Context, stage string, done int64) error {
 	if done%4096 != 0 {
 		return nil

@@ -31,11 +31,11 @@ type views struct {
 
 	// Only the writer has these, so that no reader waits while they are gone through.
 	left     [][]counted // points that the tree holds since they have left, in that order
-	first    uint64      // how many had left before those
+	first    uint64      // gone before those
 	unlinked []unlinked
 
 	mu    sync.Mutex
-	gone  uint64 // how many points have ever left
+	gone  uint64 // number of points that have ever left
 	ended bool
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest
@@ -134,8 +134,7 @@ func (v *views) committed(left []counted) {
 	v.reclaim()
 }
 
-// oldest returns how many points had left when the oldest view that is still in use
-// with the tree was made.
+// oldest returns the value of gone when the oldest view that still uses the tree was made.
 func (v *views) oldest() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -107,8 +107,8 @@ func (h *held) read(n int) error {
 	return nil
 }
 
-// memoryCollection returns a live collection in memory. behind bounds the changes since the state
-// of a view.
+// memoryCollection returns a live collection in memory. A view's queries go on without the tree
+// once more than behind points have left.
 func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func()) {
 	t.Helper()
 	store := must.Get(pebblestore.Open("live", &pebblestore.Options{FS: vfs.NewMem()})).In(t)

@@ -27,8 +27,8 @@ const (
 )
 
 // Search returns the places that match, best first, and by id where scores are
-// equal. It also returns how many it found at least. Complete gives the same
-// answers. Search overwrites dst with the hits.
+// equal. It also returns a lower bound of their number. Complete gives the same answers. Search
+// overwrites dst with the hits.
 //
 // Names match by their beginning or that of a word inside, and codes as they are typed. If
 // a code matches, nothing below is tried. If at most 10 places

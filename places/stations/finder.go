@@ -167,8 +167,7 @@ type Near struct {
 	// Shared is the number of stations that have stood at this position,
 	// counted up to 65535. ID is the least of their ids.
 	Shared int
-	// Tile is the leaf of the point. Candidates is how many positions were
-	// compared.
+	// Tile is the leaf of the point. Candidates is the number of compared positions.
 	Tile       quadkey.Tile
 	Candidates int
 }

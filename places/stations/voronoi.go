@@ -14,7 +14,7 @@ const (
 	// tile cannot be divided further.
 	leafSites = 8
 	// If dividing a tile twice drops none of at most leafSitesAlike positions,
-	// this arithmetic cannot tell them apart, and the tile stays a leaf.
+	// this arithmetic cannot distinguish them, and the tile stays a leaf.
 	leafSitesAlike = 16
 	vainDivisions  = 2
 	// Tiles of the top and bottom rows extend to the pole however narrow they

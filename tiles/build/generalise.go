@@ -268,8 +268,8 @@ type target struct {
 	last   map[int]layerSize
 }
 
-// worstTiles is the number of tiles that decide how far a layer is merged. The others get their
-// turn at the next try.
+// worstTiles is the number of tiles that determine the merging of a layer. The next try takes the
+// others.
 const worstTiles = 24
 
 // refine reduces the detail of a zoom, depending on the sizes of the tiles over the budget. It

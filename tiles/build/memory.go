@@ -60,7 +60,7 @@ type MemoryError struct {
 	// Vertices counts the vertices of all layers. It includes the places where borders cross tiles
 	// if only these make the vertices too many.
 	Vertices int64
-	// Need is about how many bytes of memory the build takes.
+	// Need is the approximate memory of the build in bytes.
 	Need int64
 }
 

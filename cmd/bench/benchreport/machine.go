@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// header says what was run, where and when.
+// header returns the head of a report: the command, the machine and the time.
 func header(command []string, cpu, commit string, now time.Time) string {
 	if cpu == "" {
 		cpu = firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.+)$`)

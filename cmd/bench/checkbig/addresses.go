@@ -33,8 +33,8 @@ type cityRecord struct {
 	Longitude float64 `maxminddb:"longitude"`
 }
 
-// compareAddresses asks the index and the reader of the database the same
-// addresses: both ends of one network in so many, and random ones.
+// compareAddresses looks up the same addresses in the index and with the reader of the database:
+// both ends of a sample of networks, and random addresses.
 func compareAddresses(ctx context.Context, c *cli, data string, files ...string) (_ string, err error) {
 	g, table, ix, err := openAddresses(ctx, data)
 	if err != nil {

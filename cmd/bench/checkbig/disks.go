@@ -59,12 +59,11 @@ const (
 // noSpace is in the message of every job on a full disk.
 const noSpace = "no space left on device"
 
-// errNoRoom is matched where even what is published before does not fit.
+// errNoRoom is matched if a disk is too small even for the data published before.
 var errNoRoom = errors.New("too small for anything")
 
-// fill runs a job on larger and larger disks until one has the room. On each of
-// the others it must end with the reason, and what was published before must be
-// whole afterwards.
+// fill runs a job on larger and larger disks until one has the room. On each smaller disk it must
+// end with the reason, and the earlier published data must be whole afterwards.
 func (c *cli) fill(ctx context.Context, j diskJob, dir string) (f filled) {
 	f.name = j.name
 	defer func() { f.failed = errors.Join(f.failed, os.RemoveAll(dir)) }()

@@ -1,12 +1,10 @@
-// Command checkbig ingests what is large, checks it, and compares it with a
-// reader that is not ours. `make check-big` runs it on packages that it fetches
-// and on data that it makes.
+// Command checkbig ingests large inputs, checks the result, and compares it with another project's
+// reader. `make check-big` runs it on packages that it fetches and on data that it makes.
 //
 //	bin/bench/checkbig --packages bin/big/node_modules --ingest bin/ingest
 //
-// Every scenario is a run of `ingest` as a process of its own, whose time and
-// peak memory are those that the system counted for it. `ingest verify` follows,
-// and then a comparison:
+// Every scenario is a run of `ingest` as a process of its own, whose time and peak memory the
+// system counts. `ingest verify` follows, and then a comparison:
 //
 //   - addresses with maxminddb-golang, at random addresses and at both ends of
 //     networks
@@ -16,11 +14,10 @@
 // make check-big runs too.
 //
 // Of generated data a tenth is ingested first: the time of the whole divided by
-// that of the tenth is its growth. Then comes input that nobody publishes, which
-// is built within its memory or refused, and leaves what is published. Last come
-// disks that are too small, which fill in one stage after another. The results
-// are three Markdown tables. The command fails if anything differs, or if a
-// scenario takes more memory than it was given. Times depend on the machine and
+// that of the tenth is its growth. Then comes extreme input, which must be built within its memory
+// or refused, and must not harm published data. Last come disks that are too small, which fill in
+// one stage after another. The results are three Markdown tables. The command fails if anything
+// differs, or if a scenario takes more memory than it was given. Times depend on the machine and
 // are shown beside their aims.
 package main
 
@@ -76,7 +73,7 @@ type scenario struct {
 	generated bool
 	// verified is the data set that `ingest verify` checks.
 	verified string
-	// compare returns what was compared; its error says what differs.
+	// compare returns a description of the compared data. Its error describes the difference.
 	compare func(ctx context.Context, c *cli, data, input string) (string, error)
 	// both the tenth and the whole are compared.
 	both bool

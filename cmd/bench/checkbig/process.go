@@ -21,9 +21,9 @@ import (
 type measured struct {
 	wall, cpu time.Duration
 	memory    int64  // peak, resident
-	disk      int64  // of what was published
+	disk      int64  // of the published generation
 	rows      string // of each kind
-	stage     string // the last one that was told
+	stage     string // the last one reported
 	message   string // of the error, if it failed
 }
 
@@ -94,7 +94,7 @@ func follow(r io.Reader) (m measured) {
 	return m
 }
 
-// verify checks what was published.
+// verify runs ingest verify on the published generation.
 func (c *cli) verify(ctx context.Context, data, dataset string) error {
 	out, err := exec.CommandContext(ctx, c.Ingest, "--data", data, "--quiet", "verify", dataset).CombinedOutput()
 	if err != nil {

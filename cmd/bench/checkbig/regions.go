@@ -92,8 +92,8 @@ func features(r io.Reader, fn func(*geojson.Feature)) error {
 // coarser than that.
 const atBorder = 3e-5
 
-// regionsAt returns the regions at a point by looking at every ring, and whether
-// a border is too near to tell.
+// regionsAt returns the regions at a point by a look at every ring. border is set if a border is
+// too near to decide.
 func regionsAt(ids []string, rings []sourceRing, p orb.Point) (at []string, border bool) {
 	inside := map[int]int{} // polygon to its rings around the point
 	region := map[int]int{}
@@ -122,8 +122,8 @@ func regionsAt(ids []string, rings []sourceRing, p orb.Point) (at []string, bord
 	return at, false
 }
 
-// holds reports whether a ring is around a point, by counting the edges east of
-// it, and whether an edge is too near to tell.
+// holds reports whether a ring is around a point, by counting the edges east of it. near is set if
+// an edge is too near to decide.
 func holds(r orb.Ring, p orb.Point) (in, near bool) {
 	for i := 1; i < len(r); i++ {
 		a, b := r[i-1], r[i]

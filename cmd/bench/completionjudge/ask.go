@@ -26,7 +26,7 @@ func (h *hit) String() string {
 	return h.Name + ", " + h.Country
 }
 
-// endpoint is one that completes what is typed.
+// endpoint is an endpoint that completes typed text.
 type endpoint struct {
 	path  string
 	kinds []string // of the targets that it finds
@@ -84,8 +84,8 @@ func (e *endpoint) rank(ctx context.Context, t *target, n int) (int, error) {
 // and until it was one of five; 0 if it never did.
 type typed struct{ first, five int }
 
-// typing types a name until the target is first, or to its end. No letters that end in a blank
-// are asked: they are those before it. Neither is what has no letter or digit yet.
+// typing types a name until the target is first, or to its end. It sends no text that ends in a
+// blank, which is the same as the text before it, and none without a letter or digit.
 func typing(t *target, rank func(n int) (int, error)) (got typed, err error) {
 	for n := 1; n <= len(t.typed) && got.first == 0; n++ {
 		if t.typed[n-1] == ' ' || !slices.ContainsFunc(t.typed[:n], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

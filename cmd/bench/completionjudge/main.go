@@ -1,15 +1,15 @@
-// Command completionjudge asks a server what the first letters of names complete to, and
-// compares it with what people expect.
+// Command completionjudge requests a server's completions of the first letters of names, and
+// compares them with people's expectations.
 //
 //	bin/bench/completionjudge --demo data --full ../shared/data
 //
 // It types the names of the largest cities, of all countries, of states and of large
 // airports letter by letter: in lower case without marks, as people type; and of some also
-// in their own script. It counts after how many letters each stands first and among the
-// first five. Nothing tells the server where the person is or what the person reads.
+// in their own script. It counts the letters after which each name stands first, and among the
+// first five. The server does not know the person's position or language.
 //
-// The reference was written down before anything was measured. Of what begins with the
-// letters that are typed, a person expects what most people know:
+// The reference was written down before anything was measured. Of the names that begin with the
+// typed letters, a person expects the best known:
 //
 //   - A city counts as many people as live in it, by GeoNames. Sections of cities and places
 //     of the past are no cities.
@@ -125,7 +125,8 @@ func reached(got []typed, letters func(typed) int) (counts [most + 2]int) {
 	return counts
 }
 
-// write adds a row to both tables. A column has all that need so many letters or fewer.
+// write adds a row to both tables. A column counts the targets that need its number of letters or
+// fewer.
 func write(five, first *strings.Builder, l list, by string, got []typed) {
 	row := func(b *strings.Builder, got []typed, letters func(typed) int) {
 		counts, sum := reached(got, letters), 0
@@ -146,8 +147,8 @@ func write(five, first *strings.Builder, l list, by string, got []typed) {
 	row(first, alone, func(t typed) int { return t.first })
 }
 
-// tellWorst lists the targets that need most letters more than by the reference to be among
-// five, and what stands there instead after as many letters.
+// tellWorst lists the targets that need the most letters beyond the reference to be among five, and
+// the name that stands first after the reference's letters.
 func tellWorst(ctx context.Context, b *strings.Builder, e *endpoint, l list, got, expected []typed, examples int) error {
 	type late struct{ i, more int }
 	var list []late

@@ -62,7 +62,7 @@ func startRedis(tb testing.TB) *redis {
 }
 
 func (c *redis) send(args ...string) {
-	_, _ = c.w.Write(resp.AppendCommand(nil, args...)) // Flush tells
+	_, _ = c.w.Write(resp.AppendCommand(nil, args...)) // Flush returns the error
 }
 
 // reply reads an answer and returns the strings in it.
@@ -108,7 +108,7 @@ func percentile(sorted []time.Duration, p float64) float64 {
 	return float64(sorted[int(p*float64(len(sorted)-1))].Nanoseconds()) / 1e3
 }
 
-// report tells how long both took.
+// report reports the times of both sides.
 func report(b *testing.B, ours, theirs []time.Duration) {
 	slices.Sort(ours)
 	slices.Sort(theirs)
@@ -166,7 +166,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	}
 }
 
-// BenchmarkNearbyBySize tells what ten times the places cost.
+// BenchmarkNearbyBySize measures the cost of ten times the places.
 func BenchmarkNearbyBySize(b *testing.B) {
 	points := gazgen.Points(1000, 1)
 	for n := 100_000; n <= size(b, 1_000_000); n *= 10 {

@@ -54,7 +54,7 @@ type besideResult struct {
 	AloneP99 float64 `json:"alone_p99_us"`
 	Ratio    float64 `json:"p99_ratio"`
 	Budget   float64 `json:"budget"`
-	// Share of a core that the server took, 0 where the system does not tell.
+	// Share of a core that the server took, 0 if the system does not report it.
 	CPU      float64 `json:"cpu_share,omitempty"`
 	AloneCPU float64 `json:"alone_cpu_share,omitempty"`
 }
@@ -308,7 +308,7 @@ func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) 
 			return sum, 0, err
 		}
 		defer func() {
-			_ = maker.cmd.Process.Signal(os.Interrupt) // who has ended before tells why
+			_ = maker.cmd.Process.Signal(os.Interrupt) // one that has already ended reports its error in Wait
 			err = errors.Join(err, maker.cmd.Wait())
 		}()
 	}

@@ -116,8 +116,8 @@ func (c *client) close() {
 	}
 }
 
-// run keeps all connections busy for a while and returns how many requests
-// were answered in what time.
+// run keeps all connections busy for a while. It returns the number of answered requests and the
+// time they took.
 func (c *client) run(d time.Duration) (int, time.Duration, error) {
 	counts := make([]int, len(c.conns))
 	errs := make([]error, len(c.conns))

@@ -89,8 +89,8 @@ type result struct {
 	Against string  `json:"against"`
 	Theirs  float64 `json:"their_requests_per_second"`
 	Ratio   float64 `json:"ratio"`
-	// Processor time of the server per request, in microseconds; 0 where the
-	// system does not tell. It varies less than rates on a busy machine.
+	// Processor time of the server per request, in microseconds; 0 if the system does not report
+	// it. It varies less than rates on a busy machine.
 	OursCPU   float64 `json:"cpu_us,omitempty"`
 	TheirsCPU float64 `json:"their_cpu_us,omitempty"`
 	Budget    float64 `json:"budget"`
@@ -128,7 +128,7 @@ func (r *runCmd) check() error {
 	return nil
 }
 
-// compareAll goes through scenarios, and tells on standard error how each went.
+// compareAll runs scenarios, and reports each on standard error.
 func (r *runCmd) compareAll(ctx context.Context, bench *bench, todo []scenario) ([]result, error) {
 	var results []result
 	for _, s := range todo {

@@ -71,7 +71,7 @@ func (p *pointsCmd) Run(ctx context.Context) (err error) {
 		point.Properties = slices.Clone(point.Properties)
 		b.at = append(b.at, point)
 	}
-	// What takes both cores comes first: later this process keeps to one.
+	// Loads that take both cores come first: later this process keeps to one.
 	if err := b.load(); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p *pointsCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// add adds a row of the table, and tells it.
+// add adds a row to the table, and prints it.
 func (b *pointsBench) add(what, reached, aim string, more ...string) {
 	row := append([]string{what, reached, aim}, more...)
 	for len(row) < 6 {

@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// pinned is a command that runs on one core with so many processors of Go's, where
-// the machine can do that.
+// pinned returns a command that runs on one core, if the machine can do that, with a GOMAXPROCS of
+// processors.
 func pinned(ctx context.Context, core, processors int, name string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > core {
 		args = append([]string{"-c", fmt.Sprint(core), name}, args...)
@@ -57,7 +57,7 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 // one waits for the disk, another one goes on.
 const writerProcessors = 2
 
-// startOn is startServer with so many processors of Go's, on one core all the same.
+// startOn is startServer with a GOMAXPROCS of processors, still on one core.
 func startOn(ctx context.Context, processors int, stdin []byte, name string, args ...string) (*running, error) {
 	cmd := pinned(ctx, 0, processors, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
@@ -93,9 +93,8 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// cpuTime is the processor time a process has used so far, 0 where the system
-// has no /proc to tell. taskset becomes the program it starts, so the process
-// started is the server itself.
+// cpuTime returns the processor time that a process has used so far, 0 on a system without /proc.
+// taskset becomes the program it starts, so the started process is the server itself.
 func cpuTime(pid int) time.Duration {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {

@@ -15,14 +15,13 @@ import (
 // state is what a server process takes at one moment, in bytes and numbers.
 type state struct {
 	RSS   float64 `json:"rss_bytes"`       // resident memory
-	Anon  float64 `json:"anonymous_bytes"` // of it what is no file: heap, stacks, caches
+	Anon  float64 `json:"anonymous_bytes"` // the part that is not of files: heap, stacks, caches
 	Heap  float64 `json:"live_heap_bytes"` // right after a garbage collection
 	Tasks float64 `json:"goroutines"`
 	Files float64 `json:"open_files"` // connections included
 }
 
-// memory reads the resident memory of a process. It is 0 where the system does not
-// tell.
+// memory reads the resident memory of a process. It is 0 if the system does not report it.
 func memory(pid int) (rss, anon float64) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -120,7 +120,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	if all, err = add(ctx, all, url, "IP address of the caller", own, 100); err != nil {
 		return nil, err
 	}
-	// What is typed of names, whose answers were finished when the data was.
+	// Typed beginnings of names. Their answers are stored with the data.
 	var typed []answer
 	for a := 'a'; a <= 'z'; a++ {
 		typed = append(typed, answer{Path: "/places/search?q=" + string(a)})
@@ -239,8 +239,8 @@ func regionTypes(ctx context.Context, url string) ([]string, error) {
 	return names, nil
 }
 
-// fetch sends the request and fills in the answer. Only what is there has a
-// body: how a refusal is worded is no matter.
+// fetch sends the request and fills in the answer. Only a found answer has a body: the text of a
+// refusal does not matter.
 func (a *answer) fetch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+a.Path, nil)
 	if err != nil {

@@ -204,7 +204,7 @@ func middle(all []state) state {
 	}
 }
 
-// grown names what has grown from one time to another by more than it may.
+// grown names the quantities that have grown from one state to the other by more than their bound.
 func grown(from, to state) (all []string) {
 	for _, f := range []struct {
 		name            string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A soak sends as many requests as it is told to, of every kind, swaps meanwhile
-// and counts what fails.
+// A soak sends the given number of requests, of every kind, swaps meanwhile and counts the
+// failures.
 func TestSoak(t *testing.T) {
 	var broken atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d of %d failed: %q", load.failed.Load(), n, load.first)
 	}
 
-	// What cannot be watched ends, the load included.
+	// If the server cannot be watched, the soak ends, the load included.
 	load = newSoakLoad(server.URL, mix, 2, 1<<40)
 	if _, err := (&soakCmd{Samples: 1 << 30}).watch(t.Context(), load, nil, func() (state, error) { return state{}, errors.New("dead") }); err == nil {
 		t.Error("no error")

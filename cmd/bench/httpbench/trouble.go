@@ -178,7 +178,7 @@ func (t *troubleCmd) once(ctx context.Context, path string, read func(*http.Resp
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // what is read then is nobody's
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // the rest of the answer is not needed
 	defer func() { _ = conn.Close() }()
 	request := answer{Path: path, Forwarded: troublemaker}
 	if _, err := conn.Write(request.request(t.address())); err != nil {

@@ -32,7 +32,7 @@ func (l Level) String() string { return [...]string{"country", "state", "county"
 type Region struct {
 	Names    []string
 	Codes    []string // in lower case: us, us-mi, 26163
-	Country  string   // US, or "" where the file does not tell
+	Country  string   // US, or "" if the file does not say
 	Kind     string   // what the file calls it in English, such as State
 	Division string   // GeoNames' code of the division, if most rows within agree on one
 

@@ -93,7 +93,7 @@ func Places(files ...string) ([]Place, error) {
 				continue
 			}
 			p := Place{Name: c[1], ASCII: c[2], Code: c[7], Country: c[8], Admin1: c[10], Admin2: c[11], Modified: c[18]}
-			p.ID, _ = strconv.Atoi(c[0]) // what is no number is nothing that an answer can have
+			p.ID, _ = strconv.Atoi(c[0]) // 0 for an invalid id, which no answer has
 			p.Lat, _ = strconv.ParseFloat(c[4], 64)
 			p.Lon, _ = strconv.ParseFloat(c[5], 64)
 			p.Population, _ = strconv.ParseInt(c[14], 10, 64)

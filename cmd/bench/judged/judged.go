@@ -36,7 +36,7 @@ type Options struct {
 	Update bool   `help:"Write the recorded files instead of comparing with them."`
 }
 
-// ErrNoData says that neither set is there.
+// ErrNoData: neither set is there.
 var ErrNoData = errors.New("there is no data to judge: run make demo, or name the demo's data with --demo")
 
 // Each serves each set that is there, one after the other, and calls ask with its address.
@@ -86,9 +86,9 @@ type WorldOptions struct {
 	Sample string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
 }
 
-// EachWorld serves each set as Each does, and calls ask with what the publishers' files say of
-// it. A set whose files are absent is skipped, and told. What ask returns is printed, and its
-// second part compared with the record.
+// EachWorld serves each set as Each does, and calls ask with the content of the publishers' files.
+// A set with missing files is skipped, with a message. EachWorld prints report and compares record
+// with the stored one.
 func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
 	return o.Each(ctx, func(ctx context.Context, site, set string) error {
 		w, err := o.World(set, o.Sample)

@@ -80,15 +80,16 @@ func (o *Options) World(set, sample string) (w *World, err error) {
 	return w, w.nameDivisions(meta)
 }
 
-// Finish makes ready what was read: the index of places, and the divisions of regions.
+// Finish completes the world after reading: it makes the index of places, and the divisions of
+// regions.
 func (w *World) Finish() {
 	w.index()
 	w.agree()
 }
 
 // addCounties gives places of the demo's table, whose second-level divisions are others,
-// those of GeoNames' larger tables. Where these are absent the rows say nothing of counties,
-// which is told: the record was made with them.
+// those of GeoNames' larger tables. If these are missing, the rows say nothing about counties. A
+// message says so, since the record was made with them.
 func (w *World) addCounties(tables []string) error {
 	rows, err := Places(tables...)
 	if errors.Is(err, os.ErrNotExist) {
@@ -141,8 +142,8 @@ func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 }
 
 // agree gives each region the code of GeoNames' division that at least three of the rows in
-// its polygons name, and four fifths of all that name one. Where the rows do not tell, a
-// state or county of the United States has that of its own code.
+// its polygons name, and four fifths of all that name one. If the rows do not decide, a state or
+// county of the United States gets the division of its own code.
 func (w *World) agree() {
 	for level, layer := range w.Layers {
 		for _, r := range layer.Regions {

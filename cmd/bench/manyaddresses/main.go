@@ -35,7 +35,7 @@ func main() {
 
 var countries = [...]string{"AR", "AU", "BR", "CA", "CH", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "KR", "MX", "NL", "PL", "SE", "US"}
 
-// write writes n lines, fewer if there are not so many public addresses.
+// write writes n lines, or fewer if the public addresses run out.
 func write(w io.Writer, n, block int) error {
 	out := bufio.NewWriterSize(w, 1<<20)
 	var line []byte

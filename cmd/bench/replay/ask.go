@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A request is what is sent to both servers.
+// request is sent to both servers.
 type request struct {
 	method, target string // target is path and query as they are sent, broken or not
 	headers        []string

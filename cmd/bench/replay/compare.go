@@ -18,8 +18,8 @@ var unlike = []string{"Date", "X-Request-Id", "Retry-After", "Ratelimit-Limit", 
 // have times and memory, or are made from the declarations of the endpoints.
 var bodiless = regexp.MustCompile(`^/(metrics|openapi\.json|docs|ogc/api)\b`)
 
-// natural is what differs in texts: what is random, since when a data set is served, and
-// the versions of points, which are the clock's.
+// natural matches the parts of texts that differ by nature: random texts, the time since a data set
+// is served, and the versions of points, which come from the clock.
 var natural = regexp.MustCompile(`("request_id":"|"secret":"whsec_|"since":")[^"]*|("version":|"v|version )1[78]\d{11}`)
 
 // connection is in errors of one, with ports of its own.
@@ -58,8 +58,8 @@ func compare(r request, before, after answer) (list []difference) {
 		b, a = alike(b), alike(a)
 	}
 	free := before.status < 300 && after.status < 300 && bodiless.MatchString(r.target)
-	// What has nothing natural in it has its length, too. HEAD does not tell, but for what is kept.
-	// Lines that are posted are answered as they are ready.
+	// Answers without natural differences have the same Content-Length too. HEAD has no length
+	// except for cacheable answers. Answers to posted lines are sent as they are ready.
 	sized := !free && r.method != "POST" && (b != a || before.text == b) && (r.method != "HEAD" || before.header.Get("Cache-Control") != "no-store")
 	names := maps.Clone(before.header)
 	maps.Copy(names, after.header)

@@ -4,10 +4,10 @@
 //
 //	bin/bench/replay --before http://127.0.0.1:8081 --after http://127.0.0.1:8082
 //
-// Both serve copies of the same data by the same settings, which seeds.txt tells, and nobody
-// else asks them: writes are among the requests. Each request of seeds.txt is asked as it is,
-// and changed in all ways of changes.txt. The /openapi.json of the server before has the
-// parameters that it lacks, and tells which operations none reaches.
+// Both serve copies of the same data with the same settings, which seeds.txt has, and have no other
+// clients: writes are among the requests. Each request of seeds.txt is sent as it is, and changed
+// in all ways of changes.txt. The /openapi.json of the server before provides missing parameters,
+// and shows the operations that no request reaches.
 //
 // It exits with 1 if there are differences that --expected does not explain.
 package main
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(min(1, differences))
 }
 
-// run returns how many differences nothing explains.
+// run returns the number of unexplained differences.
 func run(before, after, seedsFile, expectedFile, out string) (int, error) {
 	p := pair{before: newServer(before), after: newServer(after)}
 	var seeds []request
@@ -103,11 +103,11 @@ func (p *pair) replay(seeds []request) {
 		}
 		for _, m := range mutations {
 			if again, ok := made[seed.target]; ok && seed.method == "DELETE" {
-				p.ask(again, false) // what is deleted must be there
+				p.ask(again, false) // the feature to delete must exist
 			}
 			p.ask(m, false)
 		}
-		if seed.method == "PUT" { // what follows finds what it wrote, not what its changes made of it
+		if seed.method == "PUT" { // later requests find the content of the seed, not of its changes
 			made[seed.target] = seed
 			p.ask(seed, true)
 		}

@@ -114,7 +114,7 @@ func TestRun(t *testing.T) {
 	for _, tc := range []struct {
 		name, after, expected string
 		found                 bool
-		want                  string // in what is written
+		want                  string // in the report
 	}{
 		{"the same", before, "", false, ""},
 		{"a planted difference", after, "", true, `GET /places/1?lang=fr: body .detail: "before" → "after"`},

@@ -44,7 +44,7 @@ type answer struct {
 type face struct {
 	name   string
 	path   string // with %v for latitude and longitude
-	levels int    // that it tells for the point: 1 is countries alone
+	levels int    // levels of regions in its answer: 1 is countries alone
 	read   func(body []byte) (answer, error)
 }
 
@@ -221,7 +221,7 @@ func readNominatim(body []byte) (a answer, err error) {
 	}
 	a.say(in.OSMType == "node", in.PlaceID, in.Address["country_code"], strings.ToLower(in.Address["ISO3166-2-lvl4"]), names)
 	a.text = in.DisplayName
-	a.parts = strings.Split(in.DisplayName, ", ")[1:] // the first is what is named
+	a.parts = strings.Split(in.DisplayName, ", ")[1:] // the first is the named feature
 	return a, nil
 }
 

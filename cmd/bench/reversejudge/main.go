@@ -1,5 +1,5 @@
-// Command reversejudge asks a server where thousands of points near borders are, in every
-// face that tells, and compares the answers with the publishers' files.
+// Command reversejudge requests a server's regions of thousands of points near borders, by every
+// API that returns them, and compares the answers with the publishers' files.
 //
 //	bin/bench/reversejudge --demo data --full ../shared/data
 //
@@ -10,9 +10,9 @@
 //
 // The polygons of the files say what a point is in: a ray is cast through them. Of several
 // that hold it the smallest is right where it is an enclave. Within 100 m of a border both
-// sides are right. A point in no polygon of a level is not judged there, nor where the layers
-// disagree about what is around, nor in a country without a code of ISO 3166. These are
-// counted apart.
+// sides are right. A point is not judged at a level if it is in no polygon of it, if the layers
+// disagree about the surrounding regions, or if its country has no code of ISO 3166. These points
+// are counted apart.
 //
 // GeoNames' row of a named place says what the place is in. Its codes mean the region in
 // which four fifths of the rows have them. The place's own position decides where there is
@@ -167,7 +167,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-// list tells the first examples of each fault in each face.
+// list returns the first examples of each fault in each face.
 func (r *report) list(examples int) string {
 	var b strings.Builder
 	for _, is := range r.order() {

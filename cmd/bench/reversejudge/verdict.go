@@ -17,7 +17,7 @@ type truth struct {
 	apart string           // why the level is counted apart, or ""
 }
 
-// What is counted apart.
+// Kinds of points that are counted apart.
 const (
 	nowhere  = "in no polygon: not judged"
 	onBorder = "within 100 m of a border: either side is right"
@@ -42,7 +42,7 @@ func truths(w *judged.World, q question) (list [judged.Levels]truth) {
 		}
 		t.right = holding[:1]
 		for _, larger := range holding[1:] {
-			if !holding[0].Within(larger) { // an enclave is no part of what is around it
+			if !holding[0].Within(larger) { // an enclave is no part of the region around it
 				t.right = append(t.right, larger)
 			}
 		}
@@ -193,9 +193,8 @@ func (j judge) named(c claim) []*judged.Region {
 	return j.Layers[c.level].Named(c.name)
 }
 
-// besideFault says what is wrong with naming a region beside a place. The place's row
-// decides. Where the row and the region have no code in common its polygon does, with 2 km
-// of leave.
+// besideFault returns the fault of naming a region beside a place. The place's row decides. If the
+// row and the region have no common code, the region's polygon decides, with a tolerance of 2 km.
 func (j judge) besideFault(p *judged.Place, c claim) string {
 	if c.division != "" {
 		if own := p.Division(c.level); own != "" && own != c.division {

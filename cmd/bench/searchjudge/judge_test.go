@@ -131,8 +131,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestDemo compares what fails on the demo's data with what is recorded: a change shows
-// what it mends and what it breaks.
+// TestDemo compares the failures on the demo's data with the recorded ones: they show what a change
+// mends and breaks.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the demo's data takes minutes: run without -short")

@@ -25,7 +25,7 @@ const (
 	MaxFilter    = 20 // elements of a list
 )
 
-// CheckLimit returns how many points a page has.
+// CheckLimit returns the number of points of a page.
 func CheckLimit(limit int) (int, error) {
 	if limit < 0 || limit > MaxLimit {
 		return 0, feature.BadQuery("limit %d: give 1 to %d", limit, MaxLimit)
