@@ -30,14 +30,14 @@ const DefaultClockSkew = time.Minute
 // A Clock may be used by any number of goroutines.
 type Clock struct {
 	read    func() (wall, steady int64) // ms since 1970, and since any moment
-	trusts  bool                        // there is no steady clock to doubt by
+	trusts  bool                        // the wall clock is always followed
 	skew    int64                       // ms
 	stepped func(by time.Duration, followed bool)
 
 	offset atomic.Int64 // wall - steady that is trusted
 	since  atomic.Int64 // by the steady clock, of the offset
 	latest atomic.Int64 // the latest time that Now returned
-	doubts atomic.Bool  // of the wall clock, which has been stepped
+	doubts atomic.Bool  // the wall clock has been stepped and is not followed yet
 
 	mu           sync.Mutex // held to change offset, since and the fields below
 	doubted      int64      // wall - steady of the step
@@ -50,8 +50,8 @@ type ClockOptions struct {
 	// followed only once it has lasted for Skew.
 	Skew time.Duration
 	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
-	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady
-	// is believed at once, whatever it says.
+	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady is
+	// followed at once.
 	Wall   func() int64
 	Steady func() time.Duration
 	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is
@@ -88,7 +88,7 @@ func NewClock(o ClockOptions) *Clock {
 	return c
 }
 
-// ClockOf returns a clock that believes another one whatever it says, for tests; nil gives nil.
+// ClockOf returns a clock that always follows wall, for tests; nil gives nil.
 func ClockOf(wall func() int64) *Clock {
 	if wall == nil {
 		return nil
@@ -151,8 +151,8 @@ func (c *Clock) tell(by int64, followed bool) {
 // Time is Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
-// Limit is the latest time that anything may be given, in milliseconds: the skew ahead of
-// the machine's present clock.
+// Limit returns the latest allowed timestamp, in milliseconds: the skew ahead of the machine's
+// present clock.
 func (c *Clock) Limit() int64 {
 	wall, _ := c.read()
 	return wall + c.skew
@@ -161,9 +161,9 @@ func (c *Clock) Limit() int64 {
 // Skew returns the skew of the clock, see ClockOptions.Skew.
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 
-// Settled reports whether, for as long as the skew, the machine's clock has not been
-// stepped and the Clock has existed. Before that, hide what has expired but do not remove
-// it: the clock may be wrong, and right again in a moment.
+// Settled reports whether the Clock has existed, and the machine's clock not been stepped, for at
+// least the skew. Before that, hide what has expired but do not remove it: the clock may be wrong,
+// and right again in a moment.
 func (c *Clock) Settled() bool {
 	if c.trusts {
 		return true

@@ -12,8 +12,8 @@
 //
 // Every read returns cells sorted by row, family name and qualifier ascending
 // and then by timestamp descending. Bytes compare unsigned and a proper prefix
-// sorts first. This order is what the rest of the project is built on: each
-// question is laid out so that its answer is the next row at or after a key.
+// sorts first. This order is what the rest of the project is built on: tables are laid out so that
+// an answer is the next row at or after a key.
 //
 // # Families are physical partitions
 //
@@ -40,13 +40,13 @@
 // [Mutation] is the unit of atomicity: puts and deletes on one row, over any
 // of its families. [Table.CheckAndMutate], [Table.Increment] and
 // [Table.Append] read and write a row as one step. There are no transactions
-// over rows: order writes so that a crash leaves only waste. [Durability] says
-// what a crash may take.
+// over rows: order writes so that a crash leaves only waste. [Durability] defines the writes that a
+// crash may lose.
 //
 // # Cost
 //
-// What a call costs is the same on every backend, in seeks of a sorted store
-// and, on a remote one, in rounds of requests:
+// A call costs the same on every backend, in seeks of a sorted store and, on a remote one, in
+// rounds of requests:
 //
 //	Get, Next, Prev    a seek per selected family; a Get that misses reads no
 //	                   data when the family has a filter; one round
@@ -81,7 +81,6 @@
 //
 // pebblestore is the embedded driver. Rules that a backend may lack are
 // declared by [Capabilities], never imitated; a call that needs an absent one
-// answers errors.ErrUnsupported. [Validator] is what all drivers check inputs
-// with. CONTRACT.md has every rule by its number, and package storetest judges a
-// driver by them.
+// answers errors.ErrUnsupported. All drivers check inputs with a [Validator]. CONTRACT.md has every
+// rule by its number, and package storetest judges a driver by them.
 package cellstore

@@ -52,9 +52,9 @@ var (
 )
 
 // CheckLayout returns nil if a program that reads the layouts from oldest to newest can read
-// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the
-// message. renew is how to replace what cannot be read, such as "run ingest places"; it is
-// empty if nothing can.
+// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the message.
+// renew is the command that replaces unreadable data, such as "run ingest places"; it is empty if
+// there is none.
 func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	switch {
 	case found > newest && renew == "":
@@ -68,9 +68,9 @@ func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	return nil
 }
 
-// IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
-// of the operating system. It does so whatever else the error matches, except ErrLocked:
-// EAGAIN also means that another holds a lock.
+// IsShortage reports whether an error is a momentary shortage: it matches ErrShortage or an error
+// of the operating system for that. It may also match other errors, except ErrLocked: EAGAIN also
+// means that another holds a lock.
 func IsShortage(err error) bool {
 	if errors.Is(err, ErrLocked) {
 		return false
@@ -83,8 +83,8 @@ func IsShortage(err error) bool {
 	return false
 }
 
-// IsNoSpace reports whether an error says that the disk has no room, as ErrNoSpace or in
-// the words of the operating system, for which a quota is a disk too.
+// IsNoSpace reports whether the disk, or a quota, has no room: an error matches ErrNoSpace or an
+// error of the operating system for that.
 func IsNoSpace(err error) bool {
 	return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
@@ -129,8 +129,8 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
 // BatchError lists the mutations of an Apply that failed, by their index; the
-// others have been applied. Nothing of a mutation listed has been, unless its
-// error is ErrUnknownOutcome.
+// others have been applied. No part of a listed mutation has been applied, unless its error is
+// ErrUnknownOutcome.
 type BatchError struct{ Errs map[int]error }
 
 func (e *BatchError) Error() string {

@@ -18,7 +18,7 @@ var (
 	ErrUnpublished = fmt.Errorf("%w: nothing is published", ErrNoGeneration)
 	// ErrPruned: the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")
-	// ErrOlderBusy: a Live already holds as many older generations as it may.
+	// ErrOlderBusy: a Live already holds the greatest number of older generations.
 	ErrOlderBusy = errors.New("other older generations are in use")
 	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
@@ -27,7 +27,7 @@ var (
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
 	// although complete generations are there. It is damage of a kind that can be mended.
 	ErrBadPointer = fmt.Errorf("%w: CURRENT is not valid", cellstore.ErrCorrupt)
-	// ErrBadName: the name cannot be that of a data set.
+	// ErrBadName: no data set can have the name.
 	ErrBadName = errors.New("data set name is not valid")
 )
 
@@ -38,8 +38,8 @@ var (
 	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
 )
 
-// LoadError says which published generation a Live could not take into
-// service. It wraps the cause.
+// LoadError names the published generation that a Live could not take into service. It wraps the
+// cause.
 type LoadError struct {
 	Dataset string
 	// Generation is the one that failed, or 0 if not even the pointer could be

@@ -51,7 +51,7 @@ type Live[T any] struct {
 
 	mu       sync.Mutex // held by Poll and Close
 	failed   entry      // the generation that did not open
-	attempts int        // how often it was tried
+	attempts int        // attempts to open it
 	retryAt  time.Time
 	open     sync.WaitGroup // generations not yet closed
 	closeErr error          // guarded by errMu
@@ -103,15 +103,15 @@ type Handle[T any] struct {
 	value    T
 	gen      *Generation
 	live     *Live[T]
-	refs     Refs          // of the Live itself, while this is the current generation, and every Acquire
+	refs     Refs          // the Live itself while this is the current generation, and each Acquire
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of something that ends with the last of them. The maker of the thing is its
-// first user, by Acquire. Nothing waits or allocates.
+// Refs counts the users of a thing that ends with the last of them. The maker of the thing is its
+// first user, by Acquire. No method waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
-// dead is far enough below 0 that no number of users who come too late reaches 0.
+// dead is far below 0, so that late calls of Acquire never reach 0.
 const dead = math.MinInt64 / 2
 
 // Acquire adds a user. It returns false if the last one has left.
@@ -123,8 +123,8 @@ func (r *Refs) Acquire() bool {
 	return ok
 }
 
-// Release takes a user away, and reports whether it was the last, who ends the thing. Between 0
-// and dead another Acquire can still revive it.
+// Release removes a user, and reports whether it was the last. The last user must end the thing.
+// Between 0 and dead another Acquire can still revive it.
 func (r *Refs) Release() (last bool) {
 	n := r.n.Add(-1)
 	if n < 0 {
@@ -148,7 +148,7 @@ func (l *Live[T]) Acquire() (*Handle[T], error) {
 		if h.refs.Acquire() {
 			return h, nil
 		}
-		// It was replaced and closed since the Load: take the next one.
+		// The handle was replaced and closed after the Load: take the next one.
 	}
 }
 
@@ -176,7 +176,7 @@ func (h *Handle[T]) Value() T { return h.value }
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
 
-// Identity returns what of makes of the manifest, and remembers it. The result must not be 0.
+// Identity returns the result of of for the manifest, and caches it. The result must not be 0.
 func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
 	id := h.identity.Load()
 	if id == 0 {
@@ -226,9 +226,9 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 
 // Poll reads the pointer now. When that names another generation than the one in service, Poll
 // opens it and swaps it in. On failure the old one stays in service, and Poll returns the
-// *LoadError that Err returns too. If nothing is published, or nothing any more, nothing is in
-// service; that is no failure. When reads have failed, Poll looks for damage. While the files of
-// the generation in service stay damaged, it returns the error of Status.Damage.
+// *LoadError that Err returns too. If nothing is published any more, nothing is in service; that is
+// no failure. When reads have failed, Poll looks for damage. While the files of the generation in
+// service stay damaged, it returns the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll is Poll. Without force, it leaves a generation that failed alone until
@@ -295,7 +295,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
-		if h != nil { // a dropped generation is for nobody
+		if h != nil { // a dropped generation cannot be acquired by its number
 			l.held.add(old)
 		}
 		old.Release()
@@ -334,8 +334,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 // pointer.
 const firstPublish = 500 * time.Millisecond
 
-// lost returns an error if generations exist, so that only their pointer is lost. If a
-// pointer has appeared meanwhile, it returns that.
+// lost returns an error if generations exist: their pointer is lost. If a pointer has appeared
+// meanwhile, it returns that.
 func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	for looked := false; ; looked = true {
 		if err = l.from.unpublished(ctx, l.dataset, nil); errors.Is(err, ErrNoGeneration) {
@@ -358,8 +358,8 @@ func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 // in service. The first generation is loaded without check, so that starting
 // takes no time. Damage in it is an error of the read that meets it.
 func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
-	// A panic over bytes that no check has caught must not end the process, which
-	// serves a good generation.
+	// Damage that no check has noticed may cause a panic. It must not end the process, which serves
+	// a good generation.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -10,9 +10,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// maxRow is the length of the longest key, and of the longest end of a scan that
-// is sent. HBase looks up the region of a row by the table's name and the row,
-// which together must fit into a row key.
+// maxRow bounds the length of keys, and of the ends of scans that are sent. HBase looks up the
+// region of a row by the table's name and the row, which together must fit into a row key.
 const maxRow = 32_000
 
 // after returns the smallest possible key greater than key, nil when there is

@@ -15,8 +15,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// newVersionBehavior makes HBase trim and delete in the order of commits, as
-// P5, G4 and D4 of cellstore/CONTRACT.md want it.
+// newVersionBehavior makes HBase trim and delete in the order of commits, as P5, G4 and D4 of
+// cellstore/CONTRACT.md require.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
 // forever is the TTL that means none in HBase.
@@ -33,12 +33,12 @@ const (
 	spare       = 31
 )
 
-// ownAttributes are attributes that a description has fields for. They are not
-// copied from the old description: they would be set first and contradict the
-// new value of a field for a moment.
+// ownAttributes are attributes with fields of their own in a description. They are not copied from
+// the old description: they would be set first and contradict the new value of a field for a
+// moment.
 var ownAttributes = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
 
-// state is what all Tables of one name share.
+// state is shared by all Tables of one name.
 type state struct {
 	name, path string
 	dropped    atomic.Bool
@@ -64,8 +64,8 @@ type family struct {
 	// spare is set if the limit in HBase is higher.
 	spare bool
 	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions, else
-	// 0. When a version is deleted that HBase keeps for MinVersions, an older
-	// version takes its place if no compaction has removed it yet.
+	// 0. If a version that HBase keeps for MinVersions is deleted, an older version takes its place
+	// unless a compaction has removed it.
 	minVersionsTTL int64
 	min            int
 }
@@ -74,8 +74,8 @@ type family struct {
 // visible that were trimmed or have expired.
 func (f *family) revealsOlder() bool { return f != nil && (f.spare || f.minVersionsTTL > 0) }
 
-// describe converts a schema for HBase. The attributes of the table now that are
-// the cluster's own are kept; now is nil for a new table.
+// describe converts a schema for HBase. It keeps the other attributes of the present table now; now
+// is nil for a new table.
 func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.Table, error) {
 	t := &thrift2.Table{Name: s.name(schema.Table)}
 	if now != nil {
@@ -213,5 +213,5 @@ func (v *view) raw(name string) []byte {
 	if f := v.families[name]; f != nil {
 		return f.raw
 	}
-	return []byte(name) // dropped since the mutation was checked
+	return []byte(name) // the family was dropped after the check of the mutation
 }

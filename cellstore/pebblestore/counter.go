@@ -95,7 +95,7 @@ func (w *writer) follow(f int, current int64) int64 {
 	return w.now
 }
 
-// earlier finds the last delta before one of the same column.
+// earlier finds the previous delta of the same column.
 type earlier struct {
 	deltas []cellstore.Delta
 	times  []int64

@@ -11,9 +11,9 @@
 //	dir/tables/.new-NAME/           a table that is being created
 //	dir/tables/.dropped-NAME/       one that is being removed
 //
-// Nothing is removed because something else is missing: what may be removed has a name
-// that says so. Which tables there should be only their owner knows: one whose whole
-// directory is gone does not exist.
+// Nothing is removed because something else is missing: only directories named as above may be
+// removed. The store has no list of its tables: a table whose whole directory is gone does not
+// exist.
 //
 // Bloom filters, compression and block size belong to a whole Pebble
 // database, so each table has its own and all share one block cache. Families

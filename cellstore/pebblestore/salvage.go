@@ -65,9 +65,9 @@ type salvage struct {
 	store *Store
 	table *table // of the damaged one; not open
 	found Salvaged
-	more  int // places that found does not name
+	more  int // number of places not in Lost
 
-	// db has the newest entry of each cell: sequence 8 | 1 if it is there | value.
+	// db has the newest entry of each cell: sequence 8 | 1 if the cell exists | value.
 	db      *pebble.DB
 	disk    *disk // of db
 	removed []span
@@ -188,8 +188,8 @@ func numberOf(name string) (n uint64) {
 	return n
 }
 
-// listed returns the sorted files that are in force, and the number of the oldest log that
-// they do not include. The files are nil if their list cannot be relied on.
+// listed returns the current sorted files, and the number of the oldest log that they do not
+// include. The files are nil if their list is not reliable.
 func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	fsys, t := v.store.fs, v.table
 	var entries map[string]extent
@@ -202,8 +202,8 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	}
 	if err == nil {
 		lists := map[string]extent{}
-		// Numbers only go up. So without a log that was synchronised, the logs that count
-		// have numbers after that of the list of files.
+		// Numbers only rise. So without a synchronised log, the valid logs have numbers above that
+		// of the list of files.
 		for name, x := range entries {
 			if isList(name) {
 				lists[name], oldestLog = x, max(oldestLog, numberOf(name))
@@ -221,7 +221,7 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 		err = checkFiles(fsys, t.dbDir(), false, lists)
 	}
 	if err == nil {
-		// Opened without its logs, the database says which files it lists.
+		// The database is opened without its logs to get its list of files.
 		o := t.engineOptions(t.opened, true)
 		o.FS = withoutLogs{o.FS}
 		o.ErrorIfNotExists, o.DisableConsistencyCheck = true, true
@@ -310,8 +310,8 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	return last, it.Error()
 }
 
-// beyond returns a key behind the given one from which a file can be read, and nil if
-// there is none. It finds the first such key by halving the distance.
+// beyond returns a key after the given one from which a file can be read again, or nil if there is
+// none. It finds the first such key by bisection.
 func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 	reads := func(key []byte) bool {
 		it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
@@ -335,7 +335,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 		if middle == nil {
 			break
 		}
-		middle = append(middle, 0) // as the row of a key ends: see doc.go
+		middle = append(middle, 0) // the end of a row in a key: see doc.go
 		if reads(middle) {
 			high = middle
 		} else {
@@ -368,7 +368,7 @@ func (v *salvage) readSpans(r *sstable.Reader) error {
 	return err
 }
 
-// readLog reads a log. Behind a damaged record it goes on with the next block of 32 KiB.
+// readLog reads a log. After a damaged record it goes on with the next block of 32 KiB.
 func (v *salvage) readLog(path string) error {
 	const block = 32 << 10
 	data, err := readFile(v.store.fs, path)
@@ -449,7 +449,7 @@ func (v *salvage) readBatch(repr []byte) error {
 	}
 }
 
-// keep takes an entry of a cell unless there is a newer one.
+// keep stores an entry of a cell unless there is a newer one.
 func (v *salvage) keep(key []byte, sequence uint64, removed bool, value []byte) error {
 	if n := splitKey(key); n < 2 || n == len(key) {
 		v.lost("An entry has key %x, which is not a cell's.", key)
@@ -472,7 +472,7 @@ func (v *salvage) keep(key []byte, sequence uint64, removed bool, value []byte) 
 	return cmp.Or(v.disk.failure(), v.db.Set(key, v.buf, pebble.NoSync))
 }
 
-// remove takes out the cells of a span that are older than its deletion.
+// remove removes the cells of a span that are older than its deletion.
 func (v *salvage) remove(s span) error {
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
 	if err != nil {
@@ -486,7 +486,7 @@ func (v *salvage) remove(s span) error {
 	return errors.Join(err, it.Error(), it.Close())
 }
 
-// pass passes the rows on, each joined from the ranges of its families.
+// pass calls fn with the rows, each joined from the ranges of its families.
 func (v *salvage) pass() (err error) {
 	fams := v.table.lay.Load().fams
 	its := make([]*pebble.Iterator, len(fams))

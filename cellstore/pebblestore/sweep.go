@@ -23,8 +23,8 @@ const (
 	sweepRun   = 32   // cells of a column removed one by one, the rest together
 )
 
-// sweepAll goes over the table once. At leisure it rests between its steps
-// for as long as they take.
+// sweepAll sweeps the table once. With leisure it pauses after each step for as long as the step
+// took.
 func (t *table) sweepAll(ctx context.Context, leisure bool) error {
 	found := t.upkeep.garbage.Load()
 	lay := t.lay.Load()

@@ -47,8 +47,8 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("the gateway %s the call %s: %s", verb, e.Method, e.Message)
 }
 
-// unread reports whether an exception of Thrift's own comes before the call is
-// executed: a server first looks up the name and reads the arguments.
+// unread reports whether a Thrift exception comes before the call is executed: a server first looks
+// up the name and reads the arguments.
 func unread(kind int32) bool {
 	switch kind {
 	case thrift.UNKNOWN_METHOD, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.WRONG_METHOD_NAME, thrift.PROTOCOL_ERROR,

@@ -38,7 +38,7 @@ type Get struct {
 	Filter   []byte // see filter.go
 }
 
-// ReadType says how a server reads a scan.
+// ReadType is a server's way of reading a scan.
 type ReadType int32
 
 // ReadPread suits scans of few rows, ReadStream those of many.
@@ -80,7 +80,7 @@ type Put struct {
 	Durability Durability
 }
 
-// DeleteType says what the columns of a Delete stand for.
+// DeleteType is the meaning of the columns of a Delete.
 type DeleteType int32
 
 // The types of deletes.
@@ -91,8 +91,8 @@ const (
 	DeleteFamilyVersion                   // one version of all columns of a family
 )
 
-// Delete removes cells of one row: those its columns name, or with none the
-// whole row up to Timestamp.
+// Delete removes cells of one row: the cells of its columns, or without columns the whole row up to
+// Timestamp.
 type Delete struct {
 	Row        []byte
 	Columns    []Column
@@ -107,7 +107,7 @@ type Mutation struct {
 	Delete *Delete
 }
 
-// Delta is what an increment adds to a column.
+// Delta is the amount that an increment adds to a column.
 type Delta struct {
 	Family    string
 	Qualifier []byte
