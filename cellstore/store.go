@@ -11,10 +11,9 @@ type Store interface {
 	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
 	// AlterTable replaces the declaration of a table, also under Tables that
-	// are open. Families not named any more are dropped with their data, new
-	// ones begin empty, and a family that was dropped and is added again does
-	// too. Tighter MaxVersions, MinVersions and TTL hide cells at once; looser ones may or may not
-	// bring hidden cells back. ErrTableNotFound, ErrBadSchema.
+	// are open. Families that schema lacks are dropped with their data. New families begin empty,
+	// also one that was dropped before. Tighter MaxVersions, MinVersions and TTL hide cells at
+	// once; looser ones may or may not bring hidden cells back. ErrTableNotFound, ErrBadSchema.
 	AlterTable(ctx context.Context, schema Schema) error
 	// DropTable removes a table and its data in one step. Calls on Tables that are
 	// open then answer ErrTableNotFound. After an error the table is there as
@@ -31,7 +30,7 @@ type Store interface {
 	// each, into a directory that does not exist yet. The copy opens on its
 	// own. Capability Checkpoint.
 	Checkpoint(ctx context.Context, dir string) error
-	// Capabilities and Limits say what this backend can do.
+	// Capabilities and Limits describe this backend.
 	Capabilities() Capabilities
 	Limits() Limits
 	// Close waits for running calls and releases the store; snapshots and
@@ -49,8 +48,8 @@ type Reader interface {
 	// Get reads the row with exactly this key.
 	Get(ctx context.Context, key []byte, sel *Selection, row *Row) (bool, error)
 	// Next reads the first row with from ≤ key < to that has a selected
-	// visible cell. An empty from or to means that end of the table. The
-	// caller checks that the row found covers the key it asked about.
+	// visible cell. An empty from or to means that end of the table. The caller checks whether the
+	// row covers its key.
 	Next(ctx context.Context, from, to []byte, sel *Selection, row *Row) (bool, error)
 	// Prev reads the last row with downTo < key ≤ from.
 	Prev(ctx context.Context, from, downTo []byte, sel *Selection, row *Row) (bool, error)

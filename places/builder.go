@@ -17,9 +17,8 @@ import (
 
 // BuildOptions are for [Build]; the zero value works.
 type BuildOptions struct {
-	// TempDir is where places that do not fit in memory are sorted: a
-	// directory with room for about 400 bytes per place and 50 per alternate
-	// name. Empty: the system's.
+	// TempDir is the directory for sorting places that do not fit in memory. It needs about 400
+	// bytes per place and 50 per alternate name. Empty means the system's.
 	TempDir string
 	// Memory bounds the memory of the sorts, in bytes. 0 means 512 MiB, and the least is 16 MiB.
 	// The store's own memory is not counted.
@@ -44,7 +43,7 @@ const (
 	progressEvery = 8192
 )
 
-// Stats says what a Build did.
+// Stats has the counts of a Build.
 type Stats struct {
 	Read       int64 // places given
 	Stored     int64 // places kept
@@ -79,15 +78,14 @@ type Meta struct {
 	Prefix string `json:"prefix,omitempty"`
 	// Unweighted: no place has a weight of its own (Place.Weight).
 	Unweighted bool `json:"unweighted,omitempty"`
-	// Search describes the tables of name search; nil where they were left out.
+	// Search describes the tables of name search; nil if they were left out.
 	Search *search.Meta `json:"search,omitempty"`
 }
 
 // Build writes the tables of the package documentation into a store that has
-// none of them. Places come in any order; of several with the same id the one
-// with the latest modification date is kept, and the last given where dates
-// are equal. An error of a sequence and an entry that is not valid end the
-// build; a store left by a failed build is of no use.
+// none of them. Places may come in any order. Of several with the same id, Build keeps the one with
+// the latest modification date, and the last of equal dates. An error of a sequence or an invalid
+// entry ends the build. Discard the store of a failed build.
 //
 // Memory stays within the sum of opts.Memory, the Gazetteer's size and the future Finder's
 // memory: about a byte per place.
@@ -102,7 +100,7 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 	return meta, b.stats, nil
 }
 
-// builder takes the places through two sorts.
+// builder sorts the places twice.
 //
 // The first sort, by id, brings together the records of one place: its rows (one is kept), its
 // alternate names and its parents. The result goes to place_info and to name search. The place's

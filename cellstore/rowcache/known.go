@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// maxViews bounds the selections of a table that are kept apart.
+	// maxViews bounds the views of a table.
 	maxViews = 128
-	// maxSelection is the longest selection, in bytes as it is written below,
-	// that gets a view.
+	// maxSelection bounds the encoded length of a selection with a view, in bytes.
 	maxSelection = 4 << 10
 )
 
@@ -76,7 +75,7 @@ func (k *known) view(sel *cellstore.Selection) *view {
 	return v
 }
 
-// family is view for one family, as NextEach asks for it.
+// family is view for one family, for NextEach.
 func (k *known) family(name string) *view {
 	var buf [192]byte
 	v := (*k.views.Load())[string(appendFamily(buf[:0], name))]
@@ -111,8 +110,8 @@ func (k *known) open(key string, sel *cellstore.Selection) *view {
 	return v
 }
 
-// makeRoom drops the views that were not used since it was called last, or any
-// half of them when all were.
+// makeRoom drops the views that were not used since its last call, or any half of them if all were
+// used.
 func makeRoom(views map[string]*view) {
 	for _, unusedOnly := range []bool{true, false} {
 		for key, v := range views {

@@ -19,7 +19,7 @@ type Entry[T any] struct {
 
 // Use notes that the entry was used. Any number of goroutines may call it at any time.
 func (e *Entry[T]) Use() {
-	if !e.used.Load() { // most are, and reading does not disturb other processors
+	if !e.used.Load() { // usually it is set, and a read does not disturb other processors
 		e.used.Store(true)
 	}
 }
@@ -28,7 +28,7 @@ func (e *Entry[T]) Use() {
 // Only one goroutine may use it at a time.
 type List[T any] struct {
 	newest, oldest *Entry[T]
-	hand           *Entry[T] // looked at next; nil is the oldest
+	hand           *Entry[T] // the next candidate; nil is the oldest
 
 	size, evicted int64
 	count         int
@@ -96,7 +96,7 @@ func (l *List[T]) Evict() *Entry[T] {
 			e = l.oldest
 		}
 	}
-	l.hand = e // removing it moves the hand on
+	l.hand = e // Remove moves the hand on
 	l.Remove(e)
 	l.evicted++
 	return e

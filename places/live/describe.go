@@ -52,7 +52,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 	return c.learner.Others(), nil
 }
 
-// succeed checks a description that is to replace another one.
+// succeed checks a description that replaces another one.
 func (m *description) succeed(was *description, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
 		return feature.Faultf(ErrInvalid, "a collection keeps its name: make another one, and write the points there")
@@ -113,7 +113,7 @@ func (k *step) ready(was, next *description) error {
 	return nil
 }
 
-// errNoHistory refuses a history where the index keeps none.
+// errNoHistory refuses a history if the index keeps none.
 var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
 // forget removes the remains of a collection's past if it has no history, so that a later history

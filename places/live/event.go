@@ -109,7 +109,7 @@ func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone
 const followed = 32
 
 // Follower reads the events after a given one, in the order of the writes: after LastEvent only
-// future ones, after 0 all that are kept. If each new Follower begins after the last event of the
+// future events, after 0 all stored ones. If each new Follower begins after the last event of the
 // previous one, every event comes exactly once, even across restarts. A Follower holds nothing
 // between two calls. It belongs to one goroutine.
 type Follower struct {
@@ -151,7 +151,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 	f.c.waiting.Lock()
 	f.changed = f.c.changed
 	f.c.waiting.Unlock()
-	last := f.c.seq.Load() // later ones may be lost yet
+	last := f.c.seq.Load() // later events may still be lost
 	if f.after > last {
 		return nil, f.c.eventsGone(last)
 	}
@@ -165,7 +165,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 			if i == 0 {
 				return nil, f.c.eventsGone(e.Before)
 			}
-			f.changed = atOnce // to be returned after the events before the gap
+			f.changed = atOnce // the error is returned after the events before the gap
 			return events[:i], nil
 		}
 		f.after = e.Seq
@@ -190,7 +190,7 @@ func (e *Event) still() bool {
 // follows reports whether there was no event between one and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
-// CheckEvents returns the error that a Follower would get at once. It matches
+// CheckEvents returns the error that a Follower after the given event would get at once. It matches
 // ErrEventsGone unless all events after a given one are kept.
 func (c *Collection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)

@@ -34,9 +34,8 @@ type Meta struct {
 	Search bool `json:"search,omitempty"`
 	// History is the time for which a live collection keeps the past of features.
 	History Duration `json:"history,omitzero"`
-	// Since is when the memory of a live collection begins, if its history began or
-	// became longer after the collection was made: milliseconds since 1970. See
-	// Remembers.
+	// Since is the start of a live collection's history, in milliseconds since 1970, if the history
+	// began or became longer after the collection was made. See Remembers.
 	Since int64 `json:"since,omitempty"`
 }
 
@@ -53,10 +52,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ErrName is matched when a collection cannot have a name.
+// ErrName is matched if no collection can have a name.
 var ErrName = errors.New("name of a collection is not valid")
 
-// MaxName is the longest name of a collection, in bytes.
+// MaxName bounds the name of a collection, in bytes.
 const MaxName = 40
 
 // CheckName returns an error that matches ErrName unless a collection can have the name:
@@ -86,7 +85,7 @@ func (m *Meta) Remembers(now time.Time) time.Time {
 // Bounds of a description.
 const (
 	maxTitle = 1000 // bytes of each text
-	// MaxHistory is the longest history, and the longest time that events are kept.
+	// MaxHistory bounds the history, and the time for which events are kept.
 	MaxHistory = Duration(400 * 24 * time.Hour)
 	// DefaultEvents is the default of Meta.Events.
 	DefaultEvents = Duration(24 * time.Hour)

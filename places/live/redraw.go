@@ -42,7 +42,7 @@ func (r *redraw) by(id string) *Edition {
 }
 
 const (
-	// RedrawStep is the number of ids that a step of Redraw looks at.
+	// RedrawStep is the number of ids in a step of Redraw.
 	RedrawStep = 256
 	// RedrawWait bounds the time that a step takes for a feature while writes wait.
 	RedrawWait = time.Second
@@ -55,8 +55,8 @@ func (c *Collection) Editions() (now, next Edition) {
 	return r.Now, r.Next
 }
 
-// Differs reports whether a position in degrees is in other areas by one edition than by another. It
-// must not call the collection: writes may wait for it.
+// Differs reports whether a position in degrees is in different areas in two editions. It must not
+// call the collection: writes may wait for it.
 type Differs func(ctx context.Context, lat, lon float64) (bool, error)
 
 // Redraw takes a step from one edition of the areas to another, and reports whether it was the
@@ -117,7 +117,7 @@ func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]jud
 	defer turn.Pause()
 	known := map[string]judged{}
 	for i, p := range next {
-		if i > 0 { // the first question may open files, and needs no processor for that
+		if i > 0 { // the first call may open files, and needs no processor for that
 			turn.Step()
 		}
 		other, err := differs(ctx, p.at.Lat, p.at.Lon)
@@ -165,10 +165,10 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		is, asked := known[id]
 		if !asked || is.Position != f.Position { // it has moved since
 			if !first {
-				at.From = id // the next step begins with it
+				at.From = id // the next step begins with this feature
 				return false, nil
 			}
-			// Else the step would never get past a feature that moves all the time.
+			// Otherwise the step would never pass a feature that moves all the time.
 			k.c.turn.Step()
 			soon, cancel := context.WithTimeout(ctx, RedrawWait)
 			defer cancel()

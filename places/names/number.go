@@ -11,9 +11,9 @@ import (
 	"quadrille/feature"
 )
 
-// Number is a number for a feature that stays the same from build to build, for services
-// whose ids are numbers. It has 52 bits, which every JSON reader keeps whole. Airports
-// keep theirs when their type changes, and regions when the case of their ids does.
+// Number returns a number for a feature that stays the same from build to build, for services whose
+// ids are numbers. It has 52 bits, which every JSON reader keeps exactly. An airport keeps its
+// number when its type changes, and a region when the case of its id changes.
 func Number(kind Kind, typ, id string) uint64 {
 	if kind != Region {
 		typ = ""

@@ -66,8 +66,8 @@ func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 // Best keeps the first points of a ranking.
 type Best[K Key[K]] struct {
 	Want int
-	// Limit is the last wanted rank. Once Want points are kept, it shrinks to the rank of the
-	// last one.
+	// Limit is the last wanted rank. Once Want points are kept, it falls to the rank of the last
+	// one.
 	Limit uint64
 	// After is the last point of the page before.
 	After Ranked[K]
