@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// gaps remembers ranges without keys. A search for wrong letters asks for many
-// beginnings near each other, and need not seek again in a range that an
-// earlier seek found empty.
+// gaps remembers ranges without keys. A search for wrong letters looks up many beginnings near each
+// other, and need not seek again in a range that an earlier seek found empty.
 type gaps struct {
 	text []byte // of all gaps, end to end
 	list []gap  // in the order of learning
-	// order has the numbers of gaps by where they begin. Numbers are moved
-	// rather than gaps because they are small.
+	// order has the numbers of gaps in the order of their beginnings. Numbers are moved rather than
+	// gaps because they are small.
 	order []int32
 }
 

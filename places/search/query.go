@@ -26,7 +26,7 @@ type Query struct {
 	Offset int    // places left out at the beginning
 
 	// Lang is an ISO 639 code. Alternate names in that language rank like the
-	// place's own. It filters nothing.
+	// place's own. It is no filter.
 	Lang string
 
 	// A place must pass every filter that is set. A list passes places with one
@@ -42,7 +42,7 @@ type Query struct {
 	Lat, Lon float64
 	Bias     bool
 
-	Exact bool // no wrong letter is forgiven
+	Exact bool // wrong letters are not allowed
 	Whole bool // only whole names match, not their beginnings or words
 
 	// Budget, if set, bounds the work together with that of other searches.

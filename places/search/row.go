@@ -10,9 +10,8 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts in the package documentation.
-// [Open] reads it and older ones. In version 1, folds kept forms of one letter
-// apart, and none was in Latin letters. Before version 3, names in all languages
-// counted as main ones.
+// [Open] reads it and older ones. In version 1, folds distinguished forms of one letter, and names
+// had no fold in Latin letters. Before version 3, names in all languages counted as main ones.
 const SchemaVersion = 3
 
 // The tables and their families.
@@ -30,9 +29,8 @@ const (
 
 func schemas() []cellstore.Schema {
 	return []cellstore.Schema{
-		// Rows are written once: with one version to keep, the store would look for
-		// others after every load.
-		// Read by range, never by get: a filter would only cost.
+		// Rows are written once: with a limit of one version, the store would look for others after
+		// every load. The table is read by range, never by Get, so a filter would only cost.
 		{Table: tableNames, Families: []cellstore.Family{
 			{Name: famName, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
