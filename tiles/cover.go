@@ -98,7 +98,7 @@ type cover struct {
 	found   bool
 }
 
-// scan reads the rows of ranges and hands out their tiles.
+// scan reads the rows of ranges and emits their tiles.
 func (c *cover) scan(ranges []quadkey.Range) error {
 	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{c.rt.mvt}}}
 	next := uint64(c.from)
@@ -129,7 +129,7 @@ func (c *cover) scan(ranges []quadkey.Range) error {
 	return c.rims(math.MaxUint32 + 1)
 }
 
-// row hands out the tile of a row if the region is in it.
+// row emits the tile of a row if the region is in it.
 func (c *cover) row(row *cellstore.Row) error {
 	t, ok := layout.RowTile(row.Key)
 	if !ok {

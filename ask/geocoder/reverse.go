@@ -16,7 +16,7 @@ import (
 // ReverseQuery is a query for the places, areas and regions at a point.
 type ReverseQuery struct {
 	Lat, Lon float64      // degrees
-	Langs    []string     // as those of Query
+	Langs    []string     // see Query.Langs
 	Kinds    []names.Kind // of the results; none is all
 	// RadiusM bounds the distance of the nearest place, in metres; 0 means 50 km.
 	RadiusM float64

@@ -28,7 +28,7 @@ const (
 
 const (
 	// manyRegions is the number of regions from which the finest layer counts as municipalities,
-	// whatever its name. No country has as many counties.
+	// with any name. No country has as many counties.
 	manyRegions = 10_000
 	// coarseM bounds the error of a border or a coast on a map, in metres. Coasts of maps at
 	// 1:50,000,000 are up to 4.5 km off cities.

@@ -138,7 +138,7 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 //
 // At sea, outside of all countries and their territorial waters, the zone follows the longitude, as
 // ships' clocks do. Zones of the whole world cover territorial waters too. So a point in none of
-// these zones is at sea, whatever the map of countries shows, or it is on uninhabited land: in
+// these zones is at sea, even if the map of countries shows land, or it is on uninhabited land: in
 // Antarctica, or where nothing is known about the country. There, too, the zone follows the
 // longitude.
 //

@@ -125,7 +125,7 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 }
 
 // measureAll returns the tiles over the budget at every zoom, before any change. It leaves out the
-// zooms above one that is over the budget, because these are built anew.
+// zooms above one that is over the budget, because these are built again.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
