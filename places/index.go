@@ -73,7 +73,7 @@ type index struct {
 	unweighted bool
 }
 
-// block summarises some places.
+// block has the bounds of some places.
 type block struct {
 	maxPopulation uint64
 	// rank is the greatest importance of the places, areaRank that of those of

@@ -176,7 +176,7 @@ func (h *Handle[T]) Value() T { return h.value }
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
 
-// Identity returns the result of of for the manifest, and caches it. The result must not be 0.
+// Identity returns of(manifest), and caches it. The result must not be 0.
 func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
 	id := h.identity.Load()
 	if id == 0 {

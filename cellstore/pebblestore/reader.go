@@ -238,8 +238,8 @@ func (r *reader) seek(from []byte) error {
 	return nil
 }
 
-// next reads the first row, from the cursors' position to to, that has a selected visible cell, and
-// moves the cursors past it. If there is none, it leaves the row without cells.
+// next reads the first row from the cursors' position on and before to that has a selected visible
+// cell. It moves the cursors past the row. If there is none, it leaves the row without cells.
 func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error {
 	if len(r.cur) == 1 {
 		return r.cur[0].next(ctx, to, row)
