@@ -127,9 +127,9 @@ func (p *pointer) dropped() uint64 {
 	return p.Generations[len(p.Generations)-1].Generation
 }
 
-// supersede records that the generation was ceased to be the published one at now. It does nothing
-// if it still is the published one. A recorded time in the future comes from a clock that was
-// ahead, and is set to now.
+// supersede records now as the time when a generation, was, ceased to be the published one. It does
+// nothing if it still is the published one. A recorded time in the future comes from a clock that
+// was ahead, and is set to now.
 func (p *pointer) supersede(was uint64, now time.Time) {
 	since := map[uint64]time.Time{}
 	now = now.UTC().Truncate(time.Second)
