@@ -302,7 +302,7 @@ type Following struct {
 	AddressTable bool
 }
 
-// Sets returns the published data sets without those that users name. Each serves its newest
+// Sets returns the published data sets, except data sets that users name. Each serves its newest
 // generation once Poll has run. The caller closes them.
 func (f Following) Sets(from *dataset.Generations) (s Sets) {
 	for _, d := range builtIn {
@@ -319,7 +319,7 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 // Published returns the published data sets, like Following.Sets with the zero value.
 func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
 
-// datasets are those of the server and Sets.More.
+// datasets returns the data sets of the server and of Sets.More.
 func (s *Sets) datasets() []described {
 	if len(s.More) == 0 {
 		return builtIn
@@ -352,7 +352,7 @@ func (s *Sets) Poll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close takes all data sets except those that users name out of service, and waits until all
+// Close takes all data sets, except data sets that users name, out of service, and waits until all
 // handles to them are released.
 func (s *Sets) Close() error {
 	var errs []error

@@ -22,8 +22,8 @@ func (f *Family[R]) Follow(name string, live *dataset.Live[R]) {
 	f.FollowAll(map[string]*dataset.Live[R]{name: live})
 }
 
-// FollowAll adds data sets at once, which costs less than one by one. An empty map tells the Family
-// that there are no others now.
+// FollowAll adds data sets at once, which costs less than one by one. An empty map marks the Family
+// as complete: there are no other data sets now.
 func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 	for _, live := range sets {
 		live.Watch(f.changed)

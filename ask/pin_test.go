@@ -15,8 +15,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A generation stays the same in a store to which it is pushed. One that is published anew is
-// another.
+// A generation keeps its identity in a store that it is pushed to. A generation that is published
+// again is another one.
 func TestIdentityOf(t *testing.T) {
 	digest := func(c string) string { return strings.Repeat(c, 64) }
 	first := &dataset.Manifest{Digest: digest("a")}

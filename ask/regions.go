@@ -237,7 +237,7 @@ func GenerationsOf(e live.Edition) (list []Generation) {
 	return list
 }
 
-// Release gives back the generations of HoldRegions or RegionsOf.
+// Release ends the use of the generations of HoldRegions or RegionsOf.
 func (r *Regions) Release() {
 	for i := range r.parts {
 		r.parts[i].Release()

@@ -14,7 +14,7 @@ import (
 	"quadrille/places/zones"
 )
 
-// View is what a question sees: one moment of all data sets, and the default instant of the
+// View is the state for one query: one moment of all data sets, and the default instant of the
 // question. A question takes one view, so that its answer never mixes two generations of a data
 // set. Several goroutines may use a view until it is released.
 type View struct {

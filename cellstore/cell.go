@@ -41,8 +41,7 @@ func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value
 }
 
 // Hold copies a and b into the row's memory, one after the other, and returns
-// the copy. It is for drivers, whose key and qualifier may be parts of one
-// slice that is copied at once.
+// the copy. It is for drivers whose key and qualifier are parts of one slice, to copy both at once.
 func (r *Row) Hold(a, b []byte) []byte {
 	used, n := len(r.arena), len(a)+len(b)
 	if n > cap(r.arena)-used {

@@ -6,52 +6,52 @@ import (
 	"time"
 )
 
-// Timekeeper is a Store that exposes the clock by which it dates and expires cells.
-// Whatever is built on the store uses the same clock.
+// Timekeeper is a Store that exposes the clock that dates and expires its cells. Whatever is built
+// on the store uses the same clock.
 type Timekeeper interface {
 	Store
 	Clock() *Clock
 }
 
-// DefaultClockSkew is the skew of a Clock that is given none.
+// DefaultClockSkew is the skew of a Clock unless ClockOptions.Skew is set.
 const DefaultClockSkew = time.Minute
 
-// Clock is the one clock that a store, and what is built on it, dates and expires by. It
-// follows the machine's, which may be wrong for a moment, and bounds the harm of that:
+// Clock dates and expires the cells of a store. The code built on the store uses the same clock. It
+// follows the machine's clock, which may be wrong for a moment, and bounds the harm of that:
 //
 //   - It is never more than its skew ahead of the machine's clock as that is now.
 //   - It follows a step ahead of more than the skew only once the step has lasted for the
 //     skew. Until then it goes on by a steady clock, which nobody sets.
 //   - It does not run backwards, unless the machine's clock is behind it by more than the
-//     skew: then what it told was wrong, and it goes back at once.
+//     skew: then its earlier times were wrong, and it goes back at once.
 //
 // Remove nothing for its age unless the clock is Settled.
 //
 // A Clock may be used by any number of goroutines.
 type Clock struct {
 	read    func() (wall, steady int64) // ms since 1970, and since any moment
-	trusts  bool                        // there is no steady clock to doubt by
+	trusts  bool                        // the wall clock is always followed
 	skew    int64                       // ms
 	stepped func(by time.Duration, followed bool)
 
 	offset atomic.Int64 // wall - steady that is trusted
 	since  atomic.Int64 // by the steady clock, of the offset
-	latest atomic.Int64 // the latest time told
-	doubts atomic.Bool  // of the wall clock, which has been stepped
+	latest atomic.Int64 // the latest time that Now returned
+	doubts atomic.Bool  // the wall clock has been stepped and is not followed yet
 
-	mu           sync.Mutex // held to change offset, since and what follows
+	mu           sync.Mutex // held to change offset, since and the fields below
 	doubted      int64      // wall - steady of the step
 	doubtedSince int64      // by the steady clock
 }
 
 // ClockOptions describe a Clock. The zero value is the machine's, with the default skew.
 type ClockOptions struct {
-	// Skew is how far ahead the machine's clock may be, and for how long it may be
-	// further off, before it is followed.
+	// Skew bounds the error of the machine's clock, and is also a duration: a step ahead by more is
+	// followed only once it has lasted for Skew.
 	Skew time.Duration
 	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
-	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady
-	// is believed at once, whatever it says.
+	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady is
+	// followed at once.
 	Wall   func() int64
 	Steady func() time.Duration
 	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is
@@ -88,7 +88,7 @@ func NewClock(o ClockOptions) *Clock {
 	return c
 }
 
-// ClockOf returns a clock that believes another one whatever it says, for tests; nil gives nil.
+// ClockOf returns a clock that always follows wall, for tests; nil gives nil.
 func ClockOf(wall func() int64) *Clock {
 	if wall == nil {
 		return nil
@@ -113,7 +113,7 @@ func (c *Clock) Now() int64 {
 	}
 }
 
-// judge returns what to tell instead of a wall clock that is off or has been.
+// judge returns the time for Now while the wall clock is off, or was when last read.
 func (c *Clock) judge(wall, steady int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,19 +151,19 @@ func (c *Clock) tell(by int64, followed bool) {
 // Time is Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
-// Limit is the latest time that anything may be given, in milliseconds: the skew ahead of
-// the machine's present clock.
+// Limit returns the latest allowed timestamp, in milliseconds: the skew ahead of the machine's
+// present clock.
 func (c *Clock) Limit() int64 {
 	wall, _ := c.read()
 	return wall + c.skew
 }
 
-// Skew is how far, and for how long, the machine's clock may be wrong.
+// Skew returns the skew of the clock, see ClockOptions.Skew.
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 
-// Settled reports whether, for as long as the skew, the machine's clock has not been
-// stepped and the Clock has existed. Before that, hide what has expired but do not remove
-// it: the clock may be wrong, and right again in a moment.
+// Settled reports whether the Clock has existed, and the machine's clock not been stepped, for at
+// least the skew. Before that, hide what has expired but do not remove it: the clock may be wrong,
+// and right again in a moment.
 func (c *Clock) Settled() bool {
 	if c.trusts {
 		return true

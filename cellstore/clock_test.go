@@ -10,7 +10,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// machine has a clock that is set and one that is not.
+// machine has a wall clock, which tests set, and a steady one.
 type machine struct {
 	wall   int64
 	steady time.Duration
@@ -31,7 +31,7 @@ func (m *machine) pass(d time.Duration) {
 
 const year = 365 * 24 * time.Hour
 
-// What a clock tells, as the time since the start, after the machine's has been set.
+// want is the time that Now returns, since the start, after the machine's clock has been set.
 func TestClock(t *testing.T) {
 	type step struct {
 		set, pass time.Duration
@@ -73,7 +73,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Steps are told when they are noticed and when they are followed.
+// Stepped is called when a step is noticed and when it is followed.
 func TestClockTellsSteps(t *testing.T) {
 	type told struct {
 		by       time.Duration
@@ -94,8 +94,8 @@ func TestClockTellsSteps(t *testing.T) {
 	}
 }
 
-// Whatever a machine's clock is set to, what is told is at most the skew ahead of it, goes
-// back only by more than the skew, and is right once the clock is for as long as the skew.
+// However the machine's clock is set, Now is at most the skew ahead of it and goes back only by
+// more than the skew. Now is right once the machine's clock has been right for as long as the skew.
 func TestClockIsBounded(t *testing.T) {
 	const skew = int64(time.Minute / time.Millisecond)
 	rapid.Check(t, func(t *rapid.T) {

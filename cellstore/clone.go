@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Copies for drivers: the arguments of a read stay the caller's, who may change
-// them before the loop over the answer runs.
+// Copies for drivers: the arguments of a read belong to the caller, who may change them before the
+// loop over the answer runs.
 
 // Clone returns a copy that shares no memory with s, nil for nil.
 func (s *Selection) Clone() *Selection {

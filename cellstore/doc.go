@@ -12,8 +12,8 @@
 //
 // Every read returns cells sorted by row, family name and qualifier ascending
 // and then by timestamp descending. Bytes compare unsigned and a proper prefix
-// sorts first. This order is what the rest of the project is built on: each
-// question is laid out so that its answer is the next row at or after a key.
+// sorts first. This order is what the rest of the project is built on: tables are laid out so that
+// an answer is the next row at or after a key.
 //
 // # Families are physical partitions
 //
@@ -25,28 +25,28 @@
 //
 // A column is a map from timestamp to value. A put inserts or replaces an
 // entry, and only the MaxVersions largest timestamps stay; a delete removes
-// entries; entries older than TTL go, but for the MinVersions newest. What is
-// gone never comes back except by a new put, and a delete never hides a put that
-// follows it, whenever the store cleans up.
+// entries; entries older than TTL go, but for the MinVersions newest. A removed entry never comes
+// back except by a new put, and a delete never hides a put that follows it, whenever the store
+// cleans up.
 //
 // # Time
 //
-// A put without a timestamp is dated, and TTL reckoned, by the clock of the store, a
-// [Clock], which stores tell as [Timekeeper]. It is one that bears a machine's clock
-// which is wrong for a moment. Build on it what compares its times with those of cells.
+// The [Clock] of the store dates puts without a timestamp and expires cells by TTL. A store exposes
+// it as a [Timekeeper]. A Clock stands a machine's clock that is wrong for a moment. Use it for all
+// times that are compared with those of cells.
 //
 // # Writing
 //
 // [Mutation] is the unit of atomicity: puts and deletes on one row, over any
 // of its families. [Table.CheckAndMutate], [Table.Increment] and
 // [Table.Append] read and write a row as one step. There are no transactions
-// over rows: order writes so that a crash leaves only waste. [Durability] says
-// what a crash may take.
+// over rows: order writes so that a crash leaves only waste. [Durability] defines the writes that a
+// crash may lose.
 //
 // # Cost
 //
-// What a call costs is the same on every backend, in seeks of a sorted store
-// and, on a remote one, in rounds of requests:
+// A call costs the same on every backend, in seeks of a sorted store and, on a remote one, in
+// rounds of requests:
 //
 //	Get, Next, Prev    a seek per selected family; a Get that misses reads no
 //	                   data when the family has a filter; one round
@@ -58,9 +58,9 @@
 //	CheckAndMutate,    one Get and one Apply, under a lock of the row
 //	Increment, Append
 //
-// A Row is read whole, so what is asked for alone belongs in a row, or a
-// family, of its own. A step past an invisible version costs as much as one to
-// a visible one; after a few of them readers seek.
+// A Row is read whole, so data that is read alone belongs in a row, or a family, of its own. A step
+// past an invisible version costs as much as one to a visible one; after a few of them readers
+// seek.
 //
 // # Bytes
 //
@@ -72,12 +72,10 @@
 //
 // # Concurrency
 //
-// A [Store] and its [Table]s may be used by any number of goroutines. What one
-// read has shown, every read that begins after it shows too. A Row,
-// an iterator and a [BulkLoader] belong to one goroutine at a time; a
-// [Snapshot] is shared like a Table. Close waits for running calls; everything
-// after it answers [ErrClosed]. [ParallelScan] reads a table with many
-// goroutines.
+// A [Store] and its [Table]s may be used by any number of goroutines. A read shows everything that
+// an earlier one, ended before it began, has shown. A Row, an iterator and a [BulkLoader] belong to
+// one goroutine at a time; a [Snapshot] is shared like a Table. Close waits for running calls;
+// everything after it answers [ErrClosed]. [ParallelScan] reads a table with many goroutines.
 //
 // # What Quadrille does not use
 //
@@ -90,7 +88,6 @@
 //
 // pebblestore is the embedded driver. Rules that a backend may lack are
 // declared by [Capabilities], never imitated; a call that needs an absent one
-// answers errors.ErrUnsupported. [Validator] is what all drivers check inputs
-// with. CONTRACT.md has every rule by its number, and package storetest judges a
-// driver by them.
+// answers errors.ErrUnsupported. All drivers check inputs with a [Validator]. CONTRACT.md has every
+// rule by its number, and package storetest judges a driver by them.
 package cellstore

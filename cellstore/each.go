@@ -2,7 +2,7 @@ package cellstore
 
 import "context"
 
-// eacher is a Reader that can scan without a copy of what it is asked.
+// eacher is a Reader that can scan without a copy of the scan.
 type eacher interface {
 	Each(ctx context.Context, scan *Scan, yield func(*Row, error) bool)
 }

@@ -24,8 +24,8 @@ var (
 	ErrNotCounter = errors.New("value is not a counter")
 	ErrUnsorted   = errors.New("bulk cells are out of order")
 
-	// ErrUnknownOutcome: a write may have been applied or not. It can be repeated
-	// without a look at what is stored only if all its timestamps are its own.
+	// ErrUnknownOutcome: a write may have been applied or not. It can be repeated without reading
+	// the row only if it sets all its timestamps itself.
 	ErrUnknownOutcome = errors.New("outcome is unknown")
 
 	// ErrUnavailable: a store that is reached over a network did not answer in
@@ -37,8 +37,8 @@ var (
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrCorrupt  = errors.New("stored data is corrupt")
 
-	// ErrLayout: what is stored is whole, and this version of the program does not know how it
-	// is laid out. It is ErrNewer or ErrOlder.
+	// ErrLayout: the stored data is whole, but this version of the program does not know its
+	// layout. It is ErrNewer or ErrOlder.
 	ErrLayout = errors.New("stored data has another layout")
 	ErrNewer  = fmt.Errorf("%w: a newer program wrote it", ErrLayout)
 	ErrOlder  = fmt.Errorf("%w: an older program wrote it", ErrLayout)
@@ -47,7 +47,7 @@ var (
 	ErrNoSpace = errors.New("no space left on the disk")
 
 	// ErrShortage: the process or the machine has no more open files, memory or threads
-	// for the moment. It tells nothing of what is stored.
+	// for the moment. It says nothing about the stored data.
 	ErrShortage = errors.New("too many files are open, or memory is short")
 )
 
@@ -57,9 +57,9 @@ func CorruptRow(table string, key []byte, what string) error {
 }
 
 // CheckLayout returns nil if a program that reads the layouts from oldest to newest can read
-// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the
-// message. renew is how to replace what cannot be read, such as "run ingest places"; it is
-// empty if nothing can.
+// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the message.
+// renew is the command that replaces unreadable data, such as "run ingest places"; it is empty if
+// there is none.
 func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	switch {
 	case found > newest && renew == "":
@@ -73,9 +73,9 @@ func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	return nil
 }
 
-// IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
-// of the operating system. It does so whatever else the error matches, except ErrLocked:
-// EAGAIN also means that another holds a lock.
+// IsShortage reports whether an error is a momentary shortage: it matches ErrShortage or an error
+// of the operating system for that. It may also match other errors, except ErrLocked: EAGAIN also
+// means that another holds a lock.
 func IsShortage(err error) bool {
 	if errors.Is(err, ErrLocked) {
 		return false
@@ -88,8 +88,8 @@ func IsShortage(err error) bool {
 	return false
 }
 
-// IsNoSpace reports whether an error says that the disk has no room, as ErrNoSpace or in
-// the words of the operating system, for which a quota is a disk too.
+// IsNoSpace reports whether the disk, or a quota, has no room: an error matches ErrNoSpace or an
+// error of the operating system for that.
 func IsNoSpace(err error) bool {
 	return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
@@ -134,8 +134,8 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
 // BatchError lists the mutations of an Apply that failed, by their index; the
-// others have been applied. Nothing of a mutation listed has been, unless its
-// error is ErrUnknownOutcome.
+// others have been applied. No part of a listed mutation has been applied, unless its error is
+// ErrUnknownOutcome.
 type BatchError struct{ Errs map[int]error }
 
 func (e *BatchError) Error() string {

@@ -5,25 +5,24 @@ import (
 	"math"
 )
 
-// Timestamps that are not a version's own.
+// Special timestamps.
 const (
 	// Now stands for the store's clock, in milliseconds since 1970. It is
 	// read once for a whole row mutation and never runs backwards, so two
 	// puts in one millisecond are the same version.
 	Now int64 = -1
-	// All, as the bound of a delete, takes every version, those dated in the
-	// future included.
+	// All, as the bound of a delete, includes every version, also those dated in the future.
 	All int64 = math.MaxInt64
 )
 
-// Durability says what a write has survived when it returns.
+// Durability is the kind of crash that a write survives once it has returned.
 type Durability uint8
 
 const (
 	// Sync writes survive any crash once they have returned.
 	Sync Durability = iota
-	// Async writes may be lost for about a second. A crash loses whole mutations
-	// only, and of each row the last ones committed.
+	// Async writes may be lost for about a second. A crash loses only whole mutations, and in each
+	// row only the last ones committed.
 	Async
 )
 
@@ -36,7 +35,7 @@ type Mutation struct {
 	Durability Durability
 }
 
-// OpKind is what an Op does.
+// OpKind is the kind of an Op.
 type OpKind uint8
 
 const (
@@ -48,12 +47,12 @@ const (
 	OpDeleteRow                         // versions of all columns of all families up to Timestamp
 )
 
-// Op is one put or delete. Make it with one of the functions below. Fields that
-// a kind does not name are ignored.
+// Op is one put or delete. Make it with one of the functions below. Fields that a kind does not use
+// are ignored.
 //
 // A delete affects only cells that were committed before it, and earlier
 // operations of its own Mutation. A put after a delete shows at once, whatever
-// its timestamp. Deleting nothing succeeds.
+// its timestamp. A delete without matching cells succeeds.
 type Op struct {
 	Kind      OpKind
 	Family    string
@@ -73,8 +72,8 @@ func PutAt(family string, qualifier []byte, ts int64, value []byte) Op {
 	return Op{Kind: OpPut, Family: family, Qualifier: qualifier, Timestamp: ts, Value: value}
 }
 
-// DeleteVersion removes exactly version ts of a column, or with Now its newest
-// version, whatever the clock says.
+// DeleteVersion removes exactly version ts of a column, or with Now its newest version,
+// independently of the clock.
 func DeleteVersion(family string, qualifier []byte, ts int64) Op {
 	return Op{Kind: OpDeleteVersion, Family: family, Qualifier: qualifier, Timestamp: ts}
 }
@@ -130,8 +129,7 @@ type Check struct {
 }
 
 // Holds reports whether a column's newest visible version passes the condition.
-// present says whether there is a version. It is for drivers that compare
-// values themselves.
+// present reports whether there is a version. It is for drivers that compare values themselves.
 func (c *Check) Holds(stored []byte, present bool) bool {
 	if !present || c.Op == Absent {
 		return !present && c.Op == Absent
@@ -156,8 +154,7 @@ func (c *Check) Holds(stored []byte, present bool) bool {
 
 // Increment adds to one or several counters of a row at once. A counter is a
 // value of 8 bytes, a big-endian two's complement integer; a missing one
-// counts from 0 and an overflow wraps. A column named twice is added to twice,
-// in the order of the deltas.
+// counts from 0 and an overflow wraps. Several deltas of one column are applied in their order.
 type Increment struct {
 	Row        []byte
 	Deltas     []Delta

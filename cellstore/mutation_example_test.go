@@ -13,7 +13,7 @@ import (
 // in both, or in neither.
 func ExampleMutation() {
 	ctx := context.Background()
-	store := storetest.NewModel() // any driver does
+	store := storetest.NewModel() // or any driver
 	defer store.Close()
 	schema := cellstore.Schema{Table: "pages", Families: []cellstore.Family{{Name: "category"}, {Name: "moves"}}}
 	if err := store.CreateTable(ctx, schema); err != nil {

@@ -3,8 +3,8 @@ package cellstore
 import "testing"
 
 func TestHolds(t *testing.T) {
-	// What holds of a stored value that is less than, equal to and greater than
-	// the one compared with, in this order, and of a column that is missing.
+	// Each list says whether the comparison holds for a stored value that is less than, equal to
+	// and greater than the operand, and for a missing column.
 	for op, want := range map[CompareOp][4]bool{
 		Absent:         {false, false, false, true},
 		Present:        {true, true, true, false},

@@ -17,11 +17,10 @@ import (
 // one part do not, so results kept per part need no lock. The Row is valid
 // until fn returns.
 //
-// The first error, of fn or of a scan, cancels the context fn gets and is
-// returned once all calls have ended. A Limit cannot be kept across parts and
-// is refused with ErrBadRange. Each part is a scan of its own and as consistent
-// as Scan is. To see the whole table at one moment, take a Snapshot and scan it
-// by the ranges of Splits.
+// The first error, of fn or of a scan, cancels the context that fn gets, and is returned once all
+// calls have ended. A Limit cannot hold across parts, and is refused with ErrBadRange. Each part is
+// a scan of its own, with the consistency of Scan. To see the whole table at one moment, take a
+// Snapshot and scan it by the ranges of Splits.
 func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(ctx context.Context, part int, row *Row) error) error {
 	if scan.Limit != 0 {
 		return &Error{Op: "ParallelScan", Table: t.Schema().Table,
@@ -60,7 +59,7 @@ func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(
 
 // Concurrently calls fn for 0 to n-1, all at once, the first of them on the
 // caller's goroutine. The first failure cancels the context of the other calls
-// and is returned. Drivers use it when each family takes a call of its own.
+// and is returned. Drivers use it if each family takes a call of its own.
 func Concurrently(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
 	if n == 0 {
 		return nil

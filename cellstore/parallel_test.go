@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCutAll: the ranges of a scan, cut down to the parts of a table, hold
-// each key as often as before, and in each part in the order asked.
+// TestCutAll: the ranges of a scan are cut to the parts of a table. Together they hold each key as
+// often as before, and each part has the order of the scan.
 func TestCutAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]byte("ab\x00")), 0, 3), func(b []byte) []byte { return b })
@@ -57,7 +57,7 @@ func TestCutAll(t *testing.T) {
 	})
 }
 
-// scanned is what a scan of keys yields.
+// scanned returns the keys that a scan yields.
 func scanned(keys [][]byte, ranges []Range, reverse bool) (out [][]byte) {
 	for _, r := range ranges {
 		var in [][]byte

@@ -2,10 +2,9 @@ package cellstore
 
 import "context"
 
-// Published is a store that was filled once and is only read since, together
-// with the description that its builder left. A generation of package dataset is
-// one. The domain packages open their readers from a Published, so they need not
-// know how data is published.
+// Published is a store that was filled once and is now only read, with its builder's description. A
+// generation of package dataset is one. The domain packages open their readers from a Published, so
+// they need not know how data is published.
 type Published interface {
 	// Contents returns the store and decodes its description, as JSON, into
 	// meta. It fails when the rows are of a newer layout than newest.
@@ -13,7 +12,7 @@ type Published interface {
 }
 
 // OpenPublished opens a reader with the store and the description of p; newest is
-// the newest layout that open knows.
+// the newest layout that open reads.
 func OpenPublished[M, R any](ctx context.Context, p Published, newest int, open func(context.Context, Store, M) (R, error)) (r R, err error) {
 	var meta M
 	store, err := p.Contents(newest, &meta)

@@ -9,7 +9,7 @@ import (
 // Unlimited, as MaxVersions, keeps every version ever written.
 const Unlimited = -1
 
-// Bloom says what a family's filter is made from. It is a hint.
+// Bloom chooses the keys of a family's Bloom filter. It is a hint.
 type Bloom uint8
 
 const (
@@ -47,7 +47,7 @@ type Schema struct {
 	Families []Family
 }
 
-// MaxFamilies is the most families a table may have.
+// MaxFamilies bounds the families of a table.
 const MaxFamilies = 64
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)

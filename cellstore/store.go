@@ -11,11 +11,9 @@ type Store interface {
 	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
 	// AlterTable replaces the declaration of a table, also under Tables that
-	// are open. Families not named any more are dropped with their data, new
-	// ones begin empty, and a family that was dropped and is added again does
-	// too. Tighter MaxVersions, MinVersions and TTL hide cells at once;
-	// looser ones may or may not bring back what was hidden.
-	// ErrTableNotFound, ErrBadSchema.
+	// are open. Families that schema lacks are dropped with their data. New families begin empty,
+	// also one that was dropped before. Tighter MaxVersions, MinVersions and TTL hide cells at
+	// once; looser ones may or may not bring hidden cells back. ErrTableNotFound, ErrBadSchema.
 	AlterTable(ctx context.Context, schema Schema) error
 	// DropTable removes a table and its data in one step. Calls on Tables that are
 	// open then answer ErrTableNotFound. After an error the table is there as
@@ -25,15 +23,14 @@ type Store interface {
 	Tables(ctx context.Context) ([]string, error)
 	// Table opens a table. ErrTableNotFound.
 	Table(ctx context.Context, name string) (Table, error)
-	// Compact removes from the disk what is hidden: deleted, trimmed and
-	// expired cells and dropped families. It changes no answer and may run
-	// beside any other call. ErrTableNotFound.
+	// Compact removes hidden data from the disk: deleted, trimmed and expired cells, and dropped
+	// families. It changes no answer and may run beside any other call. ErrTableNotFound.
 	Compact(ctx context.Context, table string) error
 	// Checkpoint copies the store as it stands, all tables at one moment
 	// each, into a directory that does not exist yet. The copy opens on its
 	// own. Capability Checkpoint.
 	Checkpoint(ctx context.Context, dir string) error
-	// Capabilities and Limits say what this backend can do.
+	// Capabilities and Limits describe this backend.
 	Capabilities() Capabilities
 	Limits() Limits
 	// Close waits for running calls and releases the store; snapshots and
@@ -51,8 +48,8 @@ type Reader interface {
 	// Get reads the row with exactly this key.
 	Get(ctx context.Context, key []byte, sel *Selection, row *Row) (bool, error)
 	// Next reads the first row with from ≤ key < to that has a selected
-	// visible cell. An empty from or to means that end of the table. The
-	// caller checks that the row found covers the key it asked about.
+	// visible cell. An empty from or to means that end of the table. The caller checks whether the
+	// row covers its key.
 	Next(ctx context.Context, from, to []byte, sel *Selection, row *Row) (bool, error)
 	// Prev reads the last row with downTo < key ≤ from.
 	Prev(ctx context.Context, from, downTo []byte, sel *Selection, row *Row) (bool, error)
@@ -134,11 +131,10 @@ type Recoverer interface {
 	// error matches ErrNoSpace if there was no room. It costs no access to the
 	// disk.
 	Trouble(table string) error
-	// Recover opens such a table again from what is on the disk: all acknowledged
-	// writes, and nothing that the disk lacks. A Table got before answers ErrClosed
-	// from then on; get another. If there is still no room, the new one can be read,
-	// takes no writes, and the error is that of Trouble. Recover does nothing to a
-	// table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
+	// Recover opens such a table again from the disk: with all acknowledged writes, and none that
+	// the disk lacks. A Table got before answers ErrClosed from then on; get another. If there is
+	// still no room, the new one can be read, takes no writes, and the error is that of Trouble.
+	// Recover does nothing to a table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
 	Recover(ctx context.Context, table string) error
 }
 
@@ -218,7 +214,7 @@ type Scan struct {
 	Reverse bool
 	// Limit is the most rows yielded, over all ranges; 0 means all.
 	Limit int
-	// Batch is how many rows a remote store fetches at once. It is a hint.
+	// Batch is the number of rows that a remote store fetches at once. It is a hint.
 	Batch int
 }
 

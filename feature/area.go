@@ -29,9 +29,9 @@ type Part struct {
 	Border func() (*Border, error)
 }
 
-// Border is the outline of an area's ground. It is exact in the cells of its part. What it has beyond
-// them is ground of the area, too. Edges are straight on its map. A border much wider than a tile is
-// compared to half a step.
+// Border is the outline of an area's ground. It is exact in the cells of its part. Its ground
+// outside these cells belongs to the area, too. Edges are straight on its map. A border much wider
+// than a tile is compared to half a step.
 type Border struct {
 	// Mercator is on the map of Web-Mercator, in 2²⁵ steps across the world: x to the east from 180° W,
 	// y to the south from 85.0511° N.

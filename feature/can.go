@@ -10,9 +10,9 @@ type Can struct {
 	Sort       bool // the order of a property
 }
 
-// Check returns why a layer cannot answer a query, whatever it holds: an error that matches
-// errors.ErrUnsupported for what the layer cannot do, and ErrQuery for what no layer can. Layers
-// begin an answer with it, and callers may ask it before.
+// Check returns the reason why a layer cannot answer a query, with any content: an error that
+// matches errors.ErrUnsupported for what the layer cannot do, and ErrQuery for what no layer can.
+// Layers begin an answer with it, and callers may ask it before.
 func (in *Info) Check(q *Query) error {
 	_, box := q.In.(Box)
 	switch {

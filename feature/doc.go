@@ -18,15 +18,15 @@
 //
 // Properties are values, or a JSON object in compact form, which AppendProperties makes: without
 // white space, each text and each number in one spelling, members in their order. Users of
-// Properties cannot tell which. Functions that read the compact form check no syntax. Bytes in
-// any other form give any answer, but no panic and no endless loop. Their results are part of the
+// Properties see no difference. Functions that read the compact form check no syntax. Bytes in any
+// other form give any answer, but no panic and no endless loop. Their results are part of the
 // object, and are valid as long as the object.
 //
-// A Schema lists properties with their kinds. A Learner finds it from values,
-// and Schema.Convert gives values the kinds of it. A filter is an [Expression], a tree of [Test]s in
-// three-valued logic. ParseFilter makes one of [Term]s in the words of a query, and refuses with
-// ErrFilter what the schema does not allow; package cql2 of the server makes one of CQL2. An index
-// reads from Equalities and Terms what it may pass over.
+// A Schema lists properties with their kinds. A Learner derives it from values, and Schema.Convert
+// converts values to its kinds. A filter is an [Expression], a tree of [Test]s in three-valued
+// logic. ParseFilter makes one from the [Term]s of a query, and returns ErrFilter for terms that
+// the schema does not allow. Package cql2 of the server makes one from CQL2. An index skips
+// features by its Equalities and Terms.
 //
 // # Units, concurrency and memory
 //

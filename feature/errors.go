@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// What callers of a Layer branch on; use errors.Is. What a layer cannot do at all matches
+// Errors of a Layer for errors.Is. An operation that a layer does not support matches
 // errors.ErrUnsupported.
 var (
 	// ErrNotFound: no feature has the id.

@@ -22,9 +22,9 @@ type Expression struct {
 // Meets reports whether the geometry of a feature and a box have a point in common.
 type Meets func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
 
-// Expression is the filter of features of a layer with a schema that pass the test. given is
-// the box of the search, nil for none, which every feature meets. meets tells which other boxes a feature
-// meets; nil is for points.
+// Expression is the filter of features of a layer with a schema that pass the test. given is the
+// box of the search, nil for none. Every feature meets it. meets reports whether a feature meets
+// another box; nil is for points.
 func (t Test) Expression(s Schema, given *quadkey.Box, meets Meets) *Expression {
 	e := &Expression{root: t.In(s), given: given, meets: meets}
 	e.prepare()

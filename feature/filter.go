@@ -325,8 +325,8 @@ func (c *condition) equalsOne(value []byte) Truth {
 	return result
 }
 
-// ofList tells whether each of the operands is in a list, or only such elements are. A value
-// that is no list is a list of one.
+// ofList reports whether a list has all the operands, or, for OpOnly, has no other elements. A
+// value that is no list is a list of one.
 func (c *condition) ofList(value []byte) Truth {
 	elements := Elements(value)
 	if !IsList(value) {

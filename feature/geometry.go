@@ -13,7 +13,7 @@ import (
 )
 
 // Geometry is the shape of a feature. It is kept as GeoJSON or as an orb.Geometry;
-// callers cannot tell which. The zero Geometry is the feature's position as a point.
+// callers see no difference. The zero Geometry is the feature's position as a point.
 type Geometry struct {
 	json  []byte
 	shape orb.Geometry
@@ -57,8 +57,8 @@ func AppendPosition(dst []byte, p quadkey.Position) []byte {
 }
 
 // AppendGeometry appends the geometry of a feature as GeoJSON, or null. position writes
-// each position, perhaps projected; nil means AppendPosition. An error matches
-// ErrDamaged; what has been appended by then is not a valid geometry.
+// each position, perhaps projected; nil means AppendPosition. An error matches ErrDamaged. The
+// bytes appended by then are no valid geometry.
 func (f *Feature) AppendGeometry(dst []byte, position func(dst []byte, p quadkey.Position) []byte) ([]byte, error) {
 	g := &f.Geometry
 	switch {

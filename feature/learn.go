@@ -21,7 +21,7 @@ type Learner struct {
 	changes  uint64 // how often there was another column, or other kinds of one
 }
 
-// column is what is known about one property.
+// column is the knowledge about one property.
 type column struct {
 	name     string // in compact form
 	declared Kind   // or Null
@@ -39,7 +39,7 @@ type sighting struct {
 	text string
 }
 
-// forms tell codes from numbers.
+// forms distinguish codes from numbers.
 type forms uint8
 
 const (

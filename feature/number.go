@@ -14,10 +14,11 @@ type decimal struct {
 	exp      int
 }
 
-// maxExponent bounds the distinguished exponents. The range of float64 ends long before.
+// maxExponent is the greatest exponent, positive or negative. Larger ones are read as it. The range
+// of float64 ends long before.
 const maxExponent = 1 << 28
 
-// parseDecimal takes a number apart that scanNumber accepts.
+// parseDecimal parses a number that scanNumber accepts.
 func parseDecimal(b []byte) decimal {
 	var d decimal
 	if len(b) > 0 && b[0] == '-' {
@@ -194,7 +195,7 @@ func scanNumber(b []byte, table bool) int {
 	return i
 }
 
-// digits returns how many digits b begins with.
+// digits returns the number of digits at the start of b.
 func digits(b []byte) int {
 	for i, c := range b {
 		if c < '0' || c > '9' {

@@ -78,8 +78,8 @@ const (
 type Filter interface {
 	// Match reports whether a feature fulfils it.
 	Match(ctx context.Context, f *Feature) (bool, error)
-	// Terms returns conditions that every feature which passes fulfils, for an index to use.
-	// all says that every feature which fulfils them passes.
+	// Terms returns conditions that every passing feature fulfils, for use by an index. all is set
+	// if every feature that fulfils them passes.
 	Terms() (terms []Term, all bool)
 	// String distinguishes the filter from others.
 	String() string
@@ -144,7 +144,8 @@ func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, 
 //	version (1) │ data (4) │ query (4) │ check (4) │ mark
 //
 // where data and query are the beginnings of checksums of the data and of the query, and
-// check is that of all but check. It is no secret: a forged one only chooses where to begin.
+// check is the checksum of all the rest. It is no secret: a forged cursor only chooses where to
+// begin.
 const (
 	cursorVersion = 3
 	cursorHead    = 9

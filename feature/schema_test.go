@@ -174,7 +174,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// What was learned from points converts them.
+// A schema learned from points converts them.
 func TestLearnedTypesConvert(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := NewLearner(nil)

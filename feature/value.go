@@ -37,8 +37,8 @@ func BooleanValue(v bool) (b Value) {
 	return b
 }
 
-// JSONValue returns the value of compact JSON. A Number keeps all its digits. What is
-// not a text, number, boolean or null is of the kind Any.
+// JSONValue returns the value of compact JSON. A Number keeps all its digits. Arrays and objects
+// are of the kind Any.
 func JSONValue(compact []byte) Value {
 	switch {
 	case IsText(compact):
@@ -131,7 +131,7 @@ type Property struct {
 }
 
 // Properties are the properties of a feature, in their order. They are kept as values or as
-// bytes of JSON; callers cannot tell which. The zero Properties are empty.
+// bytes of JSON; callers see no difference. The zero Properties are empty.
 type Properties struct {
 	compact []byte
 	list    []Property

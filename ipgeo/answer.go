@@ -25,7 +25,7 @@ const (
 	partOfCountry      = iota // code, or two zeros; then the members of rowkey.go's section 2
 	partOfCity                // the member "city"
 	partBefore                // what precedes "latitude" in the member "location"
-	partAfter                 // what follows "longitude" in it
+	partAfter                 // the members after "longitude" in it
 	partOfPostal              // the member "postal"
 	partOfSubdivisions        // the member "subdivisions"
 	partOfTraits              // number of the autonomous system, 4 bytes, big-endian; then the members

@@ -36,7 +36,7 @@ const (
 type packed struct {
 	base         u128
 	shift, width uint
-	data         []byte // with what follows it in the block
+	data         []byte // with the rest of the block
 }
 
 // readPacked splits n packed numbers off b. The smallest has size bytes.

@@ -90,10 +90,9 @@ type BuildOptions struct {
 	// be the release or modification date of the source, so that equal input
 	// gives equal bytes.
 	Timestamp int64
-	// Memory is about how many bytes the build may hold; 0 means 512 MiB, and
-	// less than 16 MiB is taken as 16 MiB. More memory makes a build of many
-	// ranges faster. The store's own memory and a few MiB of rows on their way
-	// to it are extra.
+	// Memory is the approximate limit of the build's memory, in bytes. 0 means 512 MiB, and the
+	// least is 16 MiB. More memory makes a build of many ranges faster. The store's own memory and
+	// a few MiB of rows on their way to it are extra.
 	Memory int64
 	// TempDir is the directory for sorting ranges that do not fit in memory. It needs about 50
 	// bytes for each range, and room for each record that does not fit. Empty means the system's.

@@ -36,8 +36,8 @@ type point struct {
 	b    [16]byte // little-endian
 }
 
-// pointOf returns the shortest form that gives back the same numbers. Unless the kind is raw, it
-// also gives back the text of appendNumber.
+// pointOf returns the shortest form that decodes to the same numbers. Unless the kind is raw, it
+// also decodes to the text of appendNumber.
 func pointOf(lat, lon float64) (p point) {
 	var text, want [64]byte
 	same := func() bool {

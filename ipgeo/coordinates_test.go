@@ -43,7 +43,7 @@ func TestAppendSingle(t *testing.T) {
 	}
 }
 
-// Every point gives back the same numbers in each stored form.
+// Every point decodes to the same numbers in each stored form.
 func TestPoint(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -121,7 +121,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 	if e.err == nil && len(e.b) == 0 {
 		e.err = errEmptyRecord
 	}
-	// What follows does not make a record by itself.
+	// The following parts alone do not make a record.
 	e.notStated(r)
 	if code := r.Country.ISOCode; code != "" {
 		at := e.begin(tagCode)

@@ -20,12 +20,12 @@ import (
 
 // IndexOptions are the options of BuildIndex. The zero value works.
 type IndexOptions struct {
-	// Memory is about how many bytes the build may take to recognise answers, and parts of them,
-	// that it has already written. 0 means 256 MiB, enough for at least 1.5 million of either. If a
-	// table has more, the file grows, because forgotten ones are written again. Where hardly
-	// anything repeats, not everything is looked up, so some repetitions are written again, too. In
-	// addition, the build keeps at most 20 bytes for every row of the table, which has up to 64
-	// ranges.
+	// Memory is the approximate limit, in bytes, of the memory for recognising answers, and parts
+	// of them, that are already written. 0 means 256 MiB, enough for at least 1.5 million of
+	// either. If a table has more, the file grows, because forgotten ones are written again. Where
+	// hardly anything repeats, not everything is looked up, so some repetitions are written again,
+	// too. In addition, the build keeps at most 20 bytes for every row of the table, which has up
+	// to 64 ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forget gives back the memory of a mapping. Later reads come from the file
-// again.
+// forget releases the memory of a mapping. Later reads come from the file again.
 func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) } // a hint
 
 // mapFile maps a file into memory for reading.

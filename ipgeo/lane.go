@@ -321,7 +321,7 @@ type laneSection struct {
 	length int64 // in the file
 }
 
-// size is about how many bytes of memory c takes.
+// size returns the approximate memory of c in bytes.
 func (c *laneSection) size() int64 { return laneBuffer + int64(cap(c.buf)) + c.span.size() }
 
 // next moves to the next span, or reports that there is none.

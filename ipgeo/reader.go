@@ -32,7 +32,7 @@ type Reader struct {
 }
 
 // Open returns a reader of the table that Build wrote, given the Meta it
-// returned. Errors match cellstore.ErrLayout or are the store's.
+// returned. Errors match cellstore.ErrLayout or come from the store.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if err := cellstore.CheckLayout("the table ip", meta.Layout, Layout, Layout, renew); err != nil {
 		return nil, fmt.Errorf("ipgeo: %w", err)

@@ -175,8 +175,8 @@ func TestRealBoundaries(t *testing.T) {
 	}
 }
 
-// A MaxMind database of the same data gives the same answers: at the boundaries, at random, and for
-// addresses that carry others.
+// A MaxMind database of the same data gives the same answers: at the ends of ranges, for random
+// addresses, and for IPv6 addresses that embed an IPv4 address.
 func TestRealAgainstMMDB(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and much to read")
 	db, err := maxminddb.Open(filepath.FromSlash(realDir + "mmdb/country.mmdb"))

@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// rowBytes is about how many bytes of distinct answers a row holds at most, far below the size at
-// which any store refuses the row.
+// rowBytes is the approximate limit of distinct answers in a row, in bytes. It is far below the
+// size at which any store refuses the row.
 const rowBytes = 16 << 10
 
 // rowBuilder collects consecutive ranges and writes each block of them as a row.

@@ -24,12 +24,12 @@ import (
 //	│ block, see block.go │ heap of the row, see answer.go  │
 //	└─────────────────────┴─────────────────────────────────┘
 //
-// The last address of a key is that of the row's last range. The first row at or
-// after an address therefore covers the address, or no row does.
+// A key has the last address of the row's last range. The first row at or after an address
+// therefore covers the address, or no row does.
 //
 // Neighbours share countries, cities and whole answers, so a row holds each part
-// of its answers once. What rows have in common is left to the compression of
-// the store's blocks.
+// of its answers once. Common parts of several rows are left to the compression of the store's
+// blocks.
 //
 // While a table is built, an answer is a sequence of sections:
 //

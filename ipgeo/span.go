@@ -25,8 +25,8 @@ func (s *span) wins(t *span) bool {
 	return s.order < t.order
 }
 
-// size is about how many bytes of memory s takes in a heap, which may have grown to twice its
-// content.
+// size returns the approximate memory of s in a heap, in bytes. It counts the fixed part twice,
+// because the heap's slice may have grown to twice its length.
 func (s *span) size() int64 {
 	const fixed = 2 * 72
 	return fixed + int64(len(s.record.inline))

@@ -9,8 +9,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds of what is kept for one place, so that its record stays below the
-// limit of a cell. The largest countries have about a thousand names.
+// Bounds of the stored names of one place, so that its record stays below the limit of a cell. The
+// largest countries have about a thousand names.
 const (
 	maxAlternatesOf   = 5_000
 	maxAlternateBytes = 256 << 10
@@ -54,16 +54,16 @@ var notNames = map[string]bool{
 	"post": true, "link": true, "wkdt": true, "abbr": true, "phon": true, "piny": true,
 }
 
-// IsName reports whether it is a name in a language, rather than a code, a link or the like.
+// IsName reports whether a is a name in a language, rather than a code, a link or the like.
 func (a *AlternateName) IsName() bool { return !notNames[a.Lang] }
 
 // codeKinds are the kinds of codes in the member codes.
 var codeKinds = [...]string{"faac", "iata", "icao", "unlc"}
 
-// chooseNames picks the names to display, one for each language: the preferred
-// name, or else the first given, but never a historic or colloquial one. Of areas
-// it prefers the short name, such as "Germany". Of everything else it avoids short
-// names, which are abbreviations such as "NYC", unless they are preferred.
+// chooseNames chooses the name to display in each language: the preferred name, or else the first
+// one, but never a historic or colloquial one. For areas it prefers the short name, such as
+// "Germany". For everything else it avoids short names, which are abbreviations such as "NYC",
+// unless they are preferred.
 func (a *attributes) chooseNames(class string) {
 	a.shown = a.shown[:0]
 	for i := range a.names {

@@ -111,7 +111,7 @@ func TestFullRecord(t *testing.T) {
 	if err != nil || string(hits[0].JSON) != members {
 		t.Errorf("%s, %v", hits[0].JSON, err)
 	}
-	// The fields are the same however a place is read.
+	// Nearby and Hit return the same fields.
 	hits[0].DistanceM = 0
 	if d := cmp.Diff(hits[0], one); d != "" {
 		t.Error(d)
@@ -126,7 +126,7 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
-// The codes are those of the record, even if other parts of a place look like codes.
+// The codes come from the record, even if other parts of a place look like codes.
 func TestDivisions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab",:\é`)))
@@ -211,14 +211,14 @@ func TestGazetteer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Countries that nothing names have their English name, if there is one.
+	// A country that the input does not name has its English name, if there is one.
 	f = build(t, []Place{{ID: 1, Name: "x", Country: "FR"}, {ID: 2, Name: "y", Country: "ZZ"}, {ID: 3, Name: "Kosovo", Country: "XK"}})
 	if got := f.Countries(); len(got) != 2 || got[0].Name != "France" || got[1].Name != "Kosovo" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// The names of a country are kept where it is a place, and also where only the gazetteer has it.
+// A country keeps its names, both as a place and if only the gazetteer has it.
 func TestCountryNames(t *testing.T) {
 	src := fullSource()
 	src.Gazetteer.Countries[0].ID = 3042058
@@ -320,7 +320,7 @@ func failing[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// A place with very many names is kept within bounds.
+// The names of a place are bounded.
 func TestBoundsOfOnePlace(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var names []AlternateName
@@ -347,7 +347,8 @@ func TestBoundsOfOnePlace(t *testing.T) {
 	}
 }
 
-// Attributes reach the same places in any order of the input, even if they do not fit in memory.
+// Attributes are joined to the same places in any order of the input, even if they do not fit in
+// memory.
 func TestJoinAgainstMaps(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -397,7 +398,7 @@ func TestJoinAgainstMaps(t *testing.T) {
 	}
 }
 
-// Whatever the attributes are, the record is JSON and has them.
+// The record has any attributes, and is valid JSON.
 func TestSaidRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\"\\\u2028\x7f,ü"))))
 	lang := rapid.SampledFrom([]string{"", "de", "zh-Hant", "en", "iata", "wkdt", "post"})
@@ -448,8 +449,7 @@ func TestSaidRoundTrip(t *testing.T) {
 	})
 }
 
-// A second kind of places lives beside the first one, with tables, members and
-// weights of its own.
+// Two kinds of places share a store. Each has tables, members and weights of its own.
 func TestPrefix(t *testing.T) {
 	store := buildtest.Store(t)
 	must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{NoNames: true})).In(t)
@@ -471,7 +471,7 @@ func TestPrefix(t *testing.T) {
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)
 	}
-	// What passes a filter is ordered by weight, not by code.
+	// Places that pass a filter are ordered by weight, not by code.
 	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
 		t.Error(hitIDs(hits), err, meta.Unweighted)
 	}

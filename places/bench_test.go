@@ -63,7 +63,7 @@ func BenchmarkNearby(b *testing.B) {
 	})
 }
 
-// BenchmarkFilters searches places of all kinds with filters, one for a country whose places are
+// BenchmarkFilters searches places of all kinds with filters. One is for a country whose places are
 // all in the far west.
 func BenchmarkFilters(b *testing.B) {
 	list := scatter(42, 100_000, clustered)

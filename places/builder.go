@@ -17,12 +17,11 @@ import (
 
 // BuildOptions are for [Build]; the zero value works.
 type BuildOptions struct {
-	// TempDir is where places that do not fit in memory are sorted: a
-	// directory with room for about 400 bytes per place and 50 per alternate
-	// name. Empty: the system's.
+	// TempDir is the directory for sorting places that do not fit in memory. It needs about 400
+	// bytes per place and 50 per alternate name. Empty means the system's.
 	TempDir string
-	// Memory is how many bytes the sorting may hold; 0 means 512 MiB, and less
-	// than 16 MiB is taken as 16 MiB. The store's own memory is not counted.
+	// Memory bounds the memory of the sorts, in bytes. 0 means 512 MiB, and the least is 16 MiB.
+	// The store's own memory is not counted.
 	Memory int64
 	// Progress, if set, is called now and then, and at the end of each stage, one call at a time.
 	// The first stage, reading the places, is not reported: the sequence can report it better.
@@ -44,7 +43,7 @@ const (
 	progressEvery = 8192
 )
 
-// Stats says what a Build did.
+// Stats has the counts of a Build.
 type Stats struct {
 	Read       int64 // places given
 	Stored     int64 // places kept
@@ -62,7 +61,7 @@ type Stats struct {
 // Meta describes a built data set. It belongs into its manifest as JSON, and
 // [Open] needs it.
 type Meta struct {
-	// SchemaVersion is that of the rows.
+	// SchemaVersion is the version of the rows' layout.
 	SchemaVersion int `json:"schema_version"`
 	// Places is the number of places, Tiers the number in each tier.
 	Places int64            `json:"places"`
@@ -75,19 +74,18 @@ type Meta struct {
 	// Fingerprint identifies the content: the same places have the same. Page
 	// cursors are bound to it.
 	Fingerprint string `json:"fingerprint"`
-	// Prefix is that of the names of the tables.
+	// Prefix begins the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
 	// Unweighted: no place has a weight of its own (Place.Weight).
 	Unweighted bool `json:"unweighted,omitempty"`
-	// Search describes the tables of name search; nil where they were left out.
+	// Search describes the tables of name search; nil if they were left out.
 	Search *search.Meta `json:"search,omitempty"`
 }
 
 // Build writes the tables of the package documentation into a store that has
-// none of them. Places come in any order; of several with the same id the one
-// with the latest modification date is kept, and the last given where dates
-// are equal. An error of a sequence and an entry that is not valid end the
-// build; a store left by a failed build is of no use.
+// none of them. Places may come in any order. Of several with the same id, Build keeps the one with
+// the latest modification date, and the last of equal dates. An error of a sequence or an invalid
+// entry ends the build. Discard the store of a failed build.
 //
 // Memory stays within the sum of opts.Memory, the Gazetteer's size and the future Finder's
 // memory: about a byte per place.
@@ -102,13 +100,12 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 	return meta, b.stats, nil
 }
 
-// builder takes the places through two sorts.
+// builder sorts the places twice.
 //
-// The first sort, by id, brings together the records of one place: its rows, of which one is
-// kept, alternate names, parents. The result goes to place_info and to name search. The place's
-// row of tile_places goes to the second sort, by cell and id. That is the order of tile_places
-// and of the pass that makes place_rollup and place_index. All JSON is written once, between the
-// two.
+// The first sort, by id, brings together the records of one place: its rows (one is kept), its
+// alternate names and its parents. The result goes to place_info and to name search. The place's
+// row of tile_places goes to the second sort, by cell and id. That is the order of tile_places and
+// of the pass that makes place_rollup and place_index. All JSON is written once, between the two.
 type builder struct {
 	ctx    context.Context
 	cancel context.CancelFunc

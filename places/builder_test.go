@@ -62,7 +62,7 @@ func TestPlaceRecord(t *testing.T) {
 	}
 }
 
-// columnsOf takes a place through the form it is sorted in.
+// columnsOf encodes a place in the form for sorting, and decodes it.
 func columnsOf(t *testing.T, p *Place) *columns {
 	t.Helper()
 	c := &columns{id: p.ID}
@@ -257,7 +257,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	list := scatter(4, 1200, clustered)
 	for i := range list {
 		list[i].AlternateNames = strings.Repeat(strings.Repeat("a long name ", 10)+",", 40)
-		list[i].Admin1 = fmt.Sprint(i % 3) // named by one of the ADM1 rows, always the same
+		list[i].Admin1 = fmt.Sprint(i % 3) // several ADM1 rows have the code: always the same one names it
 	}
 	build := func(list []Place, spills bool) (string, Meta) {
 		dir := t.TempDir()
@@ -318,8 +318,7 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// Every row of tile_places is in the family, and under the key and timestamp,
-// that the documentation says.
+// Every row of tile_places has the family, key and timestamp of the documentation.
 func TestTilePlacesRows(t *testing.T) {
 	f := build(t, []Place{bern})
 	n := 0

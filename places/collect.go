@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// collect takes the sequences to the first sort.
+// collect adds the entries of all sequences to the first sort.
 func (b *builder) collect(src *Source) error {
 	if src.Places == nil {
 		return errors.New("no places are given: Source.Places is required")

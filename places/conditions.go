@@ -6,7 +6,7 @@ import (
 	"quadrille/feature"
 )
 
-// Filter says which places a query is for. The zero Filter is for all.
+// Filter selects the places of a query. The zero Filter selects all.
 type Filter struct {
 	Classes, Codes []string // GeoNames' feature classes and codes, in upper case
 	Countries      []string // ISO 3166-1 alpha-2, in upper case

@@ -14,7 +14,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Rows cut short anywhere are reported as corrupt, or are whole.
+// A row that is cut anywhere is reported as corrupt, unless it still is a valid row.
 func TestCutRows(t *testing.T) {
 	value := appendValue(nil, columnsOf(t, &bern), "")
 	split := int(binary.BigEndian.Uint16(value[atSplit:]))
@@ -143,7 +143,7 @@ func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	return err
 }
 
-// A place without a name is reported, and no hit is made of it.
+// A place without a name is reported as damage, and never becomes a hit.
 func TestNamelessRowIsReported(t *testing.T) {
 	store := buildtest.Store(t)
 	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{})).In(t)
@@ -167,7 +167,7 @@ func TestNamelessRowIsReported(t *testing.T) {
 	}
 }
 
-// Any rows of place_index are refused, or can be searched without a panic.
+// Rows of place_index with any content are refused or searched, without a panic.
 func FuzzIndex(f *testing.F) {
 	group := func(list ...byte) []byte {
 		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 1), 7), list...)
@@ -190,8 +190,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// A record that lacks a name or a position, or is of another place, is damage. It is
-// never a place at 0,0.
+// A record without a name or a position, or of another place, is damage. It never becomes a place
+// at 0,0.
 func TestDecodeDamaged(t *testing.T) {
 	const whole = `{"id":5,"name":"x","lat":-90,"lon":180}`
 	for object, want := range map[string]error{
@@ -206,7 +206,7 @@ func TestDecodeDamaged(t *testing.T) {
 	}
 }
 
-// A tile whose stored features or points are cut short is damage, and never one with fewer
+// A tile whose stored features or points are cut is damage. It never becomes a tile with fewer
 // places.
 func TestCutRollupIsReported(t *testing.T) {
 	testrace.Plain(t, "many questions")

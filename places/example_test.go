@@ -113,7 +113,7 @@ func publish(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// Places that ingest has published, asked without a server.
+// A program reads the places that ingest has published, without a server.
 func ExampleOpenPublished() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "data")

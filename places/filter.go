@@ -60,8 +60,8 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) 
 	return f, rest, possible
 }
 
-// use adds a term to the filter, if the index covers its property and the filter has no other term
-// of that kind. possible is false if no place fulfils it.
+// use adds a term to the filter, if the index has its property and the filter has no other term of
+// that kind. possible is false if no place fulfils it.
 func (f *filter) use(t *feature.Term) (used, possible bool) {
 	switch {
 	case t.Name == "population" && t.Op == feature.OpGreaterOrEqual && len(t.Values) == 1:
@@ -69,7 +69,7 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 		if err != nil {
 			return false, true // such as 1e6, or no number at all
 		}
-		// An unknown population is not 0 or more either.
+		// A place of unknown population does not fulfil even "0 or more".
 		f.minPopulation = max(f.minPopulation, uint64(max(least, 1)))
 		return true, true
 	case t.Op != feature.OpEquals:
@@ -126,7 +126,7 @@ func (f *filter) passes(p *place) bool {
 		f.qualifier(p.qualifier)
 }
 
-// appendTo appends what distinguishes the filter from others.
+// appendTo appends bytes that distinguish the filter from others.
 func (f *filter) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(f.classes))
 	b = binary.BigEndian.AppendUint64(b, f.minPopulation)

@@ -37,10 +37,10 @@ type Finder struct {
 	rows    sync.Pool // of *cellstore.Row
 }
 
-// Open returns a Finder of the tables in a store. Meta is what Build returned.
-// It reads place_index and all of gazetteer but the second-level divisions into
-// memory and checks them; tables of another layout are refused with
-// cellstore.ErrLayout, damaged ones with cellstore.ErrCorrupt.
+// Open returns a Finder of the tables in a store. meta is the result of Build. Open reads
+// place_index, and all of gazetteer but the second-level divisions, into memory and checks them.
+// Errors match cellstore.ErrLayout for tables of another layout and cellstore.ErrCorrupt for
+// damaged ones.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
 	if err := cellstore.CheckLayout("places", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest places"); err != nil {
 		return nil, err
@@ -139,8 +139,7 @@ func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 	return append(record, '}'), nil
 }
 
-// Record is the decoded record that Place returns. Only members that are used
-// somewhere have fields.
+// Record is the decoded form of Place's result. Only members that callers use have fields.
 type Record struct {
 	Hit                            // without its JSON
 	ASCIIName      string          `json:"ascii_name,omitempty"`
@@ -184,8 +183,8 @@ func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 s
 	return admin2, admin3, nil
 }
 
-// Hit reads a place as a search finds it over h, whose memory is used again. An
-// id without a place gives ErrNotFound.
+// Hit reads a place into h, like a hit of a search. It reuses the memory of h. An id without a
+// place gives ErrNotFound.
 func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
@@ -288,8 +287,8 @@ func (f *Finder) Counts(ctx context.Context, t quadkey.Tile, fn func(class strin
 	return nil
 }
 
-// getRollup reads one family of a tile's rollup; a tile without places has no
-// row, and false is returned.
+// getRollup reads one family of a tile's rollup. It returns false for a tile without places, which
+// has no row.
 func (f *Finder) getRollup(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
 	key := t.Key()
 	found, err := f.rollup.Get(ctx, key[:], sel, row)

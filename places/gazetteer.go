@@ -128,7 +128,7 @@ func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 }
 
 // CountryNames returns the alternate names of a country by its ISO 3166-1 alpha-2 code, in
-// the order given. They are known even where the country is no place itself.
+// the order given. They are known even if the country is no place itself.
 func (f *Finder) CountryNames(ctx context.Context, code string) ([]AlternateName, error) {
 	return f.alternates(ctx, kindCountry+strings.ToUpper(code))
 }
@@ -174,7 +174,7 @@ func (t *nameTables) keepNames(id uint32, a *attributes) {
 			})
 		}
 	}
-	t.others[code], _ = json.Marshal(list) // texts and flags always can be
+	t.others[code], _ = json.Marshal(list) // texts and flags never fail
 }
 
 // Divisions returns the first-level divisions of all countries, by code.

@@ -11,7 +11,7 @@ import (
 	"quadrille/places/internal/members"
 )
 
-// Hit is a place that was found. Unknown values are empty or 0.
+// Hit is a found place. Unknown values are empty or 0.
 type Hit struct {
 	ID         uint32  `json:"id" doc:"GeoNames id."`
 	Name       string  `json:"name"`
@@ -46,22 +46,21 @@ const (
 	timeZoneKey   = `,"timezone":`
 )
 
-// AppendNamed appends members of a place, those of Hit.JSON or of a record, with
-// another name. If that is "", they are appended as they are.
+// AppendNamed appends members of a place, from Hit.JSON or a record, with another name. If name is
+// "", it appends them unchanged.
 func AppendNamed(dst, json []byte, name string) []byte {
 	return members.AppendNamed(dst, json, nameKey, name)
 }
 
-// Of makes h the place or airport of a feature, with memory of its own, which is used again.
-// The error matches cellstore.ErrCorrupt for a feature without a name.
+// Of makes h the place or airport of a feature. h has memory of its own, which Of reuses. The error
+// matches cellstore.ErrCorrupt for a feature without a name.
 func (h *Hit) Of(f *feature.Feature) error {
 	r := hitReaders.Get().(*hitReader)
 	defer hitReaders.Put(r)
 	return r.common.fill(h, f)
 }
 
-// Hits returns the places or airports of an answer. It overwrites dst, whose memory is used
-// again.
+// Hits returns the places or airports of an answer. It overwrites dst and reuses its memory.
 func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
 	r := hitReaders.Get().(*hitReader)
 	defer func() {
@@ -94,7 +93,7 @@ var hitReaders = sync.Pool{New: func() any {
 // next takes a feature of an answer, and reports whether to go on.
 func (r *hitReader) next(f *feature.Feature, err error) bool {
 	if r.err != nil {
-		return false // calling it once more does not make the answer whole
+		return false // a further call would not complete the answer
 	}
 	if r.err = err; err == nil {
 		r.hits = slices.Grow(r.hits, 1)[:len(r.hits)+1]
@@ -103,8 +102,7 @@ func (r *hitReader) next(f *feature.Feature, err error) bool {
 	return r.err == nil
 }
 
-// texts keeps one copy of texts that many places have in common, by how they are
-// written in JSON.
+// texts has one copy of each text that many places share, by its JSON form.
 type texts map[string]string
 
 const maxTexts = 1 << 12

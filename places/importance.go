@@ -12,15 +12,15 @@ const (
 
 var tierNames = [tiers]string{"high", "medium", "low"}
 
-// Populations from which a place is in the high or medium tier in any case.
+// Places with these populations or more are always in the high or medium tier.
 const (
 	highPopulation   = 100_000
 	mediumPopulation = 5_000
 )
 
 // weights is the weight of a place on a map: base + population × percent / 100. Codes that are
-// not listed have the weight of their class, under "H." and so on. medium lifts a place with few
-// people above the low tier.
+// not listed have the weight of their class, under "H." and so on. medium puts a place with few
+// people into the medium tier.
 var weights = map[string]struct {
 	base, percent uint64
 	medium        bool
@@ -86,8 +86,8 @@ func importance(qualifier []byte, population, weight uint64) uint64 {
 	return n | notArea
 }
 
-// Importance returns the importance of a feature of Finder.Tile; greater is more important. It
-// cannot take a weight of the place's own into account.
+// Importance returns the importance of a feature of Finder.Tile; greater is more important. It does
+// not know a weight of the place's own.
 func Importance(f *feature.Feature) uint64 {
 	value, _ := f.Properties.Lookup("population")
 	population, _ := value.Integer()

@@ -19,14 +19,12 @@ const (
 	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
 	maxCodes = 4096
 	// maxPairs bounds the different groups of a tier; GeoNames has about
-	// 60,000. The places of further ones are in a group that every filter
-	// lets pass.
+	// 60,000. The places of further ones are in a group that passes every filter.
 	maxPairs = 1 << 17
 )
 
-// sampleEvery is the number of places of a tier for each sample. In tiers that
-// hold few places every place is a sample, so that a search where there are
-// none reads nothing.
+// sampleEvery is the number of places of a tier for each sample. In tiers with few places every
+// place is a sample, so that a search in an empty area reads nothing.
 var sampleEvery = [tiers]int32{high: 1, medium: 1, low: 16}
 
 // gridZoom is the zoom of the tiles whose set an index has.
@@ -75,7 +73,7 @@ type index struct {
 	unweighted bool
 }
 
-// block sums up some places.
+// block has the bounds of some places.
 type block struct {
 	maxPopulation uint64
 	// rank is the greatest importance of the places, areaRank that of those of
@@ -98,7 +96,7 @@ type group struct {
 // anyCode is the code of the group of places that have no group of their own.
 const anyCode = math.MaxUint16
 
-// blockCount returns the number of blocks of so many places.
+// blockCount returns the number of blocks of the given number of places.
 func blockCount(places uint64) uint64 { return (places + blockPlaces - 1) / blockPlaces }
 
 // blocksOf returns the blocks, first to last, that may hold the places of a tile with the samples
@@ -138,14 +136,13 @@ const (
 // exact reports whether every place of the tier is a sample.
 func (x *index) exact() bool { return x.every == 1 }
 
-// mayHold reports whether a tile, with its cells and samples, can have places
-// that a filter lets pass.
+// mayHold reports whether a tile, with its cells and samples, can have places that pass a filter.
 func (x *index) mayHold(m *mask, z uint8, first, last quadkey.Cell, lo, hi int32) bool {
 	return (z > gridZoom || x.grid.meets(first, last)) && m.meets(x.blocksOf(lo, hi))
 }
 
-// superBlocks is the number of blocks that are summed up once more: the number of bits in a word
-// of a mask.
+// superBlocks is the number of blocks with a common summary: the number of bits in a word of a
+// mask.
 const superBlocks = 64
 
 func (b *block) add(o *block) {
@@ -153,8 +150,8 @@ func (b *block) add(o *block) {
 	b.rank, b.areaRank = max(b.rank, o.rank), max(b.areaRank, o.areaRank)
 }
 
-// greatest returns a bound of the importance of the places that a filter lets
-// pass in a tile with the samples lo to hi.
+// greatest returns a bound of the importance of the places that pass a filter in a tile with the
+// samples lo to hi.
 func (x *index) greatest(m *mask, lo, hi int32) uint64 {
 	var sum block
 	first, last := x.blocksOf(lo, hi)
@@ -185,7 +182,7 @@ func (x *index) greatest(m *mask, lo, hi int32) uint64 {
 type indexer struct {
 	index
 	byKey map[groupKey]*growing
-	known map[string]uint16 // codes in the order they came
+	known map[string]uint16 // codes in the order of their first places
 
 	// The last group is cached, because many places are like the previous one.
 	key  groupKey

@@ -118,7 +118,7 @@ func (w *indexWriter) samples(tier int, x *indexer) error {
 	return nil
 }
 
-// readIndex reads what writeIndex wrote.
+// readIndex reads the rows of writeIndex.
 func readIndex(ctx context.Context, table cellstore.Table) (*[tiers]*index, error) {
 	var indexes [tiers]*index
 	for i := range indexes {
@@ -179,7 +179,7 @@ func (x *index) readGrid(value []byte) bool {
 
 func (x *index) readGroup(rest string, value []byte) bool {
 	code, tail, ok := strings.Cut(rest, "\x00")
-	// The first zero byte ends the code. Those of an unknown country come after it.
+	// The first zero byte ends the code. The zero bytes of an unknown country come after it.
 	if !ok || len(tail) != 3 || tail[2] > 1 || len(value) < 17 {
 		return false
 	}
@@ -207,7 +207,7 @@ func (x *index) readGroup(rest string, value []byte) bool {
 	return true
 }
 
-// fits reports whether the parts belong together, and releases spare memory.
+// fits reports whether the parts are consistent, and releases spare memory.
 func (x *index) fits() bool {
 	if x.count > math.MaxUint32 || !slices.IsSorted(x.samples) ||
 		uint64(len(x.samples)) != (x.count+uint64(x.every)-1)/uint64(x.every) || uint64(len(x.blocks)) != blockCount(x.count) {

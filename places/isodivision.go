@@ -10,8 +10,8 @@ import (
 )
 
 // isoDivisions are the countries whose first-level divisions have their ISO 3166-2 codes in
-// GeoNames. GeoNames says so for Belgium, Switzerland, Montenegro and the United States. For the
-// others it has the numbers of FIPS 10-4, which ISO has adopted unchanged.
+// GeoNames. GeoNames documents this for Belgium, Switzerland, Montenegro and the United States. For
+// the others it has the numbers of FIPS 10-4, which ISO has adopted unchanged.
 var isoDivisions = map[string]bool{
 	"BE": true, "CH": true, "ME": true, "US": true,
 	"AD": true, "GD": true, "LI": true, "SM": true, "VC": true,
@@ -25,8 +25,8 @@ var kingdoms = []string{"ENG", "NIR", "SCT", "WLS"}
 const noDivision = "00"
 
 // ISODivision returns the ISO 3166-2 code, without the country, of the
-// first-level division that GeoNames gives a code. In most countries GeoNames
-// has codes of its own; known is false there.
+// first-level division that GeoNames gives a code. known is false in most countries, where GeoNames
+// has codes of its own.
 func ISODivision(country, admin1 string) (code string, known bool) {
 	switch {
 	case country == "GB":
@@ -45,8 +45,8 @@ func ISODivision(country, admin1 string) (code string, known bool) {
 // iso3166 has a line for each first-level division of a country with a code in ISO 3166-2, and
 // for the provinces of Trentino-South Tyrol. A line has the code, and after tabs its names: in
 // English, in its own languages, in GeoNames, and some common short forms. Lines of countries
-// have formal names that do not contain the usual one, and former ones. The facts are those of
-// CLDR 48.2, iso-3166 4.4.0, pycountry 26.2.16 and GeoNames' admin1CodesASCII of two years.
+// have formal names that do not contain the usual one, and former ones. The facts come from CLDR
+// 48.2, iso-3166 4.4.0, pycountry 26.2.16 and GeoNames' admin1CodesASCII of two years.
 //
 //go:embed iso3166.txt
 var iso3166 string
@@ -56,8 +56,8 @@ type isoNames struct {
 	names []string
 }
 
-// byISO are the lines by country and folded code. Lines of divisions are also there by each of
-// their names.
+// byISO has the lines by country and folded code, and the lines of divisions also by each of their
+// names.
 var byISO = sync.OnceValue(func() map[string]isoNames {
 	all := map[string]isoNames{}
 	for line := range strings.Lines(iso3166) {
@@ -79,9 +79,9 @@ var byISO = sync.OnceValue(func() map[string]isoNames {
 func isoKey(country, name string) string { return string(search.Fold([]byte(country), name)) }
 
 // ISONames returns the ISO 3166-2 code and the names of a first-level division, given the code of
-// its country and either that code or one of the names. It serves to join sources with codes of
-// their own. With a country's code alone it returns the country's further names. It returns ""
-// for unknown divisions. The names are shared and must not be changed.
+// its country and either that code or one of the names. It joins sources that have codes of their
+// own. With a country's code alone it returns the country's further names. It returns "" for
+// unknown divisions. The names are shared and must not be changed.
 func ISONames(country, known string) (code string, names []string) {
 	is := byISO()[isoKey(country, known)]
 	return is.code, is.names

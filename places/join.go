@@ -115,7 +115,7 @@ func (j *joiner) row(record string) error {
 	return nil
 }
 
-// flush writes the place whose records have all come, if there is one.
+// flush writes the current place, if there is one: all its records have come.
 func (j *joiner) flush() error {
 	j.b.names.keepNames(j.id, &j.attrs)
 	if !j.found {

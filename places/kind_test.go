@@ -27,7 +27,7 @@ func (f *ofKinds) Terms() ([]feature.Term, bool) { return f.terms, true }
 
 func (f *ofKinds) String() string { return f.ids }
 
-// The index knows points by their kinds, and nothing shows them.
+// The index has the kinds of points. No answer shows them.
 func TestKind(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := []Place{

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// mask is the set of a tier's blocks that can hold places a filter lets pass.
+// mask is the set of a tier's blocks that can have places that pass a filter.
 type mask struct {
 	all bool // every block
 	// none: no place of the tier passes.
@@ -21,8 +21,8 @@ type mask struct {
 	exact bool
 
 	// peopled has a bit for each block with places that pass and have a
-	// population. No place that passes is more important than most, and none
-	// in the other blocks more than least.
+	// population. No passing place is more important than most, and none in the other blocks is
+	// more important than least.
 	peopled     []uint64
 	most, least uint64
 }
@@ -30,8 +30,8 @@ type mask struct {
 // masks are the masks of a filter, one for each tier.
 type masks [tiers]mask
 
-// bound lowers the bound of an importance: no place of the blocks first to last
-// that passes is more important than the result.
+// bound lowers a bound of importance: no passing place in the blocks first to last is more
+// important than the result.
 func (m *mask) bound(rank uint64, first, last int32) uint64 {
 	switch {
 	case m.all || rank <= m.least:
@@ -95,7 +95,7 @@ func (x *index) mask(f *filter) (m mask) {
 		return mask{all: true, count: x.count, exact: true}
 	}
 	passes := make([]bool, len(x.codes))
-	m.areas, m.exact = true, f.minPopulation <= 1 // groups are of places with a population, or without
+	m.areas, m.exact = true, f.minPopulation <= 1 // a group's places all have a population, or none has
 	for i, code := range x.codes {
 		if passes[i] = f.qualifier([]byte(code)); passes[i] && code[0] != 'A' {
 			m.areas = false

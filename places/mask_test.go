@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// meets agrees with looking at every block.
+// meets agrees with a look at every block.
 func TestMaskMeets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 20_000).Draw(rt, "blocks")
@@ -39,8 +39,8 @@ func TestMaskMeets(t *testing.T) {
 	})
 }
 
-// However a list is cut into tiles, blocksOf returns the blocks that may hold the places of a
-// tile.
+// blocksOf returns the blocks that may hold the places of a tile, for any division of a list into
+// tiles.
 func TestBlocksOf(t *testing.T) {
 	const places = 1000
 	for _, every := range sampleEvery {
@@ -64,8 +64,8 @@ func TestBlocksOf(t *testing.T) {
 	}
 }
 
-// A mask has every block with a place that passes, and for filters on classes,
-// codes and countries no other.
+// A mask has every block with a passing place. For filters on classes, codes and countries it has
+// no other.
 func TestMaskAgainstPlaces(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := scatter(31, 8_000, clustered)
@@ -111,7 +111,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 	}
 }
 
-// The cost of a filter for each query.
+// BenchmarkMasks measures the cost of a filter in each query.
 func BenchmarkMasks(b *testing.B) {
 	f := build(b, cities(10_000))
 	flt := known(b, Filter{[]string{"P"}, []string{"PPL", "PPLC", "PPLA"}, []string{"CH", "DE", "FR", "AT", "IT", "LI"}, 1000})
@@ -121,7 +121,7 @@ func BenchmarkMasks(b *testing.B) {
 	}
 }
 
-// Groups beyond the bound are in one that every filter lets pass.
+// Groups beyond the bound share one group that passes every filter.
 func TestTooManyGroups(t *testing.T) {
 	x := newIndexer(low)
 	for i := range maxPairs {

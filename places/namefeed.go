@@ -7,8 +7,8 @@ import (
 	"quadrille/places/search"
 )
 
-// nameFeed hands entries to a nameSink in a goroutine of its own, so that
-// folding the names of some places overlaps with joining the next.
+// nameFeed passes entries to a nameSink in a goroutine of its own, so that folding the names of
+// some places overlaps with joining the next.
 type nameFeed struct {
 	sink    nameSink
 	filling []search.Entry
@@ -20,7 +20,7 @@ type nameFeed struct {
 }
 
 const (
-	feedBatch   = 256 // entries handed over at once
+	feedBatch   = 256 // entries in a batch
 	feedBatches = 4
 )
 
@@ -36,8 +36,8 @@ func newNameFeed(sink nameSink) *nameFeed {
 	return f
 }
 
-// run hands batches over until there are no more. After a failure it only
-// returns the empty batches, so that Add never waits in vain.
+// run passes batches to the sink until there are no more. After a failure it only returns the empty
+// batches, so that Add never blocks for ever.
 func (f *nameFeed) run() {
 	defer close(f.done)
 	for batch := range f.full {

@@ -23,8 +23,8 @@ func (s *fullSink) Add(e *search.Entry) error {
 	return s.recorder.Add(e)
 }
 
-// What is fed arrives in order and whole, though the entry and its names are
-// used again, and the first error ends it.
+// All entries arrive, in order and unchanged, although the memory of an entry and its names is
+// reused. The first error ends the feed.
 func TestNameFeed(t *testing.T) {
 	for _, n := range []int{0, 1, feedBatch, 3*feedBatches*feedBatch + 7} {
 		for _, most := range []int{n + 1, n / 2} {

@@ -16,8 +16,8 @@ type nameSink interface {
 	Close() error
 }
 
-// newNameSink begins the tables of name search. What answers say about a place is read
-// back from place_info, which is complete by the time they are made.
+// newNameSink begins the tables of name search. It reads the content of answers from place_info,
+// which is complete when answers are made.
 var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
 	var row cellstore.Row
 	var key [4]byte
@@ -43,9 +43,9 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 // notSearched are the kinds of alternate names that are useless for search.
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
-// fillEntry makes the entry of a place, in the memory of the one before. The
-// names in the row's own column count only if no other searchable names were
-// given. A link, for example, is not searchable.
+// fillEntry makes the entry of a place, in the memory of the previous one. The names in the row's
+// own column count only if no other searchable names were given. A link, for example, is not
+// searchable.
 func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	*e = search.Entry{
 		ID: c.id, Importance: importance, Name: c.name, ASCIIName: c.asciiName, Names: e.Names[:0],
@@ -75,8 +75,8 @@ func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	}
 }
 
-// searchContexts returns the names that tell namesakes apart: "Illinois" in
-// "springfield illinois".
+// searchContexts returns the names that distinguish namesakes: "Illinois" in "springfield
+// illinois".
 func (t *nameTables) searchContexts() []search.Context {
 	var list []search.Context
 	for _, c := range t.sortedCountries() {
@@ -105,8 +105,7 @@ func (t *nameTables) searchContexts() []search.Context {
 }
 
 // countriesOfBritain are the names of the first-level divisions of the United Kingdom by
-// their codes in gazetteers. People name them as they name countries, and sources may lack
-// them.
+// their codes in gazetteers. People use them like names of countries, and sources may lack them.
 var countriesOfBritain = []search.Context{
 	{Text: "England", Country: "GB", Admin1: "ENG"}, {Text: "Scotland", Country: "GB", Admin1: "SCT"},
 	{Text: "Wales", Country: "GB", Admin1: "WLS"}, {Text: "Northern Ireland", Country: "GB", Admin1: "NIR"},

@@ -44,8 +44,8 @@ func (r *recorder) Finish() (search.Meta, error) {
 
 func (r *recorder) Close() error { r.closed = true; return nil }
 
-// Name search is fed with every place once, in the order of ids, with the names
-// to find it by, and with the names of countries and divisions.
+// Name search gets every place once, in the order of ids, with its searchable names, and the names
+// of countries and divisions.
 func TestNameSink(t *testing.T) {
 	var r *recorder
 	var contexts []search.Context
@@ -98,7 +98,7 @@ func TestNameSink(t *testing.T) {
 		t.Error(got)
 	}
 
-	// Without alternate names in the input a place is found by those of its row.
+	// Without alternate names in the input, a place has the names of its row.
 	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
@@ -116,7 +116,7 @@ func TestNameSink(t *testing.T) {
 	}
 }
 
-// A failure of either half ends both, and Build returns it.
+// A failure of the build or of the sink ends both, and Build returns it.
 func TestFinishFails(t *testing.T) {
 	old := newNameSink
 	defer func() { newNameSink = old }()

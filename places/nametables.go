@@ -88,7 +88,7 @@ func politicalRank(code string) int {
 	return 0
 }
 
-// note takes a place as it arrives.
+// note records a place of the input.
 func (t *nameTables) note(p *Place) {
 	if p.Country == "" {
 		return
@@ -125,12 +125,12 @@ func (t *nameTables) note(p *Place) {
 	}
 	d := Division{Code: string(t.key), Name: clone(p.Name), ASCIIName: clone(p.ASCIIName), ID: p.ID}
 	if d.Validate() != nil || d.level() != level+1 {
-		return // its code has dots of its own
+		return // its code contains dots
 	}
 	t.divisions[level][d.Code] = &standIn[Division]{d, 1, modified, p.ID}
 }
 
-// clone keeps a name from holding the line it was cut from.
+// clone copies a name, so that it does not keep its line in memory.
 func clone(s string) string { return string([]byte(s)) }
 
 // complete gives names to the countries of places that have none so far, and fills in the ids of
@@ -143,7 +143,7 @@ func (t *nameTables) complete() {
 	for code, s := range t.countries {
 		t.codes[s.entry.ID] = string(code[:])
 	}
-	delete(t.codes, 0) // which is none
+	delete(t.codes, 0) // id 0 means no place
 	english := display.English.Regions()
 	for code := range t.seen {
 		if t.countries[code] != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // nearby guides a search for the nearest places. They are ranked by their distance. A tile is
-// read if the index says that it holds few places.
+// read if it holds few places according to the index.
 type nearby struct {
 	tileSearch
 	lat, lon float64
@@ -22,7 +22,7 @@ func newNearby() *nearby {
 	return s
 }
 
-// Bound is the distance of a tile.
+// Bound returns the distance of a tile.
 func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Tight {
 		return near.ByDistance(s.nearestSample(n)), true
@@ -79,13 +79,13 @@ func (s *nearby) passed(t quadkey.Tile) bool {
 	return (corner+across)*(1+1e-9)+1e-3 < math.Float64frombits(s.After.Rank)
 }
 
-// measure takes a place that the filter lets pass if it is near enough.
+// measure keeps a place that passes the filter if it is near enough.
 func (s *nearby) measure(p *place) {
 	if !s.filter.passes(p) {
 		return
 	}
 	lat, lon := toDegrees(p.lat), toDegrees(p.lon)
-	// The difference of latitude alone often rules a place out.
+	// The difference of latitude alone often excludes a place.
 	if math.Abs(lat-s.lat)*metresPerDegree*(1-1e-9)-1e-3 > math.Float64frombits(s.Limit) {
 		return
 	}

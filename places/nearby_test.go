@@ -62,8 +62,8 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 	return q
 }
 
-// Every answer equals measuring every place, and so do its pages put together:
-// across ±180°, at the poles and where points coincide.
+// Every answer, and its pages joined, equals that of measuring every place: across ±180°, at the
+// poles and where points coincide.
 func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// All places, page by page, with pages of one.
+// Pages of one place reach all places.
 func TestPagesToTheEnd(t *testing.T) {
 	list := scatter(5, 150, shapes["duplicate points"])
 	f := build(t, list)
@@ -160,7 +160,7 @@ func TestNearbyRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
 	}
-	// What no place can have is no error.
+	// Filter values that no place can have are no error.
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
 		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
@@ -188,7 +188,7 @@ func TestCursorIsBound(t *testing.T) {
 	if err != nil || next == "" {
 		t.Fatal(next, err)
 	}
-	q.Cursor, q.Limit, q.Classes = next, 7, []string{"p", "P"} // neither the limit nor case matter
+	q.Cursor, q.Limit, q.Classes = next, 7, []string{"p", "P"} // the limit and the case may change
 	second, _ := must.Two(f.Nearby(t.Context(), q, nil)).In(t)
 	want := bruteNearby(list, NearbyQuery{Lat: 10, Lon: 20, Classes: []string{"P"}})
 	sameHits(t, append(first, second...), want[:12])
@@ -222,8 +222,8 @@ func TestCursorIsBound(t *testing.T) {
 	}
 }
 
-// A search reads little: the places read for the ten nearest of clustered data
-// grow neither with their number nor with how dense the clusters are.
+// A search reads little: in clustered data, the number of places read for the ten nearest grows
+// neither with the number of places nor with the density of clusters.
 func TestNearbyReadsLittle(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := scatter(2, 6000, clustered)
@@ -245,7 +245,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 	if mean := total / queries; mean > 400 {
 		t.Errorf("%d places read per query", mean)
 	}
-	// A filter that nothing passes reads nothing.
+	// A search with a filter that nothing passes reads nothing.
 	if run(filter{countries: near.Countries{{'X', 'Y'}}}); s.examined != 0 {
 		t.Errorf("%d places read", s.examined)
 	}
@@ -259,7 +259,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A store that fails is not a store without places.
+// A failing store gives errors, not empty answers.
 func TestFailuresAreReported(t *testing.T) {
 	store := buildtest.Store(t)
 	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
@@ -279,8 +279,8 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// The fields of a hit are the members of its JSON, whatever texts they hold: what
-// JSON has to escape, or what looks like a member of it.
+// The fields of a hit are the members of its JSON, for any texts, such as those that JSON escapes
+// and those that look like members.
 func TestHitFields(t *testing.T) {
 	texts := []string{"", "ZH", "Europe/Zurich", `a "quoted" \\ part`, `,"timezone":"x"`, "<b>&\u2028", `\`, `"`}
 	list := scatter(7, 300, shapes["uniform"])
@@ -293,7 +293,7 @@ func TestHitFields(t *testing.T) {
 	}
 	f := build(t, list)
 	var dst []Hit
-	for _, limit := range []int{300, 10, 300} { // in memory that other hits were in
+	for _, limit := range []int{300, 10, 300} { // in the memory of other hits
 		dst, _ = must.Two(f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst)).In(t)
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
 		// Whether properties are values or JSON makes no difference.

@@ -12,20 +12,20 @@ import (
 	"quadrille/quadkey"
 )
 
-// What callers branch on; use errors.Is. The packages airports, stations and
-// search give ErrQuery, ErrCursor, ErrCursorExpired and ErrTooMuchWork too.
+// Errors for errors.Is. The packages airports, stations and search also return ErrQuery, ErrCursor,
+// ErrCursorExpired and ErrTooMuchWork.
 var (
 	// ErrNotFound: no place has this id.
 	ErrNotFound = feature.NotFound("no such place")
 	// ErrInvalidPlace: a Place that cannot be stored.
 	ErrInvalidPlace = errors.New("place is not valid")
-	// ErrQuery: a query that cannot be answered as it stands.
+	// ErrQuery: an invalid query.
 	ErrQuery = near.ErrQuery
 	// ErrCursor: a cursor that is damaged or belongs to another query.
 	ErrCursor = near.ErrCursor
 	// ErrCursorExpired: a cursor of data that has been replaced.
 	ErrCursorExpired = near.ErrCursorExpired
-	// ErrTooMuchWork: a search that looked at MaxExamined places in vain.
+	// ErrTooMuchWork: a search that examined MaxExamined places without filling its page.
 	ErrTooMuchWork = near.ErrTooMuchWork
 	// ErrNoCode: no country, division or feature has this code.
 	ErrNoCode = errors.New("no such code")
@@ -54,17 +54,16 @@ type Place struct {
 	Modified       time.Time
 	// Kind is the type of a point without GeoNames' class and code, which are both empty then. It
 	// is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters use it in a
-	// term "kind". It is not part of the output; Extra is, and may give it in the words of the
-	// source. Weight is the importance of the point.
+	// term "kind". The output does not have it, but Extra may have the source's text for it. Weight
+	// is the importance of the point.
 	Kind string
-	// Weight, if not 0, says how important the place is, instead of its
-	// population and feature code: see Importance in the package
-	// documentation. From 100,000 a place is of the high tier, from 5,000 of
-	// the medium one.
+	// Weight, if not 0, is the importance of the place, instead of its population and feature code:
+	// see Importance in the package documentation. From 100,000 a place is in the high tier, and
+	// from 5,000 in the medium tier.
 	Weight uint64
-	// Extra are further members of the place's JSON object, finished and each with a comma before
-	// it: `,"iata":"ZRH","icao":"LSZH"`. They follow the others in every output. They must not
-	// repeat the others' names. Build copies them.
+	// Extra has further members of the place's JSON object, each with a comma before it:
+	// `,"iata":"ZRH","icao":"LSZH"`. They follow the other members in every output, and must not
+	// repeat their names. Build copies them.
 	Extra []byte
 }
 
@@ -150,7 +149,7 @@ func validCode(s string) bool {
 	return len(s) <= maxCode
 }
 
-// validKind reports whether a text is a kind. None is a code.
+// validKind reports whether a text is a kind. No kind is also a code.
 func validKind(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '_' || c == '-' || c == '/')) {

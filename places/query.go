@@ -8,7 +8,7 @@ const (
 	MaxLimit     = near.MaxLimit
 	// MaxFilter bounds the classes, codes or countries that a filter may name.
 	MaxFilter = near.MaxFilter
-	// MaxExamined bounds the places that a search looks at before it gives up with
-	// ErrTooMuchWork. Only filters that few places pass get that far.
+	// MaxExamined bounds the places that a search examines before it returns ErrTooMuchWork. Only
+	// filters that few places pass reach it.
 	MaxExamined = 4_000_000
 )

@@ -24,8 +24,8 @@ func splitSortKey(key uint64) (id uint32, kind uint64) { return uint32(key >> 32
 
 var errTempFile = errors.New("temporary file is damaged")
 
-// columns is a Place in the form it is sorted in: coordinates in 1e-7 degrees,
-// texts over the memory of the record.
+// columns is a Place in the form for sorting: coordinates in 1e-7 degrees, texts in the memory of
+// the record.
 type columns struct {
 	id             uint32
 	modified       int64 // seconds since 1970
@@ -89,7 +89,7 @@ func appendColumns(dst []byte, p *Place) []byte {
 	return append(dst, p.Kind...)
 }
 
-// parse takes a record apart.
+// parse decodes a record.
 func (c *columns) parse(record string) error {
 	if len(record) < fixedColumns {
 		return errTempFile
@@ -132,8 +132,7 @@ func (c *columns) countryCode() string {
 	return string(c.country[:])
 }
 
-// fields reads a record from its beginning. What is not there reads as zero
-// and sets cut.
+// fields reads a record from its beginning. A missing field reads as zero and sets cut.
 type fields struct {
 	rest string
 	cut  bool
@@ -184,7 +183,7 @@ func (r *fields) text() string {
 	return s
 }
 
-// alternate is an AlternateName in the form it is sorted in.
+// alternate is an AlternateName in the form for sorting.
 type alternate struct {
 	flags      byte
 	lang, name string

@@ -20,7 +20,7 @@ import (
 
 // The slow and obvious implementations for comparisons, and common helpers of the tests.
 
-// source is only the places.
+// source returns a Source with only places.
 func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }
 
 func build(t testing.TB, list []Place) *Finder {
@@ -115,8 +115,8 @@ func decorate(rng *rand.Rand, id uint32, lon, lat float64) Place {
 	return p
 }
 
-// The shapes of data that comparisons with the slow side use: where points are
-// many, coincide, or lie where maps end.
+// shapes draw the positions for comparisons with the reference: dense points, coinciding ones, and
+// points at the edges of maps.
 var shapes = map[string]func(rng *rand.Rand) (lon, lat float64){
 	"uniform": func(rng *rand.Rand) (float64, float64) {
 		return rng.Float64()*360 - 180, math.Asin(rng.Float64()*2-1) * 180 / math.Pi
@@ -152,7 +152,7 @@ var shapes = map[string]func(rng *rand.Rand) (lon, lat float64){
 	},
 }
 
-// clustered scatters points about city-like centres of very different sizes.
+// clustered draws points around city-like centres of very different sizes.
 func clustered(rng *rand.Rand) (float64, float64) {
 	centre := rand.New(rand.NewPCG(7, uint64(math.Floor(math.Pow(rng.Float64(), 3)*300))))
 	lon, lat := centre.Float64()*340-170, centre.Float64()*130-60
@@ -180,8 +180,8 @@ type candidate struct {
 	id         uint32
 }
 
-// greatBeside finds the most important place of a part outside of the first one's quarter, if it
-// is great.
+// greatBeside returns the most important place of a part that is not in the first one's quarter, if
+// it is great.
 func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate {
 	for _, c := range part[1:] {
 		if quarters[c.id] != quarters[part[0].id] {
@@ -263,8 +263,8 @@ func hitIDs(hits []Hit) []uint32 {
 	return ids
 }
 
-// sameHits compares all that brute force knows, and the other fields of each hit
-// with the members of its JSON.
+// sameHits compares the fields that the brute force fills, and the other fields of each hit with
+// the members of its JSON.
 func sameHits(t testing.TB, got, want []Hit) {
 	t.Helper()
 	if len(got) != len(want) {

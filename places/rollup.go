@@ -19,13 +19,12 @@ const (
 	// them: New Delhi beside Delhi, Damascus beside Beirut.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
-	// great is the importance from which a place may be shown beside the best place
-	// of its part. It must also be the best of another quarter of the part:
-	// Amsterdam beside Brussels.
+	// great is the least importance of a place that may be shown beside the best place of its part.
+	// It must also be the best of another quarter of the part: Amsterdam beside Brussels.
 	great = notArea | (tiers-high)<<weightBits | 300_000
 )
 
-// shown is a place picked to be shown, with copies of what is stored of it.
+// shown is a place chosen to be shown, with copies of its stored fields.
 type shown struct {
 	importance uint64
 	id         uint32
@@ -45,11 +44,10 @@ func (a *shown) set(b *shown) {
 }
 
 // rollup makes the rows of place_rollup in one pass over the places in the
-// order of their cells. It keeps, for each zoom, what it knows so far of the
-// one tile the pass is in. When the pass leaves a tile, the tile's best place
-// becomes a candidate of its parent and is shown by its ancestor partZooms up,
-// its counts are added to the parent's, and its row is written: descendants
-// before ancestors, which is the order of tile keys.
+// order of their cells. It keeps the state of the current tile of each zoom. When the pass leaves a
+// tile, the tile's best place becomes a candidate of its parent and is shown by its ancestor
+// partZooms up, its counts are added to the parent's, and its row is written: descendants before
+// ancestors, which is the order of tile keys.
 type rollup struct {
 	emit func(key []byte, c cellstore.Cell) error
 	ts   int64
@@ -58,7 +56,7 @@ type rollup struct {
 	cell    quadkey.Cell
 	best    [rollupZoom + partZooms + 1]shown
 	filled  [rollupZoom + partZooms + 1]bool
-	second  [rollupZoom + partZooms + 1]shown    // the best of another quarter than that of best; importance 0 for none
+	second  [rollupZoom + partZooms + 1]shown    // the best outside the quarter of best; importance 0 for none
 	capital [rollupZoom + partZooms + 1][2]shown // the best capitals; importance 0 for none
 	tiles   [rollupZoom + 1]rollupTile
 
@@ -127,7 +125,7 @@ func (a *shown) show(p *place) error {
 	return nil
 }
 
-// finish writes what is left.
+// finish writes the remaining tiles.
 func (r *rollup) finish() error {
 	if !r.started {
 		return nil
@@ -135,7 +133,7 @@ func (r *rollup) finish() error {
 	return r.close(0)
 }
 
-// leave closes the tiles that c is not in.
+// leave closes the current tiles that do not contain c.
 func (r *rollup) leave(c quadkey.Cell) error {
 	changed := r.cell ^ c
 	for z := 1; z <= rollupZoom+partZooms; z++ {
@@ -199,7 +197,7 @@ func (r *rollup) close(from int) error {
 	return nil
 }
 
-// offer gives the current tile of a zoom the best place of one of its quarters.
+// offer adds the best place of one of its quarters to the current tile of a zoom.
 func (r *rollup) offer(z int, b *shown) {
 	best, second := &r.best[z], &r.second[z]
 	switch {

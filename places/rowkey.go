@@ -13,7 +13,7 @@ import (
 // documentation, the only one that [Open] reads.
 const SchemaVersion = 2
 
-// The tables, as errors call them; see tableNames.
+// The names of the tables in errors; see tableName.
 const (
 	tableTiles  = "tiles"
 	tableInfo   = "info"
@@ -56,7 +56,7 @@ func schemas(prefix string) []cellstore.Schema {
 		bloom    cellstore.Bloom
 		families []string
 	}{
-		// Read by range, never by get: a filter would only cost.
+		// The table is read by range, never by Get, so a filter would only cost.
 		{tableTiles, cellstore.BloomNone, tierNames[:]},
 		{tableInfo, cellstore.BloomRow, []string{famJSON, famNames}},
 		{tableRollup, cellstore.BloomRow, []string{famCounts, famGeoJSON, famPoints}},
@@ -67,7 +67,7 @@ func schemas(prefix string) []cellstore.Schema {
 	for i, t := range tables {
 		list[i].Table = tableName(prefix, t.table)
 		for _, name := range t.families {
-			// No cell is written twice: the store need not look for hidden ones.
+			// No cell is written twice, so the store need not look for hidden ones.
 			list[i].Families = append(list[i].Families, cellstore.Family{Name: name, Bloom: t.bloom, MaxVersions: cellstore.Unlimited})
 		}
 	}
@@ -94,8 +94,8 @@ func cellRange(dst []byte, first, last quadkey.Cell) (from, to []byte) {
 	return dst[:4:4], dst[4:8:8]
 }
 
-// The fixed part of a tile_places value. Where the population has weighty set,
-// a weight of 8 bytes stands before the members.
+// The fixed part of a tile_places value. If the population has weighty set, a weight of 8 bytes
+// precedes the members.
 const (
 	atLat        = 0
 	atLon        = 4
@@ -137,7 +137,7 @@ func parsePlace(row *cellstore.Row) (p place, err error) {
 	return p, nil
 }
 
-// parse takes all but the id and reports whether the value is whole.
+// parse decodes all but the id, and reports whether the value is whole.
 func (p *place) parse(qualifier, v []byte) bool {
 	if len(v) < atMembers || len(qualifier) == 0 {
 		return false

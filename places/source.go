@@ -55,7 +55,7 @@ type Admin5 struct {
 	Code    string
 }
 
-// Gazetteer explains codes. What is unknown of an entry is empty.
+// Gazetteer explains codes. Unknown fields of an entry are empty.
 type Gazetteer struct {
 	Countries      []Country
 	Admin1, Admin2 []Division

@@ -18,7 +18,7 @@ type within struct {
 	box      quadkey.Box
 	tile     *quadkey.Tile // instead of the box, if set
 	consider func(*place)
-	// ofArea says that places are read by cells, which come in order.
+	// ofArea is set if places are read by cells, which come in order.
 	ofArea bool
 	cells  []quadkey.Range
 	part   *feature.Part // the current part of its edge

@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// bruteWithin looks at every place.
+// bruteWithin is Within by a look at every place.
 func bruteWithin(list []Place, q WithinQuery) []Hit {
 	type candidate struct {
 		Hit
@@ -80,7 +80,7 @@ func boxNear(rng *rand.Rand, list []Place) quadkey.Box {
 	return quadkey.Box{West: wrap(max(a.Lon-size, -180)), South: clampLat(a.Lat - size), East: min(a.Lon+size, 180), North: clampLat(a.Lat + size)}
 }
 
-// Every answer, page by page, equals looking at every place.
+// Every answer, page by page, equals that of a look at every place.
 func TestWithinAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestWithinEdges(t *testing.T) {
 	}
 }
 
-// A page that the higher tiers fill reads nothing of the lower ones.
+// If the higher tiers fill a page, nothing of the lower ones is read.
 func TestWithinReadsTiersInTurn(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := scatter(2, 6000, shapes["uniform"])
@@ -222,8 +222,8 @@ func TestWithinRefuses(t *testing.T) {
 	}
 }
 
-// Keep has the same effect as filtering all places. A search with a bound on examined places
-// returns some of the same places in their order.
+// Keep has the same effect as a filter on all places. A search that bounds the examined places
+// returns some of the same places, in their order.
 func TestWithinKeep(t *testing.T) {
 	list := scatter(31, 3000, clustered)
 	for i := range list {

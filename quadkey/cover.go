@@ -103,8 +103,8 @@ func checkMaxRanges(n int) error {
 	return nil
 }
 
-// verdict is how much of a tile a shape covers. partly is always a safe answer; inside and outside
-// must be certain.
+// verdict says whether a shape covers all, a part or none of a tile. partly is always a safe
+// answer; inside and outside must be certain.
 type verdict uint8
 
 const (

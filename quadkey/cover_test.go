@@ -251,8 +251,8 @@ func TestCoverBoxEdges(t *testing.T) {
 	}
 }
 
-// TestCoverPolarCap covers the least compact of boxes: one row of cells, of which no more than two
-// in a row are neighbours in key order.
+// TestCoverPolarCap covers the least compact box: one row of cells, in which no more than two at a
+// time are neighbours in key order.
 func TestCoverPolarCap(t *testing.T) {
 	polar := Box{-180, 89, 180, 90}
 	got, err := CoverBox(polar, math.MaxInt)

@@ -35,7 +35,7 @@ func (e *Extent) Add(b Box) {
 	}
 }
 
-// east returns how far a longitude is east of another, in degrees from 0 to 360.
+// east returns the eastward distance of a longitude from another, in degrees from 0 to 360.
 func east(from, lon float64) float64 {
 	if lon < from {
 		lon += 360

@@ -21,8 +21,8 @@ func PointKeyOf(lon, lat float64) (PointKey, error) {
 	return PointKey(interleave(within(x, projectX(lon)), within(y, projectY(lat)))), nil
 }
 
-// within returns the column or row of a coordinate at pointZoom. at is its column or row at
-// MaxZoom, which rounding and the edges of the world never change.
+// within returns the column or row of a coordinate at pointZoom. The result always lies in at, the
+// column or row at MaxZoom, even after rounding and at the edges of the world.
 func within(at uint32, unit float64) uint32 {
 	const finer = 1 << (pointZoom - MaxZoom)
 	rest := (unit*grid - float64(at)) * finer

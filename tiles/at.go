@@ -190,9 +190,9 @@ func finer(a, b quadkey.Tile) quadkey.Tile {
 	return b
 }
 
-// learn adds the types of the bit set learnt, which have just been read, to what is known about a
-// tile. found are their regions at one point of the tile. The result holds for the smaller of the
-// two tiles.
+// learn adds the types of the bit set learnt, which have just been read, to the cached knowledge
+// about a tile. found are their regions at one point of the tile. The result holds for the smaller
+// of the two tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {
@@ -322,8 +322,8 @@ func windingOf(ring []grid.Point, px, py int64, sub uint) (winding int) {
 	for _, b := range ring {
 		ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
 		if (ay <= py) != (by <= py) {
-			// Compute from the northern end, whatever the edge's direction: both
-			// neighbours then get the same result.
+			// Compute from the northern end in both directions of the edge: the two neighbours then
+			// get the same result.
 			lo, hi := a, b
 			if ay > by {
 				lo, hi = b, a

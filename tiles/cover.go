@@ -67,7 +67,7 @@ func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, f
 	}
 	c.s = r.scratch.Get().(*scratch)
 	defer r.scratch.Put(c.s)
-	// Bounds are those of the source, but the grid rounds points.
+	// The bounds are the source's, but the grid rounds points.
 	const slack = 1e-4
 	box := widened(rec.bounds, slack)
 	if err := c.readCaps(box); err != nil {
@@ -98,7 +98,7 @@ type cover struct {
 	found   bool
 }
 
-// scan reads the rows of ranges and hands out their tiles.
+// scan reads the rows of ranges and emits their tiles.
 func (c *cover) scan(ranges []quadkey.Range) error {
 	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{c.rt.mvt}}}
 	next := uint64(c.from)
@@ -129,7 +129,7 @@ func (c *cover) scan(ranges []quadkey.Range) error {
 	return c.rims(math.MaxUint32 + 1)
 }
 
-// row hands out the tile of a row if the region is in it.
+// row emits the tile of a row if the region is in it.
 func (c *cover) row(row *cellstore.Row) error {
 	t, ok := layout.RowTile(row.Key)
 	if !ok {
@@ -153,9 +153,9 @@ func (c *cover) row(row *cellstore.Row) error {
 	return c.place(t, g)
 }
 
-// place hands out a tile of the square, and before it the tiles of the rims that
-// precede it. A tile that the region fills up to a rim is split if the cap
-// beyond is not full too.
+// place emits t, after the rim tiles that come before it in the order of cells. (A rim tile stands
+// for the part of a polar cap beyond it.) A full tile at the top or bottom row is split if the
+// region does not fill the cap beyond, so that Whole is set only where both are full.
 func (c *cover) place(t quadkey.Tile, g ground) error {
 	first, last := t.CellRange()
 	if last < c.from {

@@ -8,8 +8,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// coverCap is what a region has of a polar cap. Its points belong to the tiles
-// of the rim, the top or bottom row.
+// coverCap is the part of a region in a polar cap. Its points belong to the tiles of the rim, the
+// top or bottom row.
 type coverCap struct {
 	rings   rings
 	full    bool
@@ -104,8 +104,8 @@ func (k *coverCap) contains(polar *layout.Cap, lon, lat float64) bool {
 	return k.rings.contain(px, py, capSubBits)
 }
 
-// rims hands out the rim tiles before a cell. The region has points only in the cap beyond them,
-// none in their squares.
+// rims emits the rim tiles before a cell. The region has points only in the cap beyond them, none
+// in their squares.
 func (c *cover) rims(before uint64) error {
 	for ; c.rim < rimTiles; c.rim++ {
 		if columns := c.caps[c.rim/rimSide].columns; columns == nil || !columns[c.rim%rimSide] {

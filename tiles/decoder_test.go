@@ -20,7 +20,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// decoded is what a decoder found in a layer.
+// decoded is a decoder's content of a layer.
 type decoded struct {
 	Layer    string
 	Features int

@@ -193,7 +193,7 @@ func TestLayerRefuses(t *testing.T) {
 	}
 }
 
-// A damaged row gives an error, whatever the damage; it is never skipped.
+// A row with any damage gives an error; it is never skipped.
 func TestLayerTellsOfDamage(t *testing.T) {
 	good := func(record string) string { return strings.Replace(record, "%", `"bbox":[0,0,10,20]`, 1) }
 	for name, c := range map[string]struct{ family, value string }{
@@ -238,7 +238,7 @@ func TestLayerTellsOfDamage(t *testing.T) {
 	}
 }
 
-// The layer hands out a geometry that only looks like one. Decoding it gives the error.
+// The layer returns an invalid geometry, and decoding it gives the error.
 func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)
@@ -343,7 +343,7 @@ func TestAreaOfLine(t *testing.T) {
 	}
 }
 
-// What is in the area of a region is what At finds there.
+// A region's area holds a point exactly if At finds the region there.
 func TestArea(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")

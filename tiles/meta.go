@@ -81,7 +81,7 @@ func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
 }
 
-// Generalised says how much a zoom shows of a type.
+// Generalised describes the detail of a type at a zoom.
 type Generalised struct {
 	Zoom       int `json:"zoom"`
 	Shown      int `json:"shown" doc:"Regions with a polygon of their own id."`

@@ -127,7 +127,7 @@ func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 	return best
 }
 
-// compareNearest looks at a point with Nearest and by brute force.
+// compareNearest compares Nearest at a point with brute force.
 func compareNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]borderLine, lon, lat, radius float64) tiles.MatchKind {
 	t.Helper()
 	got, err := r.Nearest(context.Background(), lat, lon, radius, ref.typ)

@@ -222,7 +222,7 @@ func TestShares(t *testing.T) {
 		{"land", at(88, 10, 13), "north"},
 		{"land", at(88, 20.05, 13), ""},
 		{"land", at(-89.5, 10, 22), "south"},
-		{"land", at(-88.9, 19, 22), "south"}, // whatever the latitude, a tile of the last row reaches to the pole
+		{"land", at(-88.9, 19, 22), "south"}, // a tile of the last row reaches to the pole
 		{"land", at(1.5*u+0.01, 1.5*u+0.01, 22), "a isles twin"},
 		{"land", at(1.5*u+0.01, 3*u+1e-9, 22), "b"},
 		{"land", at(1.5*u+0.01, 3*u-1e-9, 22), "a twin"},
@@ -666,8 +666,7 @@ func TestSharesPatchwork(t *testing.T) {
 	}
 }
 
-// The pages of an area have each of its regions once, whatever the page size. Count reads no
-// records.
+// The pages of an area have each of its regions once, for any page size. Count reads no records.
 func TestSharesPages(t *testing.T) {
 	const n = 12
 	r, _, _ := buildReader(t, patchwork(n)...)

@@ -47,8 +47,8 @@ func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asi
 // surface maps the coordinates of a row to the unit sphere.
 type surface interface {
 	at(x, y float64) vec
-	// bend bounds how far the image of a straight edge is from the chord
-	// between its ends. An arc γ(t) with t from 0 to 1 stays within max|γ″|/8.
+	// bend bounds the distance of the image of a straight edge from the chord between its ends. An
+	// arc γ(t) with t from 0 to 1 stays within max|γ″|/8.
 	bend(e plain) float64
 }
 

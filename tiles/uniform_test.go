@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// The cache of a Reader never changes an answer, whatever types earlier queries had. It saves the
+// The cache of a Reader never changes an answer, for any types in earlier queries. It saves the
 // seeks of points whose tile has one answer.
 func TestAtRemembers(t *testing.T) {
 	layers := []build.Layer{

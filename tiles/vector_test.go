@@ -14,8 +14,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// A region within another is drawn above it, whatever their ids: in a mixed tile, and where both
-// cover the whole tile.
+// A region within another is drawn above it, in any order of their ids: in a mixed tile, and where
+// both cover the whole tile.
 func TestSmallRegionsAreDrawnLast(t *testing.T) {
 	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "a-city", Geometry: tilestest.Square(7.44, 46.44, 7.56, 46.56)},

@@ -14,8 +14,8 @@ import (
 	"quadrille/tiles"
 )
 
-// ErrUntold is returned when points are in other regions now but their events are lost, because the
-// generation of the boundaries by which they were judged cannot be read any more.
+// ErrUntold is returned when points are in other regions now but their events are lost: the
+// generation of the boundaries that they were judged by cannot be read any more.
 var ErrUntold = errors.New("borders that were redrawn could not be told")
 
 // Redraw takes a step towards a collection whose points are judged by the boundaries in service,

@@ -177,7 +177,7 @@ func (r *rig) redraw() {
 	}
 }
 
-// told returns the events since the last call, each as its type, fence and point.
+// told lists the events since the last call, each as its type, fence and point.
 func (r *rig) told() string {
 	r.t.Helper()
 	var all []string
@@ -465,8 +465,8 @@ func TestRedrawOwnRegions(t *testing.T) {
 	}
 }
 
-// Points leave boundaries that are dropped while a separate data set stays. Later changes give
-// events.
+// The boundaries are dropped while a data set of other regions stays. Points then leave the dropped
+// regions. Later publishes give events again.
 func TestRedrawWithoutBoundaries(t *testing.T) {
 	r := newRig(t)
 	beats := r.follow()

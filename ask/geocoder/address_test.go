@@ -8,7 +8,7 @@ import (
 )
 
 // The names of layers determine the sections of regions. A region of an unknown layer is no part of
-// an address, whatever is around it.
+// an address, in any surroundings.
 func TestSections(t *testing.T) {
 	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
 	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}

@@ -2,8 +2,8 @@
 // written position. It also finds what is at a point. It merges the results of the data sets, and
 // distinguishes namesakes by the regions around them.
 //
-// Positions are degrees and distances metres. A data set that is not published has no results;
-// without places and names there is the error of ask.ErrMissing. Other errors are those of the data
+// Positions are degrees and distances metres. A data set that is not published has no results.
+// Errors match ask.ErrMissing if neither places nor names are published, or come from the data
 // sets.
 package geocoder
 
@@ -183,7 +183,7 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 
 // Search returns the meanings of a text, best first. Its work is bounded: it takes at most 4,000
 // seeks in the stores, compares 30,000 names, and then returns what it has found. Errors match
-// places.ErrQuery if the text cannot be searched for, or are those of the data sets.
+// places.ErrQuery if the text cannot be searched for, or come from the data sets.
 func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if q.Text = typed(q.Text); q.Text == "" {
 		return nil, fmt.Errorf("geocoder: %w: the text is blank", places.ErrQuery)

@@ -18,7 +18,7 @@ import (
 const Part search.Kind = "part"
 
 const (
-	// mostParted bounds the words of a text of which only a part is read.
+	// mostParted bounds the words of a text that may be read in part.
 	mostParted = 16
 	// certainPeople is the least population of a place that may be the result of a text with
 	// unknown words.
@@ -365,7 +365,7 @@ var commonWords = []string{
 	"saint", "st", "sankt", "san", "santa", "santo", "sao", "bad", "rio", "los", "las", "les", "al", "el", "en", "in", "on", "am",
 }
 
-// tells reports whether a word can distinguish one name from others.
+// tells reports whether a word distinguishes a name: it is neither generic nor common.
 func tells(word string) bool {
 	fold := string(search.Fold(nil, word))
 	return !allGeneric(word) && !slices.Contains(airportWords, fold) && !slices.Contains(commonWords, fold)

@@ -22,10 +22,10 @@ import (
 //	@47.37,8.54,15z   https://www.google.com/maps/…   https://www.openstreetmap.org/#map=12/47.37/8.54
 //	8/134/89 (a tile: zoom, x, y)   12022001101200 (a quadkey)   8FVC9G8F+6W (a plus code)
 //
-// Latitude comes first, unless letters or the form tell otherwise. So it does where the first
-// number cannot be one and both have decimals; the type of the result is then "swapped".
-// Whole numbers are not swapped: "91,0" is no position.
-// A tile, a quadkey and a plus code are the middle of their area, whose bounds are given.
+// Latitude comes first, unless letters or the form say otherwise. If the first number cannot be a
+// latitude and both have decimals, longitude comes first; the type of the result is then "swapped".
+// Whole numbers are not swapped: "91,0" is no position. A tile, a quadkey and a plus code are the
+// middle of their area, whose bounds are given.
 //
 // O is the east in German, Dutch and the languages of Scandinavia (Ost, oost, øst), and the
 // west in the Romance languages (ouest, oeste, ovest) and without a language.

@@ -13,10 +13,10 @@ import (
 	"quadrille/places/names"
 )
 
-// ReverseQuery is a query for what is at a point.
+// ReverseQuery is a query for the places, areas and regions at a point.
 type ReverseQuery struct {
 	Lat, Lon float64      // degrees
-	Langs    []string     // as those of Query
+	Langs    []string     // see Query.Langs
 	Kinds    []names.Kind // of the results; none is all
 	// RadiusM bounds the distance of the nearest place, in metres; 0 means 50 km.
 	RadiusM float64
@@ -32,10 +32,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	return err
 }
 
-// Reverse returns what is at a point: first the nearest places with their distances, then the areas
-// of layers other than regions that contain the point, and then the regions that contain it, the
-// smallest first. If a place in the point's own regions is near, it comes first. Each place has the
-// regions around itself.
+// Reverse returns the features at a point: first the nearest places with their distances, then the
+// areas of layers other than regions that contain the point, and then the regions that contain it,
+// the smallest first. If a place in the point's own regions is near, it comes first. Each place has
+// the regions around itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	}
 	r.Parents = slices.Clip(around)
 	// Counties have titles. A region without regions around it gets its country from the index of
-	// names, because layers may differ in how far they reach into the sea.
+	// names, because layers may reach into the sea to different distances.
 	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
 		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
 		if err != nil {

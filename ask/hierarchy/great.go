@@ -25,8 +25,8 @@ import (
 const (
 	// greatPeople is the least number of people of a great city.
 	greatPeople = 100_000
-	// mostGreat bounds the great cities around a cell. It keeps the most important ones. No cell of
-	// the world has so many.
+	// mostGreat bounds the great cities around a cell. It keeps the most important ones. Every cell
+	// of the world has fewer.
 	mostGreat = 200
 	// rootOfPeople is the exponent with which the radius of a town grows with its population. It is
 	// a little less than a half, because great cities are denser.

@@ -28,13 +28,13 @@ const (
 
 const (
 	// manyRegions is the number of regions from which the finest layer counts as municipalities,
-	// whatever its name. No country has as many counties.
+	// with any name. No country has as many counties.
 	manyRegions = 10_000
-	// coarseM bounds how far a map may draw a border or a coast from its true place, in
-	// metres. Coasts of maps at 1:50,000,000 are up to 4.5 km off cities.
+	// coarseM bounds the error of a border or a coast on a map, in metres. Coasts of maps at
+	// 1:50,000,000 are up to 4.5 km off cities.
 	coarseM = 5_000
-	// fewNear is the number of places near a point that are searched for one of its municipality.
-	// manyNear is that number for a place of its country and divisions, and for the city of a
+	// fewNear bounds the places near a point that are searched for one in its municipality.
+	// manyNear bounds the search for a place in its country and divisions, and for the city of a
 	// section.
 	fewNear  = 20
 	manyNear = 100

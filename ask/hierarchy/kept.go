@@ -57,7 +57,7 @@ type city struct {
 }
 
 // Of returns the regions that a place is in, the smallest first: the regions that hold it, without
-// those that its row contradicts. The list is the caller's.
+// those that its row contradicts. The caller owns the list.
 func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	if v.Boundaries == nil {
 		return nil, nil

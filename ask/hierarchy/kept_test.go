@@ -12,8 +12,8 @@ import (
 	"quadrille/places"
 )
 
-// Cached regions of a place are equal to those found anew, in each generation. Changing a returned
-// list does not change others.
+// Cached regions of a place equal newly found ones, in each generation. Changing a returned list
+// does not change others.
 func TestKeptIsFound(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place

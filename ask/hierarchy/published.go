@@ -6,8 +6,8 @@ import (
 	"quadrille/ask"
 )
 
-// IDs returns the generations on which answers depend, and a 1 if the map decides about countries.
-// Views with equal IDs give equal answers.
+// IDs returns the generation numbers that answers depend on, followed by 1 if Sets.CountryByMap is
+// set. Views with equal IDs give equal answers.
 func IDs(v ask.View) []uint64 {
 	ids := []uint64{v.Places.ID, v.Names.ID, v.Boundaries.ID}
 	if v.Sets().CountryByMap {

@@ -138,13 +138,13 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 //
 // At sea, outside of all countries and their territorial waters, the zone follows the longitude, as
 // ships' clocks do. Zones of the whole world cover territorial waters too. So a point in none of
-// these zones is at sea, whatever the map of countries shows, or it is on uninhabited land: in
+// these zones is at sea, even if the map of countries shows land, or it is on uninhabited land: in
 // Antarctica, or where nothing is known about the country. There, too, the zone follows the
 // longitude.
 //
 // While no countries are published, land and sea are not distinguished. Then no zone is nautical,
 // and the longitude determines one only if zones of the whole world are published. Otherwise the
-// zone is that of the nearest place or airport within reach, in metres.
+// point has the zone of the nearest place or airport within reach, in metres.
 //
 // Natural Earth's zones are areas of one offset. Each has the name of one of the many zones in it:
 // Lima lies in America/New_York there. Such a region counts only if nothing of the country is near.

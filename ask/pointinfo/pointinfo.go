@@ -1,5 +1,5 @@
-// Package pointinfo tells everything about one point: the regions that hold it, its time zone and
-// what clocks show there, and the nearest place, airport and weather station.
+// Package pointinfo answers all questions about one point: the regions that hold it, its time zone
+// and what clocks show there, and the nearest place, airport and weather station.
 //
 //	v := views.Take(time.Now())
 //	defer v.Release()

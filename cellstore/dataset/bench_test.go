@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkAcquire is what every request pays for being able to change
-// generations under load.
+// BenchmarkAcquire measures the cost to every request of swapping generations under load.
 func BenchmarkAcquire(b *testing.B) {
 	c, _ := newCatalog(b)
 	mustIngest(b, c, "ip", "one")
@@ -49,7 +48,7 @@ func BenchmarkAcquire(b *testing.B) {
 	})
 }
 
-// BenchmarkPoll is the look at an unchanged CURRENT, every two seconds.
+// BenchmarkPoll measures the check of an unchanged CURRENT, made every two seconds.
 func BenchmarkPoll(b *testing.B) {
 	c, _ := newCatalog(b)
 	mustIngest(b, c, "ip", "one")
@@ -62,8 +61,8 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenCurrent is the part of a server's start that is ours: pointer,
-// manifest, sizes of files, store.
+// BenchmarkOpenCurrent measures this package's part of a server's start: pointer, manifest, sizes
+// of files, store.
 func BenchmarkOpenCurrent(b *testing.B) {
 	c := newPebbleCatalog(b)
 	mustIngest(b, c, "ip", "one")

@@ -17,8 +17,8 @@ import (
 // Build is a generation being built. It belongs to one goroutine, but many may
 // use its Store.
 type Build struct {
-	// Progress, if set before Publish, is called with how many bytes of all
-	// files have been made durable. It must be quick.
+	// Progress, if set before Publish, is called with the number of durable bytes and the total of
+	// all files. It must be quick.
 	Progress func(done, total int64)
 
 	c          *Catalog
@@ -32,11 +32,10 @@ type Build struct {
 	rehearsal  string // the directory that Rehearse made first; empty for other builds
 }
 
-// Begin starts a build: it takes the build lock of the data set (ErrBuilding
-// when another process or goroutine has it), removes what killed builds left
-// behind, and opens an empty store in a fresh directory, whose name says that it
-// is unfinished. Nobody sees it before Publish. The caller ends it with Publish or
-// Abort; deferring Abort is right, since after Publish it does nothing.
+// Begin starts a build: it takes the build lock of the data set (ErrBuilding when another process
+// or goroutine has it), removes the remains of killed builds, and opens an empty store in a fresh
+// directory, whose name marks it as unfinished. Readers do not see it before Publish. The caller
+// ends it with Publish or Abort; defer Abort, since it does nothing after Publish.
 func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 		if err := c.step("directory made"); err != nil {
 			return nil, err
 		}
-		// A prune may have removed the directory of a dropped data set since.
+		// A prune may have removed the directory of a dropped data set meanwhile.
 		if b.lock, err = c.lockBuild(dataset, "built"); err != nil && !os.IsNotExist(err) {
 			return nil, err
 		}
@@ -106,10 +105,9 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 // rehearsalDir holds the builds of Rehearse. No data set can be named so.
 const rehearsalDir = ".dry-run"
 
-// Rehearse starts a build that cannot be published, and that Abort removes completely. It lies in a
-// directory of its own, where it neither waits for a build of the data set nor keeps one waiting;
-// another rehearsal of the data set is ErrBuilding. The next rehearsal removes what a killed one
-// left.
+// Rehearse starts a build that cannot be published, and that Abort removes completely. It has a
+// directory of its own, so it can run beside a build of the data set. A second rehearsal of the
+// data set is ErrBuilding. The next rehearsal removes the remains of a killed one.
 func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) {
 	r, err := Open(filepath.Join(c.dir, rehearsalDir), c.open)
 	if err != nil {
@@ -121,7 +119,7 @@ func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) 
 	}
 	b, err := r.Begin(ctx, dataset)
 	if err != nil {
-		if !errors.Is(err, ErrBuilding) { // whose directory it is
+		if !errors.Is(err, ErrBuilding) { // the directory belongs to the other rehearsal
 			err = errors.Join(err, removeRehearsal(filepath.Join(r.dir, dataset), made))
 		}
 		return nil, err
@@ -130,9 +128,8 @@ func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) 
 	return b, nil
 }
 
-// removeRehearsal removes what a rehearsal made besides its build: its lock, and the empty
-// directories up to last. A directory that holds something else stays, such as another
-// rehearsal.
+// removeRehearsal removes the lock of a rehearsal, and the empty directories up to last. A
+// directory with other content, such as another rehearsal, stays.
 func removeRehearsal(dir, last string) error {
 	err := os.Remove(filepath.Join(dir, buildLockName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,9 +152,9 @@ func (b *Build) Dir() string { return b.dir }
 // durable and records their checksums, writes the manifest, and makes this the
 // published generation. It returns the manifest as written.
 //
-// After an error nothing has been published, and only Abort is left to call. The
-// one exception is the last step, making the replaced CURRENT durable: when it
-// fails, the error says that the generation is published.
+// After an error nothing has been published, and only Abort is left to call. The one exception is
+// the last step, making the replaced CURRENT durable: if it fails, the generation is published, and
+// the error says so.
 func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if b.done || b.closed {
 		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
@@ -219,9 +216,8 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	return *written, nil
 }
 
-// complete writes the manifest and gives the directory the name of a generation. After
-// that, nobody takes the directory for waste. Until CURRENT lists the generation, it
-// is found by its name.
+// complete writes the manifest and gives the directory the name of a generation. From then on the
+// directory is no waste. Until CURRENT lists the generation, it is found by its name.
 func (b *Build) complete(manifest []byte) error {
 	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
 		return err
@@ -271,7 +267,7 @@ func (b *Build) Abort() error {
 		if p == nil || perr != nil {
 			return err
 		}
-		// Only the holder of the build lock adds to a pointer that is there.
+		// Only the holder of the build lock adds to an existing pointer.
 		if _, listed := p.find(b.generation); listed {
 			return err
 		}

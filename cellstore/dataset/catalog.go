@@ -88,8 +88,8 @@ func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present tells a lost directory from one that lacks a file. Where a file system
-// was mounted, an empty directory remains once it is unmounted.
+// present distinguishes a lost directory from one that lacks a file. An unmounted file system
+// leaves an empty directory.
 func (c *Catalog) present(_ context.Context, serving *Generation) error {
 	root, err := os.Stat(c.dir)
 	if err != nil {
@@ -155,9 +155,8 @@ func (c *Catalog) removePointer(ctx context.Context, dataset string, before []by
 	return syncDir(c.dir)
 }
 
-// lockPointer takes the lock under which CURRENT is replaced, and reports whether
-// CURRENT still is before; if not, there is nothing to unlock. The lock is held for
-// moments only, so it is waited for.
+// lockPointer takes the lock for replacing CURRENT, and reports whether CURRENT still is before. If
+// not, it holds no lock. It waits for the lock, which others hold only for moments.
 func (c *Catalog) lockPointer(ctx context.Context, dataset string, before []byte) (lock *os.File, same bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -168,7 +167,7 @@ func (c *Catalog) lockPointer(ctx context.Context, dataset string, before []byte
 			break
 		}
 		if os.IsNotExist(err) && before != nil {
-			return nil, false, nil // a prune has removed the last of it
+			return nil, false, nil // a prune has removed the rest of the data set
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, false, err
@@ -240,7 +239,7 @@ func (c *Catalog) servable(ctx context.Context, dataset string, e entry) (Manife
 	if err != nil {
 		return Manifest{}, err
 	}
-	_ = g.Close() // it was opened to see that it can be
+	_ = g.Close() // it was opened only as a check
 	return g.Manifest, nil
 }
 
@@ -325,8 +324,8 @@ func withholdDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// remove first renames the directory as unfinished: what a killed removal leaves is then never
-// taken for a generation.
+// remove first renames the directory as unfinished, so that the remains of a killed removal never
+// count as a generation.
 func (c *Catalog) remove(_ context.Context, dataset string, s storedGeneration) error {
 	dir := c.generationDir(dataset, s.number)
 	if err := os.RemoveAll(dir + unfinishedSuffix); err != nil || s.removing {

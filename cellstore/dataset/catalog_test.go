@@ -90,7 +90,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 	if n := stats.open.Load(); n != 0 {
 		t.Errorf("%d stores left open", n)
 	}
-	// The lock is free, and the number was never published, so it is used.
+	// The lock is free. The number was never published, so it is used again.
 	if m := mustIngest(t, c, "ip", "two"); m.Generation != 2 {
 		t.Errorf("generation %d", m.Generation)
 	}
@@ -209,7 +209,7 @@ func TestCancel(t *testing.T) {
 	wantErr(t, c.Verify(gone, "ip", 0, nil), context.Canceled)
 	wantContent(t, c, "ip", "two")
 
-	// One that waits for the pointer lock stops waiting.
+	// A caller that waits for the pointer lock stops waiting.
 	lock, err := filelock.Open(filepath.Join(c.Dir(), "ip", pointerLockName))
 	must.Do(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -249,15 +249,16 @@ func TestRollback(t *testing.T) {
 	if got := numbers(t, c, "ip"); got != "1 2 3 4*" {
 		t.Errorf("generations %q", got)
 	}
-	// One that does not open is not published.
+	// A generation that does not open is not published.
 	must.Do(t, os.Truncate(filepath.Join(c.generationDir("ip", 1), "store", "cells"), 1))
 	_, err = c.Rollback(t.Context(), "ip")
 	wantErr(t, err, cellstore.ErrCorrupt)
 	wantContent(t, c, "ip", "four")
 }
 
-// TestRollbackPastBad: after two bad deliveries a rollback goes to the good one before them,
-// which Prune keeps for it; and a bad one that was chosen by its number again counts.
+// TestRollbackPastBad: after two bad deliveries a rollback publishes the good one before them,
+// which Prune keeps for that. A bad one that was later activated by number counts as published
+// again.
 func TestRollbackPastBad(t *testing.T) {
 	c, _ := newCatalog(t)
 	for _, s := range []string{"older", "good", "bad"} {
@@ -391,8 +392,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: a file that others put into a generation, as file managers do, is no damage. It
-// is named, and only that file is to be removed.
+// TestForeignFiles: a file that another program, such as a file manager, has put into a generation
+// is no damage. The error names it as the only file to remove.
 func TestForeignFiles(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -451,7 +452,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// errAny is wanted where the kind of the error does not matter.
+// errAny stands for an error of any kind.
 var errAny = errors.New("any error")
 
 func checkKind(t *testing.T, what string, got, want error) {
@@ -485,7 +486,7 @@ func TestLostPointer(t *testing.T) {
 			if !errors.Is(err, ErrBadPointer) || len(done.Removed) > 0 {
 				t.Fatalf("pruned without a pointer: %+v, %v", done, err)
 			}
-			// A build must not take the generations for leftovers.
+			// A build must not remove the generations as leftovers.
 			if b, err := c.Begin(t.Context(), "ip"); err == nil {
 				if b.generation != 3 {
 					t.Errorf("generation %d", b.generation)

@@ -16,10 +16,10 @@ import (
 // pointer.
 const maxAttempts = 50
 
-// update changes the pointer of a data set. change gets what is stored, nil for
-// nothing, or the error of decoding it, and returns what to store; nil leaves
-// it. It is called again when another writer was faster. visible reports
-// whether readers may see the new pointer, also after an error.
+// update changes the pointer of a data set. change gets the stored pointer, nil for none, or the
+// error of decoding it. It returns the new pointer, or nil to leave the old one. update calls
+// change again if another writer was faster. visible reports whether readers may see the new
+// pointer, also after an error.
 func (g *Generations) update(ctx context.Context, dataset string, change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
 	for range maxAttempts {
 		p, before, err := g.pointerBytes(ctx, dataset)
@@ -60,8 +60,8 @@ func (g *Generations) update(ctx context.Context, dataset string, change func(*p
 }
 
 // publish lists a complete generation and makes it the published one. The caller
-// has claimed the data set. Complete generations that the pointer does not know, as
-// it was lost or restored from an older backup, are listed again.
+// has claimed the data set. It also lists complete generations that the pointer lacks because it
+// was lost or restored from an older backup.
 func (g *Generations) publish(ctx context.Context, dataset string, e entry) (visible bool, err error) {
 	return g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if err != nil {
@@ -111,10 +111,9 @@ func (g *Generations) Activate(ctx context.Context, dataset string, generation u
 	})
 }
 
-// Drop unpublishes a data set: readers answer as if it had never been. It returns the
-// number of the generation that was published. All generations stay until Prune, which
-// then removes every one; until then Rollback undoes Drop. ErrNoGeneration when nothing
-// is published.
+// Drop unpublishes a data set: readers answer as if it had never existed. It returns the number of
+// the published generation. All generations stay until Prune, which then removes every one; until
+// then Rollback undoes Drop. Errors match ErrNoGeneration if nothing is published.
 func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint64, err error) {
 	if err := checkName(dataset); err != nil {
 		return 0, err
@@ -136,9 +135,9 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 	return generation, nil
 }
 
-// Rollback publishes the generation that was published before the published one, and never
-// one that a rollback went away from. After Drop it publishes the one that Drop took away.
-// The error matches ErrNoGeneration if there is no such generation.
+// Rollback publishes the previously published generation. It skips those that earlier rollbacks
+// have withdrawn. After Drop it publishes the dropped generation again. The error matches
+// ErrNoGeneration if there is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
@@ -166,8 +165,8 @@ func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, e
 	})
 }
 
-// activate publishes the generation that choose picks, given the pointer or the
-// reason why it cannot be decoded.
+// activate publishes the generation that choose returns. choose gets the pointer, or the error of
+// decoding it.
 func (g *Generations) activate(ctx context.Context, dataset string, choose func(*pointer, error) (*pointer, uint64, error)) (m Manifest, err error) {
 	if err := checkName(dataset); err != nil {
 		return Manifest{}, err
@@ -192,8 +191,7 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 }
 
 // rebuildPointer lists the generations that have a manifest, and publishes none. It
-// cannot tell which were published, but each is complete: the manifest is written
-// last.
+// does not know which were published, but each is complete: the manifest is written last.
 func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*pointer, error) {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
@@ -204,9 +202,9 @@ func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*poin
 }
 
 // adopt lists complete generations that the pointer (nil for none) has never listed.
-// It reports whether it has changed the pointer. It skips generations with lower
-// numbers than listed ones, which were pruned. It notes generations that it cannot
-// decode, because they may be complete all the same.
+// It reports whether it has changed the pointer. It skips generations with lower numbers than
+// listed ones: these were pruned. It records generations that it cannot decode in Unread, because
+// they may be complete.
 func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, changed bool) {
 	all := new(pointer)
 	if p != nil {
@@ -245,25 +243,23 @@ type Pruned struct {
 	Unread []GenerationInfo
 }
 
-// Prune deletes all but the keep newest generations of the named data sets, or
-// of every one when none is named. It never deletes the published generation,
-// whichever number it has, nor one that may still be read; those stay listed. If keep is
-// 2 or more, the one that Rollback would publish stays as well.
+// Prune deletes all but the keep newest generations of the named data sets, or of all data sets if
+// none is named. It never deletes the published generation, nor one that may still be read; these
+// stay listed. If keep is 2 or more, the generation that Rollback would publish stays as well.
 //
 // In a Catalog a generation may be read while a process on this machine has it
-// open. A Depot cannot know who reads, so there a generation stays until grace
-// has passed since another replaced it. Servers look at the pointer every two
-// seconds, but may be cut off from the store, or at work on an answer, for
-// longer: ten minutes is a good grace. A server that did not notice for so long
-// would find its tables gone.
+// open. A Depot does not know its readers, so there a generation stays until grace has passed since
+// another replaced it. Servers read the pointer every two seconds, but may be cut off from the
+// store, or at work on an answer, for longer: ten minutes is a good grace. A server that does not
+// notice the change within grace finds its tables gone.
 //
-// Of a dropped data set Prune deletes every generation that is not being read, and
-// with the last one the pointer and, in a Catalog, the directory.
+// Prune deletes every generation of a dropped data set that is not being read. With the last one it
+// deletes the pointer and, in a Catalog, the directory.
 //
-// Prune also removes what killed builds, pushes and prunes left behind, unless
-// a build or a push is running. A complete generation that the pointer has never
-// listed is listed again instead, and one whose manifest is missing or damaged stays.
-// A data set whose pointer cannot be used is an error, and the others are pruned.
+// Prune also removes the remains of killed builds, pushes and prunes, unless a build or a push is
+// running. It lists a complete generation that the pointer has never listed, and leaves one whose
+// manifest is missing or damaged. A data set whose pointer cannot be used gives an error, and the
+// others are pruned.
 func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
 	var pruned Pruned
 	if keep < 0 || grace < 0 {
@@ -288,7 +284,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 			return pruned, err
 		}
 		// A data set without a pointer belongs to a build that was killed and never
-		// published, or has lost its pointer: what is there stays.
+		// published, or has lost its pointer: its files stay.
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):
@@ -343,7 +339,7 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 	return g.sweep(c.ctx, dataset, pruned)
 }
 
-// lateClaim is a claim to a data set that is taken when it is first needed.
+// lateClaim is a claim to a data set, taken on first use.
 type lateClaim struct {
 	g       *Generations
 	dataset string
@@ -357,7 +353,7 @@ func (c *lateClaim) take() (bool, error) {
 		return true, nil
 	}
 	claimed, end, err := c.g.back.claim(c.ctx, c.dataset)
-	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
+	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or it was removed meanwhile
 		return false, nil
 	}
 	if err != nil {
@@ -388,7 +384,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
-			// Another prune may have removed the last of it since.
+			// Another prune may have removed the rest meanwhile.
 			if err = g.unpublished(c.ctx, c.dataset, nil); errors.Is(err, ErrNoGeneration) {
 				return nil, nil
 			}
@@ -401,7 +397,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 			back = nil
 		}
 		if p.Current == 0 {
-			// Once another prune has removed the last, a new one may have its number.
+			// Once another prune has removed the rest, a new generation may have the same number.
 			if _, err := c.take(); err != nil {
 				return nil, err
 			}
@@ -430,9 +426,8 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 	return unlisted, inUse, release, err
 }
 
-// sweep removes what is left of generations that are not listed. If a data set has
-// no generations left, it removes the pointer too. The caller has claimed the data
-// set.
+// sweep removes the remains of generations that are not listed. If a data set has no generations
+// left, it removes the pointer too. The caller has claimed the data set.
 func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned) error {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
@@ -498,8 +493,8 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 	return nil
 }
 
-// withhold keeps readers from a listed generation, so that it can be removed:
-// errInUse when it may be read.
+// withhold keeps readers from a listed generation, so that it can be removed. It returns errInUse
+// if the generation may be read.
 func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.Duration) (release func(), err error) {
 	if g.now != nil {
 		if since, ok := p.Superseded[e.Generation]; !ok || g.now().Before(since.Add(grace)) {
@@ -510,9 +505,9 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 }
 
 // removeWaste removes stored generations that p does not list and that are marked as
-// unfinished, except one. The caller has claimed the data set, so nobody is adding to
-// them. Generations that look complete stay, whatever p says: p may have been lost,
-// or restored from a backup.
+// unfinished, except one. The caller has claimed the data set, so nobody is adding to them.
+// Generations that look complete stay even if p lacks them: p may have been lost, or restored from
+// a backup.
 func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {
 		if ctx.Err() != nil {
@@ -539,7 +534,7 @@ func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointe
 
 // removeUnlisted removes an unlisted generation, unless it is being read.
 func (g *Generations) removeUnlisted(ctx context.Context, dataset string, s storedGeneration) (removed bool, err error) {
-	if !s.removing { // else nobody reads it
+	if !s.removing { // otherwise it has no readers
 		release, err := g.back.withhold(dataset, s.number)
 		if errors.Is(err, errInUse) {
 			return false, nil

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashingIngest publishes, prunes and rolls back in turn, and prints the
-// content of each generation before it is published and after.
+// crashingIngest publishes, prunes and rolls back in turn. It prints the content of each generation
+// before and after publishing it.
 func crashingIngest(dir, dieAt string) error {
 	opener := new(fileStats).opener
 	if os.Getenv(crashReal) != "" {
@@ -88,8 +88,8 @@ func crasher(t *testing.T, dir, step string) *exec.Cmd {
 	return cmd
 }
 
-// intact checks that a whole generation is published, of all that the killed
-// process began, and that it and its neighbours are the very bytes recorded.
+// intact checks that the published generation is whole and one of those that the killed process
+// began, and that it and its neighbours have the recorded bytes.
 func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 	t.Helper()
 	got, err := content(c, "ip")
@@ -163,7 +163,7 @@ func killAtRandom(t *testing.T, c *Catalog, kills int, within time.Duration) {
 		lines := bufio.NewScanner(out)
 		delay := time.Duration(rnd.Int64N(int64(within)))
 		for first := true; lines.Scan(); first = false {
-			if first { // count from here: starting up takes how long it takes
+			if first { // count from here: the time of starting up varies
 				time.AfterFunc(delay, func() { cmd.Process.Kill() })
 			}
 			if text, ok := strings.CutPrefix(lines.Text(), "begin "); ok {
@@ -187,7 +187,7 @@ func lastNumber(t *testing.T, c *Catalog) uint64 {
 	return p.Last
 }
 
-// rerun shows that nothing a killed process left stands in the way or stays.
+// rerun checks that the remains of a killed process hinder nothing and are removed.
 func rerun(t *testing.T, c *Catalog) {
 	t.Helper()
 	mustIngest(t, c, "ip", "again")

@@ -11,15 +11,15 @@ import (
 )
 
 // A single failed read proves nothing: the disk may have been slow to wake, a
-// network file system may have stalled, or a bit may have flipped in memory. So
-// it marks nothing by itself. It makes the next Poll, which Run calls at once,
-// compare every file of the generation with its checksum:
+// network file system may have stalled, or a bit may have flipped in memory. So a failed read marks
+// nothing by itself. It makes the next Poll, which Run calls at once, compare every file of the
+// generation with its checksum:
 //
 //   - A file that differs or cannot be read is damage: Status.Damage is set. The
 //     generation stays in service, since most of it is whole and reads of the
 //     rest fail.
 //   - If all files are whole, nothing is marked. The generation is opened again,
-//     which drops whatever was read wrongly. If reads meet damage again and again
+//     which drops anything read wrongly. If reads meet damage again and again
 //     although the files are whole, the generation is marked all the same:
 //     something is wrong that checksums of files do not detect.
 //
@@ -33,23 +33,22 @@ const (
 	// examineEvery is the least number of intervals between two comparisons of
 	// all files, which make a minute: each comparison reads all of the data.
 	examineEvery = 30
-	// mostCleared bounds how often reads may meet damage although the files are
-	// whole.
+	// mostCleared bounds the reads that meet damage although the files are whole.
 	mostCleared = 3
 )
 
-// health is what a Live knows of the generation it serves.
+// health is a Live's record of damage to the generation in service.
 type health struct {
 	failures  atomic.Int64
 	suspicion atomic.Pointer[suspicion]
-	wake      chan struct{} // tells Run of a suspicion
+	wake      chan struct{} // wakes Run after a suspicion
 
 	// Guarded by Live.mu.
 	damage   error     // of the generation in service
 	lasting  bool      // the files are whole, so comparing them again is useless
-	cleared  int       // how often reads met damage although the files are whole
+	cleared  int       // number of reads that met damage although the files are whole
 	checkAt  time.Time // when the files may be compared again
-	attempts int       // how often damaged files were compared
+	attempts int       // number of comparisons of damaged files
 }
 
 // suspicion is a read that failed.
@@ -58,8 +57,8 @@ type suspicion struct {
 	err error
 }
 
-// renewed resets the health after a swap. another is false when the same
-// generation was opened again. The caller holds Live.mu.
+// renewed resets the health after a swap. another is false if the same generation was opened again.
+// The caller holds Live.mu.
 func (h *health) renewed(another bool) {
 	h.damage, h.lasting, h.attempts = nil, false, 0
 	if another {
@@ -111,7 +110,7 @@ func (l *Live[T]) examine(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if cellstore.IsShortage(err) {
-		return nil // the next read that fails is looked into
+		return nil // the next failed read is examined
 	}
 	h.checkAt = time.Now().Add(examineEvery * l.interval)
 	if err == nil && errors.Is(s.err, cellstore.ErrCorrupt) {
@@ -132,7 +131,7 @@ func (l *Live[T]) examine(ctx context.Context) error {
 		return ctx.Err()
 	}
 	st := l.status.Load()
-	l.replace(again, st.Published, st.Err) // a newer one that does not open still does not
+	l.replace(again, st.Published, st.Err) // a newer one that does not open keeps its error
 	return nil
 }
 
@@ -145,8 +144,8 @@ func (l *Live[T]) mark(cur *Handle[T], err error) {
 	l.report(st.Published, st.Err)
 }
 
-// mendable reports whether files of the generation in service were damaged and it
-// is time to see whether they are whole again.
+// mendable reports whether files of the generation in service were damaged and it is time to
+// compare them again.
 func (l *Live[T]) mendable(force bool) bool {
 	h := &l.health
 	return h.damage != nil && !h.lasting && (force || !time.Now().Before(h.checkAt))

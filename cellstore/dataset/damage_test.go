@@ -15,8 +15,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// rewrite changes the one file of cells of a generation, in place, and returns
-// what puts it back: as it was, or as a new file of the same name.
+// rewrite changes the one file of cells of a generation, in place. restore puts the content back:
+// in place, or as a new file of the same name.
 func rewrite(t *testing.T, c *Catalog, generation uint64, text string) (restore func(anew bool)) {
 	t.Helper()
 	path := filepath.Join(c.generationDir("ip", generation), storeDir, "cells")
@@ -34,7 +34,7 @@ func rewrite(t *testing.T, c *Catalog, generation uint64, text string) (restore 
 	}
 }
 
-// suspectCurrent has the generation in service say that a read failed.
+// suspectCurrent reports a failed read of the generation in service.
 func suspectCurrent(l *Live[*text], err error) { l.cur.Load().gen.Suspect(err) }
 
 func wantDamage(t *testing.T, l *Live[*text], generation uint64) {
@@ -62,7 +62,7 @@ func TestDamageInService(t *testing.T) {
 	mustIngest(t, c, "ip", "two")
 	poll(nil)
 
-	// A read fails though all is whole: the generation is opened anew, and serves.
+	// A read fails though all files are whole: the generation is opened again, and serves.
 	suspectCurrent(l, bad)
 	if l.Status().Damage != nil {
 		t.Fatal("one read marks a generation")
@@ -79,7 +79,7 @@ func TestDamageInService(t *testing.T) {
 		t.Error("a read of what is out of service is held against what is in it")
 	}
 
-	// Not again at once, however many reads fail; and then damage is found.
+	// More failed reads do not make it check again at once. The next check finds damage.
 	restore := rewrite(t, c, 2, "twi")
 	for range 100 {
 		suspectCurrent(l, bad)
@@ -100,7 +100,7 @@ func TestDamageInService(t *testing.T) {
 	}
 	wantDamage(t, l, 2)
 
-	// A good generation ends it, and so does a rollback.
+	// A good generation ends the mark, and so does a rollback.
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +130,8 @@ func TestDamageInService(t *testing.T) {
 	}
 }
 
-// Damage that no checksum shows is believed when it is met often enough, and
-// stays until there is another generation.
+// Damage that no checksum shows is marked once reads have met it often enough. The mark stays until
+// another generation is in service.
 func TestDamageBesideChecksums(t *testing.T) {
 	c, _ := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -160,7 +160,7 @@ func TestDamageBesideChecksums(t *testing.T) {
 	suspectCurrent(l, cellstore.ErrCorrupt)
 	poll()
 	wantDamage(t, l, 1)
-	poll() // nor does it go because files are whole
+	poll() // whole files do not remove the mark either
 	wantDamage(t, l, 1)
 	mustIngest(t, c, "ip", "two")
 	poll()
@@ -169,8 +169,7 @@ func TestDamageBesideChecksums(t *testing.T) {
 	}
 }
 
-// While the newest generation does not open, the one in service is watched all
-// the same.
+// The generation in service is checked for damage even while the newest one does not open.
 func TestDamageOfStale(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -193,8 +192,7 @@ func TestDamageOfStale(t *testing.T) {
 	}
 }
 
-// Run notices without being asked, and reads of a real store report by
-// themselves.
+// Run notices damage by itself, because failed reads of a real store report it.
 func TestDamageRun(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (cellstore.Table, error) { return g.Store.Table(context.Background(), "t") })

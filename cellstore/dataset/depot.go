@@ -15,14 +15,13 @@ import (
 
 // DepotOptions say where a Depot is. Open and Dir are needed.
 type DepotOptions struct {
-	// Open opens the store whose tables have a prefix before their names; with
-	// the empty one, that of the Depot's own table. It is called for each
-	// generation that is opened and must not wait longer than ctx.
+	// Open opens a view of the store in which all table names have a prefix. With the empty prefix
+	// it is the store of the Depot's own table. It is called for each opened generation, and must
+	// not wait longer than ctx.
 	Open func(ctx context.Context, prefix string) (cellstore.Store, error)
 	// Dir is a directory of this machine for the files beside a generation's
-	// store. They are fetched when the generation is opened and kept while it is
-	// listed. The directory is created when missing, and several programs may
-	// share it.
+	// store. They are fetched when the generation is opened, and kept while it is listed. The
+	// directory is created if it is missing, and several programs may share it.
 	Dir string
 	// Name is the Depot's name in messages. It must not hold secrets.
 	Name string
@@ -31,9 +30,8 @@ type DepotOptions struct {
 }
 
 // Depot keeps generations of data sets in a store that is reached over a
-// network, for any number of servers on any number of machines. It is filled
-// from a Catalog, by Push: data sets are built beside the place they are served
-// from. Its methods may be called by any number of goroutines.
+// network, for any number of servers on any number of machines. Push fills it from a Catalog, in
+// which the data sets are built. Its methods may be called by any number of goroutines.
 //
 // Everything is in one store:
 //
@@ -46,20 +44,18 @@ type DepotOptions struct {
 //	table places.g0000000007.cells        a table of that generation
 //
 // The pointer is replaced by a check-and-put of its whole content, so a publish,
-// a rollback or a prune acts on the stored state or not at all. A generation that
-// the pointer does not list and whose row notes a load or a removal was left by a
-// killed push or prune; the next push or prune removes it. A complete one is kept as
-// in a Catalog.
+// a rollback or a prune acts on the stored state or not at all. An unlisted generation whose row
+// notes a load or a removal remains from a killed push or prune; the next push or prune removes it.
+// A complete one stays, as in a Catalog.
 //
-// A Depot cannot know who reads, so time keeps readers and prune apart: a
-// generation stays for a while after another replaced it; see
-// [Generations.Prune].
+// A Depot does not know its readers, so time keeps readers and prunes apart: a generation stays for
+// a while after another replaced it; see [Generations.Prune].
 type Depot struct {
 	*Generations
 
 	opts DepotOptions
 
-	opening chan struct{} // full while the Depot's own store is being opened
+	opening chan struct{} // holds an element while the Depot's own store is being opened
 
 	mu       sync.Mutex
 	root     cellstore.Store
@@ -68,7 +64,7 @@ type Depot struct {
 	failed   error     // the last attempt to open root, and
 	failedAt time.Time // when it failed
 
-	leaseFor, patience time.Duration // as the constants say, unless a test changes them
+	leaseFor, patience time.Duration // the constants, unless a test changes them
 }
 
 // OpenDepot returns a Depot. The store need not answer yet: each call that
@@ -204,7 +200,7 @@ func (d *Depot) table(ctx context.Context) (cellstore.Table, error) {
 	return t, nil
 }
 
-// forget drops the table that was opened when it turns out to be gone.
+// forget drops the open table after its removal has been noticed.
 func (d *Depot) forget() {
 	d.mu.Lock()
 	d.tab = nil
@@ -259,8 +255,8 @@ func tablePrefix(dataset string, generation uint64) string {
 	return dataset + "." + generationName(generation) + "."
 }
 
-// retryable reports whether a call that failed with err may succeed if sent
-// again. It is only asked about calls that may be sent twice.
+// retryable reports whether a call that failed with err may succeed if sent again. It is for calls
+// that may be sent twice.
 func retryable(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome) ||
 		errors.Is(err, context.DeadlineExceeded))
@@ -279,6 +275,6 @@ func (d *Depot) patiently(ctx context.Context, f func() error) error {
 			err = backoff.Permanent(err)
 		}
 		return none, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(max(d.patience, 1))) // 0 would be without end
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(max(d.patience, 1))) // 0 would mean no end
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// remote is a store that several depots share, as if it were far away: a Pebble
-// store whose tables have prefixes, and which fails when it is told to.
+// remote stands for a remote store that several depots share. It is a Pebble store whose tables
+// have prefixes, and fails on demand.
 type remote struct {
 	cellstore.Store
 	down atomic.Pointer[error] // what every call answers
@@ -65,8 +65,7 @@ func (r *remote) open(_ context.Context, prefix string) (cellstore.Store, error)
 	return &prefixed{r, prefix}, nil
 }
 
-// prefixed is a remote store whose tables have a prefix. It has the capabilities
-// of HBase: none.
+// prefixed is a remote store whose tables have a prefix. Like HBase, it has no capabilities.
 type prefixed struct {
 	*remote
 	prefix string
@@ -150,7 +149,7 @@ func (t *remoteTable) CheckAndMutate(ctx context.Context, c cellstore.Check, m c
 	return t.Table.CheckAndMutate(ctx, c, m)
 }
 
-// depotAt is a depot of a program of its own, with its own files.
+// depotAt returns a depot as another program has it, with its own files.
 func depotAt(t tester, r *remote) *Depot {
 	t.Helper()
 	d, err := OpenDepot(DepotOptions{Open: r.open, Dir: filepath.Join(tempDir(t), "cache"), Name: "test"})
@@ -160,7 +159,7 @@ func depotAt(t tester, r *remote) *Depot {
 	return d
 }
 
-// pushed pushes what is published.
+// pushed pushes the published generation.
 func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) Pushed {
 	t.Helper()
 	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{partBytes: 1 << 10})
@@ -177,7 +176,7 @@ func pushCurrent(ctx context.Context, d *Depot, c *Catalog, dataset string, o Pu
 	return d.Push(ctx, g, o)
 }
 
-// inDepot reads what a depot has published, file included.
+// inDepot returns the content of a depot's published generation, after comparing its file with it.
 func inDepot(t testing.TB, d *Depot, dataset string) string {
 	t.Helper()
 	g, err := d.OpenCurrent(t.Context(), dataset)

@@ -12,8 +12,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// leaseFor is the life of a lease after its last renewal, and so the time for which others wait for
-// a killed push. The clocks of machines that push should differ by much less. Where they do not, a
+// leaseFor is the life of a lease after its last renewal, and so the time that others wait for a
+// killed push. The clocks of pushing machines should differ by much less. If they differ more, a
 // push may lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
@@ -38,8 +38,8 @@ type lease struct {
 	content []byte // as it is stored
 }
 
-// lease takes the lease of a data set. ErrBuilding when somebody has it. The
-// context it returns ends when the lease is lost.
+// lease takes the lease of a data set. Errors match ErrBuilding if another program has it. The
+// returned context ends when the lease is lost.
 func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner string) (context.Context, *lease, error) {
 	l := &lease{d: d, t: t, dataset: dataset, stop: make(chan struct{})}
 	l.record = leaseRecord{Owner: owner, Token: token()}
@@ -72,9 +72,8 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 	return ctx, l, nil
 }
 
-// renewed waits and reports whether a lease has changed. It is for a lease that
-// ends later than any can: one of the two clocks is wrong, so only a renewal
-// shows that the holder is alive.
+// renewed waits and reports whether a lease has changed. It is for a lease that ends too far in the
+// future: one of the two clocks is wrong, so only a renewal shows that the holder is alive.
 func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, error) {
 	if err := pause(ctx, d.leaseFor); err != nil {
 		return false, err
@@ -106,9 +105,9 @@ func (l *lease) renew(ctx context.Context) error {
 	return fmt.Errorf("renew the lease of %s in %s: %w", l.dataset, l.d.opts.Name, cellstore.ErrUnknownOutcome)
 }
 
-// write replaces the stored lease by b. If an earlier renewal of this program
-// is stored, since its answer was lost, write remembers that one and returns
-// false; it ends sooner than b does.
+// write replaces the stored lease by b. An earlier renewal of this program may be stored although
+// its answer was lost. write then takes that one as the current lease and returns false, since it
+// ends sooner than b.
 func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
 	done, err := checkAndPut(ctx, l.t, l.dataset, columnLease, l.content, b)
 	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {
@@ -154,8 +153,8 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// release gives the lease back, even if the context it was taken with has
-// ended. If that fails, the lease expires by itself.
+// release ends the lease, even if the context it was taken with has ended. If that fails, the lease
+// expires by itself.
 func (l *lease) release(ctx context.Context) {
 	close(l.stop)
 	l.stopped.Wait()

@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// depotReader is what a Live binds here: a store and what it must hold.
+// depotReader is the value of a Live in these tests: a store and the text it must hold.
 type depotReader struct {
 	g    *Generation
 	want string
@@ -87,8 +87,8 @@ func TestDepotSwaps(t *testing.T) {
 	}
 }
 
-// TestDepotDown: a store that cannot be reached does not keep servers from starting, and what is
-// served stays in service.
+// TestDepotDown: servers start although the store cannot be reached, and the generation in service
+// stays in service.
 func TestDepotDown(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -118,8 +118,8 @@ func TestDepotDown(t *testing.T) {
 	eventually(t, "recovery", func() bool { return l.Err() == nil })
 }
 
-// TestDepotFiles: files beside the store are kept for the next start, fetched
-// again when they are not as published, and removed with their generation.
+// TestDepotFiles: files beside the store are kept for the next start, fetched again if they differ
+// from the published ones, and removed with their generation.
 func TestDepotFiles(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -138,7 +138,7 @@ func TestDepotFiles(t *testing.T) {
 	}
 	must.Do(t, os.WriteFile(path[0], []byte("index of two"), 0o644))
 	inDepot(t, d, "ip") // which compares
-	// One that is open stays, though it is listed no more.
+	// The files of an open generation stay, though it is not listed any more.
 	g, err := d.OpenCurrent(t.Context(), "ip")
 	must.Do(t, err)
 	d.now = func() time.Time { return time.Now().Add(-time.Hour) }
@@ -158,7 +158,7 @@ func TestDepotFiles(t *testing.T) {
 		t.Error("the file of a generation that is gone is there", err)
 	}
 
-	// Damage in the store is reported, and the files of before are not used for it.
+	// Damage in the store is reported, and earlier files do not hide it.
 	t2, err := d.table(t.Context())
 	must.Do(t, err)
 	err = t2.Apply(t.Context(), cellstore.Mutation{Row: chunkRow("ip", 2, "extra/index", 0),
@@ -178,8 +178,7 @@ func TestDepotFiles(t *testing.T) {
 	}
 }
 
-// TestDepotDamagedTable: a table that lost a row is found by Verify, and by the
-// check of a push.
+// TestDepotDamagedTable: Verify, and the check of a push, find that a table has lost a row.
 func TestDepotDamagedTable(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -213,7 +212,7 @@ func TestDepotDamagedTable(t *testing.T) {
 	wantErr(t, d.Verify(t.Context(), "ip", 0, nil), cellstore.ErrCorrupt)
 }
 
-// TestDepotPointer: one that cannot be read is written anew from the manifests.
+// TestDepotPointer: an unreadable pointer is written again from the manifests.
 func TestDepotPointer(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d := depotAt(t, r)

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// batchBytes is about how much is sent at once. A larger row is sent in
-	// several mutations.
+	// batchBytes is the approximate size of a call. A larger row is sent in several mutations.
 	batchBytes = 1 << 20
 	// noteEvery is the number of batches between two notes of a part's progress.
 	noteEvery = 8
@@ -119,7 +118,7 @@ func (p *push) parts(ctx context.Context, load *loadRecord) ([]part, error) {
 			}
 			if b, ok := row.Value(familyManifest, partColumn(t.Name, i)); ok {
 				if err := json.Unmarshal(b, &pt.record); err != nil || pt.record.Load != load.Token {
-					pt.record = partRecord{} // it is loaded anew
+					pt.record = partRecord{} // it is loaded again
 				}
 			}
 			pt.record.Load = load.Token
@@ -196,8 +195,8 @@ func (c *copier) add(ctx context.Context, row *cellstore.Row) error {
 
 // mutations adds the mutations that write a row to the batch, and returns their
 // size. A row is one mutation. If a mutation can have only one timestamp, the
-// row is one mutation for each timestamp, oldest first. A row that is too large
-// is several mutations: nobody reads the row before all are written.
+// row is one mutation for each timestamp, oldest first. A row that is too large becomes several
+// mutations: it has no readers before all are written.
 func (c *copier) mutations(row *cellstore.Row) (size int) {
 	times := []int64{row.Cells[0].Timestamp}
 	if c.oneTime {
@@ -260,7 +259,7 @@ func (c *copier) note(ctx context.Context) error {
 	return c.p.d.step("part noted")
 }
 
-// meter counts what a push does and reports it now and then.
+// meter counts the work of a push and reports it now and then.
 type meter struct {
 	mu          sync.Mutex
 	tell        func(PushProgress)
@@ -304,7 +303,7 @@ func (m *meter) add(rows, bytes int64) {
 	m.report()
 }
 
-// report calls tell, unless it has done so lately. The caller holds the lock.
+// report calls tell unless the last call was less than tellEvery ago. The caller holds the lock.
 func (m *meter) report() {
 	if m.tell == nil || time.Since(m.told) < tellEvery {
 		return

@@ -29,7 +29,7 @@ func (d *Depot) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present tells a lost table from a table that lacks a row.
+// present distinguishes a lost table from one that lacks a row.
 func (d *Depot) present(ctx context.Context, _ *Generation) error {
 	t, err := d.table(ctx)
 	if err == nil && t == nil {
@@ -149,11 +149,11 @@ func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column,
 	return t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(dataset), Ops: []cellstore.Op{cellstore.Put(familyPointer, column, after)}})
 }
 
-// watched is empty: nothing tells of a change, so the pointer is polled.
+// watched is empty: a remote store does not notify of changes, so the pointer is polled.
 func (d *Depot) watched(string) []string { return nil }
 
-// withhold has nothing to do: nobody knows who reads. The grace of Prune keeps
-// readers and removal apart.
+// withhold has nothing to do: the readers are unknown. The grace of Prune keeps readers and removal
+// apart.
 func (d *Depot) withhold(string, uint64) (release func(), err error) { return func() {}, nil }
 
 func (d *Depot) claim(ctx context.Context, dataset string) (context.Context, func(), error) {

@@ -24,8 +24,8 @@ type PushOptions struct {
 	Workers int
 	// NoCheck skips reading everything back and comparing it.
 	NoCheck bool
-	// OnlyNew does nothing when the generation has been pushed before, even if
-	// another is published now.
+	// OnlyNew makes the push do nothing if the generation has been pushed before, even if another
+	// is published now.
 	OnlyNew bool
 	// Progress, unless nil, is called about twice a second, one call at a time.
 	Progress func(PushProgress)
@@ -48,8 +48,8 @@ type PushProgress struct {
 
 // Pushed is the result of a push.
 type Pushed struct {
-	Manifest Manifest // of the generation in the Depot, which is published
-	// Already is true when the Depot had the generation, so nothing was loaded.
+	Manifest Manifest // of the published generation in the Depot
+	// Already is set if the Depot had the generation, so that nothing was loaded.
 	Already     bool
 	Resumed     bool  // a push that had been interrupted was finished
 	Rows, Bytes int64 // loaded by this push
@@ -81,7 +81,7 @@ type splitter interface {
 	CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
 }
 
-// loadRecord is the plan of a push, by which another push can resume it.
+// loadRecord is the plan of a push. Another push can resume from it.
 type loadRecord struct {
 	Origin string      `json:"origin"`
 	Token  string      `json:"token"` // unique; see partRecord
@@ -108,19 +108,17 @@ type push struct {
 	meter      meter
 }
 
-// Push copies a generation of a Catalog into the Depot and publishes it there.
-// The generation stays open and is the caller's.
+// Push copies a generation of a Catalog into the Depot and publishes it there. The caller keeps the
+// generation, which stays open.
 //
-// It is loaded in parts, several at a time. When a push is interrupted, be it by
-// kill -9, the next push of the same generation resumes it; a push of another
-// generation removes what it left. All cells are read back and compared before
-// the manifest is written, and the manifest is written before the pointer. So
-// readers see all of a generation or nothing of it, whatever happens on the way.
-// A generation that the Depot has already is published again without loading.
+// It is loaded in parts, several at a time. If a push is interrupted, even by kill -9, the next
+// push of the same generation resumes it; a push of another generation removes its remains. All
+// cells are read back and compared before the manifest is written, and the manifest is written
+// before the pointer. So readers see all of a generation or nothing of it. A generation that the
+// Depot already has is published again without loading.
 //
-// Push returns ErrBuilding when another program pushes the same data set. It
-// retries calls that the store does not answer for minutes. A value larger than
-// the store's limits ends it with cellstore.ErrTooLarge.
+// Push returns ErrBuilding when another program pushes the same data set. It retries unanswered
+// calls for minutes. A value larger than the store's limits ends it with cellstore.ErrTooLarge.
 func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushed, err error) {
 	p := &push{d: d, o: o.withDefaults(), g: g, dataset: g.Manifest.Dataset, begun: time.Now()}
 	if p.origin = g.entry.Manifest; p.origin == "" || g.Manifest.Origin != "" {
@@ -135,7 +133,7 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		return Pushed{}, err
 	}
 	if p.o.OnlyNew {
-		// This comes before the lease, so that looking disturbs nobody.
+		// This comes before the lease, so that the check hinders nobody.
 		if m, ok, err := p.present(ctx); ok || err != nil {
 			return Pushed{Manifest: m, Already: true}, err
 		}
@@ -176,7 +174,7 @@ func (p *push) run(ctx context.Context) (Pushed, error) {
 	}
 	defer closeRead(store)
 	if !resumed {
-		// A push that was taken for dead may have made some in the meantime.
+		// A push that seemed dead may have made tables meanwhile.
 		if err := p.d.dropTables(ctx, store); err != nil {
 			return Pushed{}, err
 		}
@@ -212,7 +210,7 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 		if err == nil && m.Origin == p.origin {
 			return m, true, nil
 		}
-		// One that cannot be used is no reason not to push another.
+		// A generation that cannot be used does not prevent a push of another.
 		if err != nil && !errors.Is(err, ErrNoGeneration) && !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, cellstore.ErrLayout) {
 			return Manifest{}, false, err
 		}
@@ -221,8 +219,8 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 }
 
 // prepare chooses the number of the generation and notes the plan of the load. An
-// interrupted push of the same generation is resumed under its number. What other
-// pushes left behind is removed.
+// interrupted push of the same generation is resumed under its number. It removes the remains of
+// other pushes.
 func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	ptr, err := p.d.pointer(ctx, p.dataset)
 	if err != nil {
@@ -246,7 +244,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 				continue
 			}
 			if r.number <= ptr.Last {
-				continue // published once: it is being removed
+				continue // published before, and being removed
 			}
 		}
 		if r.load != nil && !r.removing && json.Unmarshal(r.load, &load) == nil && load.Origin == p.origin {
@@ -383,7 +381,7 @@ func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecor
 			return nil, err
 		}
 		if got != want {
-			// It must not be resumed: rows noted as loaded are missing.
+			// The load must not be resumed: rows noted as loaded are missing.
 			_ = p.d.mark(ctx, p.t, p.dataset, p.generation)
 			return nil, differ(want, got)
 		}
@@ -405,7 +403,7 @@ func (d *Depot) sumRemote(ctx context.Context, store cellstore.Store, table stri
 	return sum, err
 }
 
-// publish writes the manifest and makes the pointer name it.
+// publish writes the manifest and makes the generation the published one.
 func (p *push) publish(ctx context.Context, m *Manifest) error {
 	b, err := encodeManifest(m)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestDepotPruneWhilePushed: what is published while a prune is at work stays,
-// and so do its tables.
+// TestDepotPruneWhilePushed: a generation published during a prune stays, with its tables.
 func TestDepotPruneWhilePushed(t *testing.T) {
 	for _, at := range []string{"unlisted", "table dropped"} {
 		c, r := newPebbleCatalog(t), newRemote(t)
@@ -42,9 +41,9 @@ func TestDepotPruneWhilePushed(t *testing.T) {
 	}
 }
 
-// TestDepotLateWrite: a push that stands still between the check of its lease
-// and the write of the pointer, until another has taken over and removed what it
-// left, does not publish that.
+// TestDepotLateWrite: a push stands still between the check of its lease and the write of the
+// pointer. Meanwhile another push takes over and removes its tables. The first then publishes
+// nothing.
 func TestDepotLateWrite(t *testing.T) {
 	base, c, r := newPebbleCatalog(t), newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, base, "ip", "base")
@@ -68,8 +67,8 @@ func TestDepotLateWrite(t *testing.T) {
 	}
 }
 
-// TestDepotRollbackOnce: a rollback that finds its own write done, or that of
-// another, does not go back further.
+// TestDepotRollbackOnce: a rollback finds that its own write, or another rollback's, is already
+// done. It does not go back further.
 func TestDepotRollbackOnce(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d, other := depotAt(t, r), depotAt(t, r)
@@ -88,8 +87,8 @@ func TestDepotRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestDepotStrays: tables and notes of a push that was taken for dead, and went
-// on a little, are not mixed with what is pushed under the same number.
+// TestDepotStrays: a push was taken for dead and went on a little. Its tables and notes are not
+// mixed with those of a later push under the same number.
 func TestDepotStrays(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -121,8 +120,8 @@ func TestDepotStrays(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseRenewed: a renewal that finds an earlier one of its own, whose
-// answer was lost, makes the lease last as long as any does.
+// TestDepotLeaseRenewed: a renewal finds an earlier one of its own, whose answer was lost. It still
+// extends the lease to the full time.
 func TestDepotLeaseRenewed(t *testing.T) {
 	d := depotAt(t, newRemote(t))
 	tab, err := d.create(t.Context())
@@ -144,8 +143,8 @@ func TestDepotLeaseRenewed(t *testing.T) {
 	}
 }
 
-// TestDepotOlderAway: requests for older generations of a store that does not answer do not each
-// wait for it.
+// TestDepotOlderAway: a store does not answer. Not every request for an older generation waits for
+// it.
 func TestDepotOlderAway(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	for _, text := range []string{"one", "two"} {
@@ -172,7 +171,7 @@ func TestDepotOlderAway(t *testing.T) {
 	h.Release()
 }
 
-// TestDepotOpenerGivesUp: of several callers that wait for the store to be opened, one gives up.
+// TestDepotOpenerGivesUp: one of several callers that wait for the opening of the store gives up.
 // The others go on waiting.
 func TestDepotOpenerGivesUp(t *testing.T) {
 	r := newRemote(t)
@@ -205,7 +204,7 @@ func TestDepotOpenerGivesUp(t *testing.T) {
 			others <- err
 		}()
 	}
-	time.Sleep(50 * time.Millisecond) // for them to wait: if one comes late, this test shows less
+	time.Sleep(50 * time.Millisecond) // time for them to begin waiting; if one is late, the test checks less
 	cancel()
 	wantErr(t, <-gaveUp, context.Canceled)
 	for range n {

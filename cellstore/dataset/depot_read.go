@@ -16,9 +16,9 @@ import (
 	"quadrille/cellstore/filelock"
 )
 
-// openListed opens a generation after checking that its manifest is the one
-// published. It checks every byte of the files beside the store, whether they are
-// fetched now or kept from before. Tables are opened when they are used.
+// openListed opens a generation after checking that its manifest is the published one. It checks
+// every byte of the files beside the store, of fetched and of kept ones. Tables are opened when
+// they are used.
 func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Generation, err error) {
 	m, b, err := d.manifestBytes(ctx, dataset, e)
 	if err != nil {
@@ -93,11 +93,11 @@ const (
 	// partial begins the names of incomplete files. They lie beside the
 	// directories of generations, so those hold complete files only.
 	partial = ".partial-"
-	// partialAge is the age from which a killed program must have left the file.
+	// partialAge is the age from which an incomplete file counts as left by a killed program.
 	partialAge = time.Hour
 )
 
-// fetch downloads a file, unless this machine has it as it was published.
+// fetch downloads a file, unless this machine already has its published content.
 func (d *Depot) fetch(ctx context.Context, g *Generation, f File) error {
 	path := filepath.Join(g.Dir, filepath.FromSlash(f.Path))
 	if in, err := os.Open(path); err == nil {

@@ -8,9 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// retire makes sure that an unlisted generation is never listed, before the
-// generation is removed: a push that seemed dead may be about to publish it.
-// listed reports that the push has done so.
+// retire ensures that an unlisted generation is never listed, before its removal: a push that
+// seemed dead may be about to publish it. listed is set if the push has done so.
 func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (listed bool, err error) {
 	_, err = d.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if p == nil || err != nil {

@@ -107,8 +107,8 @@ func TestDepotPrune(t *testing.T) {
 	}
 }
 
-// TestDepotCrash kills a push at every step, by a program that does nothing more
-// from there on, its lease included; the next one finishes it.
+// TestDepotCrash stops the program of a push at every step, so that it does not renew its lease
+// either. The next push finishes the work.
 func TestDepotCrash(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "old")
@@ -168,7 +168,7 @@ func TestDepotCrash(t *testing.T) {
 		if got := inDepot(t, other, "ip"); got != "new" {
 			t.Errorf("after %s and another push the depot has %q", step, got)
 		}
-		// Something else instead takes away what was left.
+		// Something else removes the remains instead.
 		if crash%3 != 0 {
 			continue
 		}
@@ -183,8 +183,8 @@ func TestDepotCrash(t *testing.T) {
 	}
 }
 
-// TestDepotLeftovers: the next push of other data removes what a killed push left, and so does a
-// prune.
+// TestDepotLeftovers: the next push of other data removes the remains of a killed push, and so does
+// a prune.
 func TestDepotLeftovers(t *testing.T) {
 	for _, by := range []string{"push", "prune"} {
 		c, r := newPebbleCatalog(t), newRemote(t)
@@ -217,8 +217,7 @@ func TestDepotLeftovers(t *testing.T) {
 	}
 }
 
-// TestDepotOutage: the store goes away at every call of a push in turn, and the
-// push is finished by another.
+// TestDepotOutage: the store fails at each call of a push in turn. Another push finishes the work.
 func TestDepotOutage(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "new")
@@ -248,7 +247,7 @@ func TestDepotOutage(t *testing.T) {
 	}
 }
 
-// TestDepotTwoPushers: of two pushes at once one is turned away, or both leave one state.
+// TestDepotTwoPushers: of two simultaneous pushes, one is refused, or both end in the same state.
 func TestDepotTwoPushers(t *testing.T) {
 	r := newRemote(t)
 	var catalogs []*Catalog
@@ -283,7 +282,7 @@ func TestDepotTwoPushers(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseLost: a push that is taken for dead ends, and does not publish.
+// TestDepotLeaseLost: a push loses its lease because it seems dead. It ends and does not publish.
 func TestDepotLeaseLost(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "slow")
@@ -304,8 +303,8 @@ func TestDepotLeaseLost(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead locks nobody out for a year
-// once its program is dead. A program that renews it keeps it.
+// TestDepotLeaseAhead: a program with a clock a year ahead takes a lease and dies. The lease does
+// not lock others out for a year. A living program keeps its lease by renewals.
 func TestDepotLeaseAhead(t *testing.T) {
 	r := newRemote(t)
 	ahead, d := depotAt(t, r), depotAt(t, r)
@@ -319,15 +318,15 @@ func TestDepotLeaseAhead(t *testing.T) {
 	if _, _, err := d.lease(t.Context(), tab, "ip", "me"); !errors.Is(err, ErrBuilding) {
 		t.Errorf("a lease that is renewed: %v", err)
 	}
-	stop() // it is renewed no more, nor given back
+	stop() // it is neither renewed nor released any more
 	l.stopped.Wait()
 	_, mine, err := d.lease(t.Context(), tab, "ip", "me")
 	must.Do(t, err)
 	mine.release(t.Context())
 }
 
-// TestDepotPruneAhead: a generation that was replaced while the clock was a year ahead is pruned
-// once the grace has passed since the clock is right.
+// TestDepotPruneAhead: a generation was replaced while the clock was a year ahead. It is pruned
+// once the clock has been right for the time of grace.
 func TestDepotPruneAhead(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d := depotAt(t, r)
@@ -363,7 +362,7 @@ func TestDepotCancel(t *testing.T) {
 	_, err := pushCurrent(ctx, d, c, "ip", PushOptions{})
 	wantErr(t, err, context.Canceled)
 	d.onStep = nil
-	if p := pushed(t, d, c, "ip"); !p.Resumed { // at once: the lease was given back
+	if p := pushed(t, d, c, "ip"); !p.Resumed { // at once: the lease was released
 		t.Errorf("pushed %+v", p)
 	}
 }

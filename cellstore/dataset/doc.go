@@ -25,13 +25,12 @@
 // Nothing that is complete is removed because CURRENT does not list it: CURRENT may
 // have been lost, or restored from a backup. A build removes only directories whose
 // name says that they are unfinished. Complete generations with numbers above the
-// highest that CURRENT knows are listed again by the next publish or prune. Those with
-// lower ones are what a killed prune left: they stay until another prune.
+// highest that CURRENT knows are listed again by the next publish or prune. Unlisted ones with
+// lower numbers remain from a killed prune, and stay until the next prune.
 //
 // Without CURRENT nothing is published; where generations are left, that is an error,
-// not an empty data set. Nothing is published either after [Generations.Drop], by which
-// CURRENT names no generation and goes on listing them. CURRENT ends with a checksum of
-// itself.
+// not an empty data set. Nothing is published after [Generations.Drop] either: CURRENT then names
+// no generation and still lists them. CURRENT ends with a checksum of itself.
 //
 // # Places
 //

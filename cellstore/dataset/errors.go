@@ -18,16 +18,16 @@ var (
 	ErrUnpublished = fmt.Errorf("%w: nothing is published", ErrNoGeneration)
 	// ErrPruned: the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")
-	// ErrOlderBusy: a Live already holds as many older generations as it may.
+	// ErrOlderBusy: a Live already holds the greatest number of older generations.
 	ErrOlderBusy = errors.New("other older generations are in use")
 	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrBadManifest: what is to be published cannot be described so.
+	// ErrBadManifest: a generation to be published cannot have this manifest.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
 	// although complete generations are there. It is damage of a kind that can be mended.
 	ErrBadPointer = fmt.Errorf("%w: CURRENT is not valid", cellstore.ErrCorrupt)
-	// ErrBadName: the name cannot be that of a data set.
+	// ErrBadName: no data set can have the name.
 	ErrBadName = errors.New("data set name is not valid")
 )
 
@@ -38,8 +38,8 @@ var (
 	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
 )
 
-// LoadError says which published generation a Live could not take into
-// service. It wraps the cause.
+// LoadError names the published generation that a Live could not take into service. It wraps the
+// cause.
 type LoadError struct {
 	Dataset string
 	// Generation is the one that failed, or 0 if not even the pointer could be
@@ -64,8 +64,7 @@ func (e *LoadError) Error() string {
 
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// DamageError says what is wrong with a generation in service. It wraps the
-// cause.
+// DamageError is the damage of a generation in service. It wraps the cause.
 type DamageError struct {
 	Dataset    string
 	Generation uint64

@@ -12,7 +12,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// A domain package's reader: here, how to say hello in one table.
+// greeter is the reader of a domain package: it says hello from one table.
 type greeter struct{ table cellstore.Table }
 
 func (g greeter) greet(ctx context.Context, who string) (string, error) {
@@ -76,8 +76,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// The serving program reads whatever is published. It would also call
-	// Run, in a goroutine, to follow changes.
+	// The serving program reads the published generation. It would also call Run, in a goroutine,
+	// to follow changes.
 	live := dataset.NewLive(catalog, "greetings", func(g *dataset.Generation) (greeter, error) {
 		if err := g.Manifest.CheckSchema(1); err != nil {
 			return greeter{}, err

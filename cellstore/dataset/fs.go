@@ -31,10 +31,9 @@ func readAll(f *os.File) ([]byte, error) {
 	return b, nil
 }
 
-// replaceFile gives path the new content so that a reader, or a crash at any
-// moment, sees the old or the new whole. The step function is called between
-// the steps. The temporary name is fixed: callers hold a lock, and the next
-// call overwrites what a crash left.
+// replaceFile replaces the content of path. A reader, or a restart after a crash, sees the whole
+// old or the whole new content. The step function is called between the steps. The temporary name
+// is fixed: callers hold a lock, and the next call overwrites the remains of a crash.
 func replaceFile(path string, b []byte, step func(string) error) (visible bool, err error) {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -64,8 +63,8 @@ func replaceFile(path string, b []byte, step func(string) error) (visible bool, 
 	return true, syncDir(filepath.Dir(path))
 }
 
-// syncDir makes the names in a directory durable. File systems that cannot
-// sync a directory do not need it, or cannot be helped.
+// syncDir makes the names in a directory durable. It ignores file systems that cannot sync a
+// directory: they do not need it, or there is no other way.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -78,8 +77,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// diskBytes is the space that a directory and all beneath it take on the disk, as
-// du counts it, or 0 where that cannot be found out.
+// diskBytes returns the disk space of a directory and all beneath it, as du counts it, or 0 if it
+// cannot be determined.
 func diskBytes(dir string) (n int64) {
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -28,14 +28,13 @@ type Generation struct {
 	entry   entry
 	files   []File // the manifest's files that are in Dir
 	close   func() error
-	suspect func(error) // nil where nobody wants to know
+	suspect func(error) // nil if no Live serves it
 }
 
-// Suspect reports that something of the generation could not be read, or was
-// not as it was written. A Live that serves the generation then looks for the
-// damage; see [Live]. A store with a method OnReadFailure(func(error)) reports
-// its own failures by it; Suspect is for readers of the files in Dir. It does
-// not wait, and any number of goroutines may call it.
+// Suspect reports that a part of the generation could not be read, or has wrong content. A Live
+// that serves the generation then looks for damage; see [Live]. A store with a method
+// OnReadFailure(func(error)) reports its own failures through that; Suspect is for readers of the
+// files in Dir. It does not wait, and any number of goroutines may call it.
 func (g *Generation) Suspect(err error) {
 	if g.suspect != nil && err != nil {
 		g.suspect(err)
@@ -45,7 +44,7 @@ func (g *Generation) Suspect(err error) {
 // failureReporter is a store that reports reads which fail because of its
 // files.
 type failureReporter interface {
-	// OnReadFailure has f called for each such read; f does not wait.
+	// OnReadFailure makes the store call f for each such read. f does not wait.
 	OnReadFailure(f func(error))
 }
 
@@ -63,7 +62,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 			lock.Close()
 		}
 	}()
-	// The lock is only for prune's sake, so a file system without locks will do.
+	// Only a prune needs the lock, so a file system without locks is no error.
 	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%w: generation %d of %s is being pruned", ErrNoGeneration, e.Generation, dataset)
 	}
@@ -135,10 +134,10 @@ func (g *Generation) checkSizes() error {
 
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
-// cellstore.ErrCorrupt. A file that the manifest does not list is a difference only
-// if it is named like a file of the generation, and so may be read as one; for
-// others see Foreign. Of a generation from a Depot it compares the files beside the
-// store; [Generations.Verify] reads the tables.
+// cellstore.ErrCorrupt. A file that the manifest does not list is a difference only if it is named
+// like a file of the generation, so that a store may read it; for other files see Foreign. For a
+// generation from a Depot it compares only the files beside the store; [Generations.Verify] reads
+// the tables.
 func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
 
 func (g *Generation) verify(ctx context.Context, progress func(done, total int64)) error {
@@ -182,8 +181,8 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 	return errors.Join(errs...)
 }
 
-// Foreign lists the paths of what others have put into Dir, such as .DS_Store. It does no harm, and
-// can be removed.
+// Foreign lists the paths of files that other programs have put into Dir, such as .DS_Store. They
+// do no harm, and can be removed.
 func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
 	harmless, _, err := g.foreign(ctx)
 	return harmless, err
@@ -210,7 +209,7 @@ func (g *Generation) foreign(ctx context.Context) (harmless, posing []string, er
 		case err == nil && d.IsDir() || listed[filepath.ToSlash(rel)]:
 		case err == nil && names[numbersRE.ReplaceAllString(d.Name(), "#")]:
 			posing = append(posing, at)
-		default: // also a directory that cannot be read: ours can
+		default: // also an unreadable directory, since the generation's are readable
 			harmless = append(harmless, at)
 		}
 		return nil

@@ -12,18 +12,16 @@ import (
 	"quadrille/cellstore"
 )
 
-// Generations are the generations of all data sets in one place: which there
-// are, which of each data set is published, and how that changes. A Catalog
-// and a Depot each have one; they differ only in where they keep it. Its
-// methods may be called by any number of goroutines and programs at once.
+// Generations lists, publishes and removes the generations of all data sets in one place. A Catalog
+// and a Depot each have one; they differ only in the place. Its methods may be called by any number
+// of goroutines and programs at once.
 type Generations struct {
 	back  backing
 	place string // the directory or the depot, for messages
 	fill  string // what adds a generation, for messages: "ingest" or "push"
 
-	// now is nil where open files tell which generations are being read. Where
-	// nothing tells, it is the clock by which the pointer notes since when a
-	// generation has been superseded.
+	// now is nil if open files show which generations are being read. Otherwise it is the clock
+	// that dates, in the pointer, when a generation was superseded.
 	now func() time.Time
 	// onStep is set by tests. It sees every step after which a crash may come,
 	// and may make the step fail.
@@ -31,14 +29,14 @@ type Generations struct {
 }
 
 // backing stores the pointers and the data of generations. To it the pointer is
-// just bytes, which it replaces by compare-and-set. Only Generations knows
-// their meaning.
+// just bytes, which it replaces by compare-and-set. Only Generations knows the meaning of these
+// bytes.
 type backing interface {
 	// datasets lists, by name, the data sets that may have a pointer. It may also
 	// list data sets without a pointer if finding them costs nothing.
 	datasets(ctx context.Context) ([]storedPointer, error)
-	// present returns an error if the whole place is gone, or is not the one that
-	// serving was begun with. The lack of a pointer in it then means nothing.
+	// present returns an error if the whole place is gone, or is not the place of serving. The lack
+	// of a pointer then means nothing.
 	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
@@ -47,27 +45,27 @@ type backing interface {
 	// that readers see the new pointer but a crash may undo the change. After
 	// cellstore.ErrUnknownOutcome the caller has to read the pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
-	// removePointer removes the pointer before, and whatever else is left of a data
-	// set without generations. It does nothing when another pointer is stored. The
-	// data set is claimed.
+	// removePointer removes the pointer before, and all other remains of a data set without
+	// generations. It does nothing if another pointer is stored. The caller has claimed the data
+	// set.
 	removePointer(ctx context.Context, dataset string, before []byte) error
-	// watched names directories in which something happens when the pointer
-	// changes. The first that exists is the best one to watch.
+	// watched names directories in which a change of the pointer causes an event. The first
+	// existing one is the best to watch.
 	watched(dataset string) []string
 
-	// stored lists the generations that exist, listed or not, ascending.
+	// stored returns the generations that exist, in or out of the pointer's list, ascending.
 	stored(ctx context.Context, dataset string) ([]storedGeneration, error)
 	// manifest reads the manifest of a listed generation.
 	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// openListed opens a listed generation.
 	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// servable is manifest, or the reason why the generation cannot be served.
+	// servable is like manifest, and fails if the generation cannot be served.
 	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// verify reads all of a listed generation and compares its checksums.
 	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
-	// claim takes the right to add and remove what is not listed: ErrBuilding
-	// when another program has it. The context it returns ends when the right
-	// is lost.
+	// claim takes the right to add and remove generations that are not listed. Errors match
+	// ErrBuilding if another program has the right. The returned context ends when the right is
+	// lost.
 	claim(ctx context.Context, dataset string) (_ context.Context, release func(), err error)
 	// withhold keeps readers from opening a generation until release is called. It
 	// returns errInUse if a reader has the generation open.
@@ -81,14 +79,14 @@ var (
 	_ backing = (*Depot)(nil)
 )
 
-// storedPointer is what a backing stores for a data set: the pointer's bytes, nil if
-// there is no pointer, and empty if it cannot be read.
+// storedPointer is the stored pointer of a data set: its bytes, nil if there is no pointer, and
+// empty if it cannot be read.
 type storedPointer struct {
 	dataset string
 	pointer []byte
 }
 
-// storedGeneration is what a backing has of a generation, listed or not.
+// storedGeneration is the stored part of a generation, listed or not.
 type storedGeneration struct {
 	number         uint64
 	manifest, load []byte // nil where there is none
@@ -102,7 +100,7 @@ func (s *storedGeneration) waste(p *pointer) bool {
 	return s.removing || s.load != nil && (p != nil || s.manifest == nil)
 }
 
-// entry is what a pointer lists of it, or the reason why it cannot be listed.
+// entry returns the generation's entry for the pointer, or an error if it cannot be listed.
 func (s *storedGeneration) entry(dataset string) (entry, error) {
 	if s.manifest == nil {
 		return entry{}, corrupt(dataset, s.number, "its manifest is missing")
@@ -133,8 +131,8 @@ func (g *Generations) Datasets(ctx context.Context) ([]string, error) {
 	})
 }
 
-// datasets lists the data sets for which want returns true. want gets the pointer,
-// nil for none, or the reason why it cannot be decoded.
+// datasets lists the data sets for which want returns true. want gets the pointer, nil for none, or
+// the error of decoding it.
 func (g *Generations) datasets(ctx context.Context, want func(dataset string, p *pointer, err error) bool) ([]string, error) {
 	all, err := g.back.datasets(ctx)
 	if err != nil {
@@ -154,8 +152,8 @@ func (g *Generations) datasets(ctx context.Context, want func(dataset string, p 
 	return names, nil
 }
 
-// Current returns the manifest of the published generation. ErrNoGeneration
-// when there is none.
+// Current returns the manifest of the published generation. Errors match ErrNoGeneration if there
+// is none.
 func (g *Generations) Current(ctx context.Context, dataset string) (Manifest, error) {
 	e, err := g.listed(ctx, dataset, 0)
 	if err != nil {
@@ -173,8 +171,7 @@ type GenerationInfo struct {
 	// publish this one again.
 	Dropped  bool
 	Manifest Manifest
-	// Err says why there is no Manifest. Generation is 0 when not even the
-	// pointer could be read, or it is lost.
+	// Err says why there is no Manifest. Generation is 0 if the pointer is lost or cannot be read.
 	Err error
 }
 
@@ -213,8 +210,8 @@ func (g *Generations) info(ctx context.Context, dataset string, p *pointer, e en
 	return in
 }
 
-// OpenCurrent opens the published generation. ErrNoGeneration when there is
-// none. The caller closes it.
+// OpenCurrent opens the published generation. The caller closes it. Errors match ErrNoGeneration if
+// there is none.
 func (g *Generations) OpenCurrent(ctx context.Context, dataset string) (*Generation, error) {
 	return g.open(ctx, dataset, 0)
 }
@@ -248,8 +245,8 @@ func (g *Generations) open(ctx context.Context, dataset string, generation uint6
 // Verify reads every byte of a generation, 0 meaning the published one, and
 // compares it with the checksums in its manifest: all files in a Catalog, the
 // rows of all tables in a Depot. It returns all differences; each matches
-// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless
-// nil, is called with how much has been read.
+// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless nil, is called with
+// the amount read so far.
 func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
 	e, err := g.listed(ctx, dataset, generation)
 	if err != nil {
@@ -280,13 +277,13 @@ func (g *Generations) entryOf(p *pointer, dataset string, generation uint64) (en
 	return e, nil
 }
 
-// pointer reads what is published of a data set. It is nil when there is none.
+// pointer reads the pointer of a data set. It is nil if there is none.
 func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, error) {
 	p, _, err := g.pointerBytes(ctx, dataset)
 	return p, err
 }
 
-// pointerBytes returns the stored bytes too, also when they cannot be decoded.
+// pointerBytes also returns the stored bytes, even if they cannot be decoded.
 func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointer, []byte, error) {
 	b, err := g.back.readPointer(ctx, dataset)
 	if b == nil || err != nil {
@@ -311,10 +308,9 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 	return p, err
 }
 
-// unpublished returns the error for a data set that has nothing published. p is its
-// pointer, nil for none. The error is ErrBadPointer if the pointer must have been
-// lost: a program that builds on what is published must not go on as if nothing had
-// ever been.
+// unpublished returns the error for a data set without a published generation. p is its pointer,
+// nil for none. The error is ErrBadPointer if the pointer must have been lost: a program that
+// builds on the published generation must not go on as if none had ever existed.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
@@ -324,8 +320,8 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 		if err != nil {
 			return err
 		}
-		// A generation whose load is still noted was left by a push that was killed
-		// before it published anything.
+		// A generation whose load is still noted remains from a push that was killed before it
+		// published anything.
 		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
 		if n := len(found.Generations); n > 0 {
 			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: publish one of them again by ingest rollback %s --to %d",

@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// fileStore is the least a store can be: a file. It lets these tests watch
-// opens and closes, and fail them at will; pebble_test.go has the real one.
+// fileStore is a minimal store: one file. Tests watch its opens and closes, and make them fail;
+// pebble_test.go has the real store.
 type fileStore struct {
 	cellstore.Store // nil: nothing else is called
 	dir             string
@@ -88,7 +88,7 @@ func (s *fileStore) Close() error {
 
 var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// tester is what a *testing.T, a *testing.B and a *rapid.T have in common.
+// tester has the common methods of *testing.T, *testing.B and *rapid.T.
 type tester interface {
 	Helper()
 	Fatal(args ...any)
@@ -96,8 +96,8 @@ type tester interface {
 	Context() context.Context
 }
 
-// tempDir is t.TempDir in memory where there is such a directory: these tests
-// sync thousands of files.
+// tempDir is t.TempDir, in memory if the system has a directory there: these tests sync thousands
+// of files.
 func tempDir(t tester) string {
 	tmp := "/dev/shm"
 	if _, err := os.Stat(tmp); err != nil {
@@ -190,10 +190,10 @@ func numbers(t testing.TB, c *Catalog, dataset string) string {
 	return strings.Join(s, " ")
 }
 
-// pruneGrace is the grace that servers of a Depot are given.
+// pruneGrace is the grace of prunes of a Depot.
 const pruneGrace = 10 * time.Minute
 
-// storedNumbers lists the generations that exist, listed or not.
+// storedNumbers returns the numbers of the generations that exist, in or out of the pointer's list.
 func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
 	stored, err := g.back.stored(t.Context(), dataset)
 	must.Do(t, err)
@@ -204,7 +204,7 @@ func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
 	return list
 }
 
-// text is the reader of a "domain package": what it found when it was bound.
+// text is the reader of a domain package: the text of the generation when it was bound.
 type text struct {
 	store  *fileStore
 	want   string
@@ -213,7 +213,7 @@ type text struct {
 
 func (x *text) Close() error { x.closed.Add(1); return nil }
 
-// check fails when the generation is not whole: the store closed, or another.
+// check fails if the store is closed, or has the text of another generation.
 func (x *text) check() error {
 	got, err := x.store.get()
 	if err == nil && got != x.want {
@@ -243,8 +243,8 @@ func binder(closed *atomic.Int64) func(*Generation) (*text, error) {
 	}
 }
 
-// eventually waits for something another goroutine brings about. It is a
-// safety net for a hanging test, not a measurement.
+// eventually waits for the effect of another goroutine. Its limit ends a hanging test, and measures
+// nothing.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for range 6000 {

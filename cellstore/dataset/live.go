@@ -30,9 +30,9 @@ import (
 // generation.
 //
 // A read that fails makes Live compare the files of the generation with their
-// checksums; see damage.go. A damaged generation goes on serving what is whole of
-// it, and Status reports the damage. It is replaced as soon as another is
-// published, or its own files are whole again.
+// checksums; see damage.go. A damaged generation goes on serving its undamaged part, and Status
+// reports the damage. It is replaced as soon as another is published, or its own files are whole
+// again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
@@ -51,7 +51,7 @@ type Live[T any] struct {
 
 	mu       sync.Mutex // held by Poll and Close
 	failed   entry      // the generation that did not open
-	attempts int        // how often it was tried
+	attempts int        // attempts to open it
 	retryAt  time.Time
 	open     sync.WaitGroup // generations not yet closed
 	closeErr error          // guarded by errMu
@@ -74,11 +74,10 @@ type Status struct {
 	// Serving is the manifest of the generation in service; nil when none.
 	Serving *Manifest
 	Since   time.Time // when it was taken into service
-	// Err says, as a *LoadError, why Serving is not what is published; nil when
-	// it is.
+	// Err is the *LoadError that keeps the published generation from service; nil if Serving is the
+	// published one.
 	Err error
-	// Damage says, as a *DamageError, what is wrong with the files of Serving; nil
-	// while no damage is known.
+	// Damage is the *DamageError of the files of Serving; nil while no damage is known.
 	Damage error
 	// ReadFailures counts the reads that failed since the Live was made.
 	ReadFailures int64
@@ -104,15 +103,15 @@ type Handle[T any] struct {
 	value    T
 	gen      *Generation
 	live     *Live[T]
-	refs     Refs          // of the Live itself, while this is the current generation, and every Acquire
+	refs     Refs          // the Live itself while this is the current generation, and each Acquire
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of something that ends with the last of them. The maker of the thing is its
-// first user, by Acquire. Nothing waits or allocates.
+// Refs counts the users of a thing that ends with the last of them. The maker of the thing is its
+// first user, by Acquire. No method waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
-// dead is far enough below 0 that no number of users who come too late reaches 0.
+// dead is far below 0, so that late calls of Acquire never reach 0.
 const dead = math.MinInt64 / 2
 
 // Acquire adds a user. It returns false if the last one has left.
@@ -124,8 +123,8 @@ func (r *Refs) Acquire() bool {
 	return ok
 }
 
-// Release takes a user away, and reports whether it was the last, who ends the thing. Between 0
-// and dead another Acquire can still revive it.
+// Release removes a user, and reports whether it was the last. The last user must end the thing.
+// Between 0 and dead another Acquire can still revive it.
 func (r *Refs) Release() (last bool) {
 	n := r.n.Add(-1)
 	if n < 0 {
@@ -149,7 +148,7 @@ func (l *Live[T]) Acquire() (*Handle[T], error) {
 		if h.refs.Acquire() {
 			return h, nil
 		}
-		// It was replaced and closed since the Load: take the next one.
+		// The handle was replaced and closed after the Load: take the next one.
 	}
 }
 
@@ -177,7 +176,7 @@ func (h *Handle[T]) Value() T { return h.value }
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
 
-// Identity returns what of makes of the manifest, and remembers it. The result must not be 0.
+// Identity returns of(manifest), and caches it. The result must not be 0.
 func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
 	id := h.identity.Load()
 	if id == 0 {
@@ -219,7 +218,7 @@ func (l *Live[T]) Status() Status {
 }
 
 // Looked reports whether the pointer has been read at least once. Until then nothing is in service,
-// whatever is published.
+// even if a generation is published.
 func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 
 // Err is Status().Err.
@@ -227,9 +226,9 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 
 // Poll reads the pointer now. When that names another generation than the one in service, Poll
 // opens it and swaps it in. On failure the old one stays in service, and Poll returns the
-// *LoadError that Err returns too. If nothing is published, or nothing any more, nothing is in
-// service; that is no failure. When reads have failed, Poll looks for damage. While the files of
-// the generation in service stay damaged, it returns the error of Status.Damage.
+// *LoadError that Err returns too. If nothing is published any more, nothing is in service; that is
+// no failure. When reads have failed, Poll looks for damage. While the files of the generation in
+// service stay damaged, it returns the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll is Poll. Without force, it leaves a generation that failed alone until
@@ -296,7 +295,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
-		if h != nil { // a dropped generation is for nobody
+		if h != nil { // a dropped generation cannot be acquired by its number
 			l.held.add(old)
 		}
 		old.Release()
@@ -335,8 +334,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 // pointer.
 const firstPublish = 500 * time.Millisecond
 
-// lost returns an error if generations exist, so that only their pointer is lost. If a
-// pointer has appeared meanwhile, it returns that.
+// lost returns an error if generations exist: their pointer is lost. If a pointer has appeared
+// meanwhile, it returns that.
 func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	for looked := false; ; looked = true {
 		if err = l.from.unpublished(ctx, l.dataset, nil); errors.Is(err, ErrNoGeneration) {
@@ -359,8 +358,8 @@ func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 // in service. The first generation is loaded without check, so that starting
 // takes no time. Damage in it is an error of the read that meets it.
 func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
-	// A panic over bytes that no check has caught must not end the process, which
-	// serves a good generation.
+	// Damage that no check has noticed may cause a panic. It must not end the process, which serves
+	// a good generation.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

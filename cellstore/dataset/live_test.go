@@ -72,7 +72,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("serving %q", got)
 	}
 
-	// A reader keeps its generation across a swap, the next one gets the new.
+	// A reader keeps its generation across a swap. The next reader gets the new one.
 	old, err := l.Acquire()
 	must.Do(t, err)
 	mustIngest(t, c, "ip", "two")
@@ -149,8 +149,8 @@ func TestReleaseTooMuch(t *testing.T) {
 	h.Release()
 }
 
-// TestBadGeneration: whatever is wrong with the published generation, the old one stays, the reason
-// is reported, and mending it is enough.
+// TestBadGeneration: the published generation has some fault. The old one stays in service, the
+// reason is reported, and a repair brings the published one into service.
 func TestBadGeneration(t *testing.T) {
 	rewrite := func(c *Catalog, from, to string) error { // the manifest of generation 2, and its pin
 		path := filepath.Join(c.generationDir("ip", 2), manifestName)
@@ -232,8 +232,8 @@ func TestBadGeneration(t *testing.T) {
 }
 
 // TestUnpublished: a data set without pointer, or that has been dropped, goes out of
-// service like one that was never published, and comes back. The loss of the whole
-// directory means nothing: what is open stays in service.
+// service like one that was never published, and comes back. The loss of the whole directory
+// changes nothing: the open generation stays in service.
 func TestUnpublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		take func(*Catalog) error
@@ -299,8 +299,7 @@ func TestUnpublished(t *testing.T) {
 	}
 }
 
-// TestFirstGenerationBad: with nothing to fall back on the reason reaches the
-// readers.
+// TestFirstGenerationBad: readers get the reason if no earlier generation is in service.
 func TestFirstGenerationBad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -317,8 +316,8 @@ func TestFirstGenerationBad(t *testing.T) {
 	must.Do(t, l.Poll(t.Context()))
 }
 
-// TestRetriesWaitLonger: an unforced poll leaves a generation that failed
-// alone for a while, but not one that is new.
+// TestRetriesWaitLonger: after a failure, an unforced poll does not try the same generation again
+// for a while. It tries a new one at once.
 func TestRetriesWaitLonger(t *testing.T) {
 	c, stats := newCatalog(t)
 	var tries int
@@ -346,8 +345,8 @@ func TestRetriesWaitLonger(t *testing.T) {
 	}
 }
 
-// TestPrunedWhileOpening: between reading CURRENT and opening what it names,
-// another generation is published and the first one pruned.
+// TestPrunedWhileOpening: between the reads of CURRENT and of its generation, another one is
+// published and the first one pruned.
 func TestPrunedWhileOpening(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -368,8 +367,8 @@ func TestPrunedWhileOpening(t *testing.T) {
 	}
 }
 
-// TestSwapsUnderLoad publishes, rolls back and prunes while readers hold on to
-// their generations: no request fails, none sees two generations.
+// TestSwapsUnderLoad publishes, rolls back and prunes while readers hold their generations. No
+// request fails, and none sees two generations.
 func TestSwapsUnderLoad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, closed := newLive(t, c)
@@ -434,7 +433,7 @@ func TestRunFollows(t *testing.T) {
 			l, _ := newLive(t, c)
 			switch how {
 			case "by notification":
-				// The fallback never comes; but events need the directory.
+				// The interval is too long for the fallback to run. Events need the directory.
 				l.interval = time.Hour
 				must.Do(t, os.MkdirAll(c.dir, 0o755))
 			case "by polling":
@@ -487,8 +486,8 @@ func TestRunFollows(t *testing.T) {
 	}
 }
 
-// TestRunSurvivesReplacedDirectory: the watched directory is moved away and
-// another put in its place, as restoring a backup does.
+// TestRunSurvivesReplacedDirectory: the watched directory is moved away and replaced by another, as
+// when a backup is restored.
 func TestRunSurvivesReplacedDirectory(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -500,7 +499,7 @@ func TestRunSurvivesReplacedDirectory(t *testing.T) {
 	if got := serving(t, l); got != "one" {
 		t.Errorf("serving %q", got)
 	}
-	// Generation 1 once more, but other data.
+	// This is generation 1 again, with other data.
 	mustIngest(t, c, "ip", "restored")
 	eventually(t, "the new one", func() bool { return l.Err() == nil && serving(t, l) == "restored" })
 }

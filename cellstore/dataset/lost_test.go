@@ -13,11 +13,11 @@ import (
 	"quadrille/internal/must"
 )
 
-// place is a catalogue or a depot. The tests do the same to both.
+// place is a catalogue or a depot. Each test runs on both.
 type place struct {
 	*Generations
 	publish func(t *testing.T, text string)
-	// lose takes the pointer away, or puts the one given in its place.
+	// lose removes the pointer, or replaces it with instead.
 	lose func(t *testing.T, instead []byte)
 }
 
@@ -64,8 +64,8 @@ func (p place) listed(t *testing.T) (all []uint64) {
 	return all
 }
 
-// TestLostPointerLosesNothing: whatever becomes of the pointer, no publish and no
-// prune takes complete generations for leftovers that it does not know.
+// TestLostPointerLosesNothing: the pointer is lost or replaced in several ways. No publish and no
+// prune then removes complete generations as leftovers.
 func TestLostPointerLosesNothing(t *testing.T) {
 	for name, open := range places(t) {
 		for _, older := range []bool{false, true} {
@@ -117,8 +117,9 @@ func TestLostPointerLosesNothing(t *testing.T) {
 	}
 }
 
-// TestUnlistedStays: a complete generation that the pointer has known and does not list, as one
-// restored from a backup, stays until a prune, which reports it as removed.
+// TestUnlistedStays: the pointer does not list a complete generation with a number it has passed,
+// such as one restored from a backup. The generation stays until a prune, which reports its
+// removal.
 func TestUnlistedStays(t *testing.T) {
 	for name, open := range places(t) {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +149,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories without a manifest, as killed older programs left them, disturb
-// nothing and stay: a manifest can be lost.
+// TestOlderLeftovers: directories without a manifest, which killed older programs have left, hinder
+// nothing. They stay, because the manifest may only be lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -169,8 +170,8 @@ func TestOlderLeftovers(t *testing.T) {
 	}
 }
 
-// TestDamagedManifestStays: a generation that an older pointer does not know and that cannot be
-// read is reported and kept. It is listed once it can be read, also after another publish.
+// TestDamagedManifestStays: a generation is not in an older pointer and cannot be read. It is
+// reported and kept. It is listed once it can be read, also after another publish.
 func TestDamagedManifestStays(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -207,8 +208,8 @@ func TestDamagedManifestStays(t *testing.T) {
 	}
 }
 
-// TestAbortLeavesPublished: another program publishes the generation, without a
-// pointer, while its build fails.
+// TestAbortLeavesPublished: there is no pointer. Another program publishes the generation while its
+// build fails.
 func TestAbortLeavesPublished(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)
@@ -227,8 +228,8 @@ func TestAbortLeavesPublished(t *testing.T) {
 	wantContent(t, c, "ip", "one")
 }
 
-// TestPruneBesideOthers: a prune ends well where another has removed the last of a
-// dropped data set, and a build goes on.
+// TestPruneBesideOthers: another prune removes the rest of a dropped data set. A running prune then
+// succeeds, and a running build goes on.
 func TestPruneBesideOthers(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)
@@ -265,8 +266,7 @@ func TestPruneBesideOthers(t *testing.T) {
 	wantContent(t, c, "ip", "anew")
 }
 
-// TestPruneBesideDamage: a pointer that cannot be used keeps no other data set from being
-// pruned.
+// TestPruneBesideDamage: an unusable pointer does not prevent prunes of other data sets.
 func TestPruneBesideDamage(t *testing.T) {
 	c, _ := newCatalog(t)
 	for _, name := range []string{"airports", "ip"} {
@@ -282,9 +282,8 @@ func TestPruneBesideDamage(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsPushedAnew: once a prune has removed the last of a dropped data set, numbers
-// begin anew. Another prune, which is still running, does not take the new generations for the old
-// ones.
+// TestPruneLeavesWhatIsPushedAnew: once a prune has removed the rest of a dropped data set, numbers
+// begin at 1 again. Another running prune does not mistake the new generations for the old ones.
 func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d, other := depotAt(t, r), depotAt(t, r)
@@ -315,8 +314,8 @@ func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	}
 }
 
-// TestLiveKeepsWhatIsLost: a lost pointer, and another directory in the place of the data
-// directory, take nothing out of service; removing the data set does.
+// TestLiveKeepsWhatIsLost: the loss of the pointer, or of the whole data directory, takes nothing
+// out of service. The removal of the data set does.
 func TestLiveKeepsWhatIsLost(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -343,7 +342,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	must.Do(t, l.Poll(t.Context()))
 	must.Do(t, os.Remove(c.pointerPath("ip")))
 	poll(true, ErrBadPointer)
-	// To a server that starts, it is no data set without generations, either.
+	// A starting server does not take it for a data set without generations, either.
 	other := NewLive(c, "ip", binder(new(atomic.Int64)))
 	defer other.Close()
 	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
@@ -361,7 +360,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	poll(false, nil)
 }
 
-// TestDrop: Drop is one step. Another step undoes it until prune has removed the files, and then
+// TestDrop: Drop is one step. Another step undoes it, until a prune has removed the files. Then
 // nothing is left.
 func TestDrop(t *testing.T) {
 	for name, open := range places(t) {
@@ -395,7 +394,7 @@ func TestDrop(t *testing.T) {
 			if _, err := p.Drop(t.Context(), "ip"); err != nil {
 				t.Fatal(err)
 			}
-			p.publish(t, "four") // takes it up again
+			p.publish(t, "four") // begins the data set again
 			if got := p.listed(t); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
 				t.Errorf("listed are %v", got)
 			}
@@ -417,7 +416,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestDropInUse: what is being read stays, and the directory with it.
+// TestDropInUse: a generation that is being read stays, and its directory too.
 func TestDropInUse(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")

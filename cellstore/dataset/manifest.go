@@ -22,8 +22,8 @@ import (
 // and the one it writes.
 const manifestVersion = 1
 
-// maxManifest bounds manifest.json and CURRENT, in bytes. It is checked when
-// they are written too, so nothing is published that would then be refused.
+// maxManifest bounds manifest.json and CURRENT, in bytes. Writers check it too, so that readers
+// never refuse a published one.
 const maxManifest = 16 << 20
 
 // Source is one file a generation was built from.
@@ -32,7 +32,7 @@ type Source struct {
 	File        string    `json:"file,omitempty"`        // base name of the file read
 	SHA256      string    `json:"sha256,omitempty"`      // of that file's bytes, hexadecimal
 	Bytes       int64     `json:"bytes,omitempty"`       // its size
-	Records     int64     `json:"records,omitempty"`     // good records in the file, where that is counted
+	Records     int64     `json:"records,omitempty"`     // good records in the file, if counted
 	Modified    time.Time `json:"modified,omitzero"`     // modification or release date
 	Version     string    `json:"version,omitempty"`     // as the publisher counts
 	License     string    `json:"license,omitempty"`     // SPDX identifier where there is one
@@ -57,8 +57,7 @@ type Manifest struct {
 	// CheckSchema.
 	SchemaVersion int       `json:"schema_version"`
 	Built         time.Time `json:"built"`
-	// Records counts what was stored, by kind; Bad what was refused, by
-	// reason.
+	// Records counts the stored records by kind, and Bad the refused ones by reason.
 	Records map[string]int64 `json:"records,omitempty"`
 	Bad     map[string]int64 `json:"bad,omitempty"`
 	Sources []Source         `json:"sources,omitempty"`
@@ -77,8 +76,7 @@ type Manifest struct {
 	// generation was pushed from.
 	Origin string `json:"origin,omitempty"`
 	// Disk is the space that the generation takes on the disk it was read from, in
-	// bytes, with directories and partly filled blocks; 0 when that is not known,
-	// as in a Depot.
+	// bytes, with directories and partly filled blocks; 0 if unknown, as in a Depot.
 	Disk int64 `json:"-"`
 	// Digest is the SHA-256 of the manifest as it is stored, hexadecimal. Since that
 	// has the checksums of all data, equal digests mean the same generation. It is
@@ -164,10 +162,10 @@ func digest(ctx context.Context, r io.Reader) (string, int64, error) {
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// counter tells how many bytes of several files have been read.
+// counter reports the number of bytes read so far from several files.
 type counter struct {
 	done, total int64
-	progress    func(done, total int64) // nil: nobody asks
+	progress    func(done, total int64) // may be nil
 }
 
 func (c *counter) of(r io.Reader) io.Reader { return countedReader{r, c} }
@@ -224,8 +222,8 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, fmt.Errorf("%w: manifest: %w", cellstore.ErrCorrupt, err)
 	}
-	// Before the rest: a newer format may not even have the same shapes.
-	// Numbers that no program writes are left to check.
+	// Check the version first: a newer format may have other types of fields. check refuses numbers
+	// that no program writes.
 	if err := cellstore.CheckLayout("the manifest", max(v.Version, 1), 1, manifestVersion, "run ingest rollback"); err != nil {
 		return nil, err
 	}

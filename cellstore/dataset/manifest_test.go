@@ -90,7 +90,7 @@ func TestManifestRefusals(t *testing.T) {
 			_, err = decodeManifest(b)
 			wantErr(t, err, tc.want)
 			if errors.Is(tc.want, cellstore.ErrCorrupt) {
-				_, err = encodeManifest(m) // nothing is written that is then refused
+				_, err = encodeManifest(m) // an invalid manifest is not even written
 				wantErr(t, err, ErrBadManifest)
 			}
 		})

@@ -21,17 +21,17 @@ import (
 	"quadrille/internal/must"
 )
 
-// model is what the pointer should say after any sequence of calls, failures
-// and crashes between steps.
+// model is the expected state of the pointer after any sequence of calls, failures and crashes
+// between steps.
 type model struct {
 	texts         map[uint64]string // listed generations
 	current, last uint64
-	// orphans are complete and unpublished while nothing is published. Activate takes them for
-	// generations whose pointer was lost.
+	// orphans are complete generations while nothing is published. To Activate they are generations
+	// whose pointer was lost.
 	orphans map[uint64]string
 	dropped uint64 // published when the data set was dropped; 0 while one is
-	// served are the generations in the order in which they were published, up to the one
-	// that is or was dropped. Going back cuts off what came after.
+	// served has the generations in the order of publishing, up to the published or dropped one. A
+	// rollback cuts off the later ones.
 	served []uint64
 }
 
@@ -44,7 +44,7 @@ func (m *model) serve(n uint64) {
 	m.served = append(m.served, n)
 }
 
-// earlier are those before the last of served that are still listed.
+// earlier returns the generations that are still listed, of all in served but the last.
 func (m *model) earlier() (list []uint64) {
 	for _, n := range m.served[:max(0, len(m.served)-1)] {
 		if _, ok := m.texts[n]; ok {
@@ -54,8 +54,8 @@ func (m *model) earlier() (list []uint64) {
 	return list
 }
 
-// wantNothing checks the error where nothing is published. A first publish that failed at the
-// pointer leaves the same as a lost pointer.
+// wantNothing checks the error while nothing is published. A first publish that fails at the
+// pointer leaves the same state as a lost pointer.
 func (m *model) wantNothing(t *rapid.T, err error) {
 	if !errors.Is(err, ErrNoGeneration) && (len(m.orphans) == 0 || !errors.Is(err, ErrBadPointer)) {
 		t.Fatalf("%v where nothing is published, with %d orphans", err, len(m.orphans))
@@ -71,20 +71,20 @@ func (m *model) listed() []uint64 {
 	return s
 }
 
-// Steps of Publish after which a failure, as in a crash, has published
-// nothing, and the one after which it has.
+// The first steps of Publish: after a failure or a crash there, nothing is published. After the
+// last step, the generation is.
 var (
 	unpublishedSteps = []string{"directory made", "begun", "store closed", "files sealed", "manifest written", "manifest renamed", "named", "pointer written"}
 	publishedStep    = "pointer renamed"
 )
 
-// modelled is one of the two backings with what the model does to it.
+// modelled is one of the two backings, with the model's operations on it.
 type modelled struct {
 	*Generations
 	publish                func(text string) (Manifest, error)
-	content                func() (string, error) // of what is published
+	content                func() (string, error) // of the published generation
 	leftover               func(t *rapid.T, m *model)
-	check                  func(t *rapid.T) // that nothing stays open or lies about
+	check                  func(t *rapid.T) // that nothing stays open or is left over
 	unpublished, published []string         // steps of publish
 	consecutive            bool             // a number is used again unless it was published
 }
@@ -100,8 +100,7 @@ func modelledCatalog(t *rapid.T) *modelled {
 		unpublished: unpublishedSteps, published: []string{publishedStep},
 		consecutive: true,
 		leftover: func(t *rapid.T, m *model) {
-			// What a build killed at some point leaves, with and
-			// without its manifest.
+			// The remains of a build that was killed, with and without its manifest.
 			n := m.last
 			for orphan := range m.orphans {
 				n = max(n, orphan)
@@ -122,8 +121,8 @@ func modelledCatalog(t *rapid.T) *modelled {
 	}
 }
 
-// modelledDepot pushes local again and again, as if it were another generation
-// each time: the text is in the manifest.
+// modelledDepot pushes local again and again, as a new generation each time: the text is in the
+// manifest.
 func modelledDepot(t *rapid.T, local *Generation) *modelled {
 	d := depotAt(t, newRemote(t))
 	return &modelled{
@@ -164,8 +163,7 @@ func modelledDepot(t *rapid.T, local *Generation) *modelled {
 	}
 }
 
-// flakyBacking fails the next swap of the pointer in one of the ways that a
-// caller has to cope with.
+// flakyBacking makes the next swap of the pointer fail in one of several ways.
 type flakyBacking struct {
 	backing
 	fault  string
@@ -217,7 +215,7 @@ func runModel(t *rapid.T, g *modelled) {
 	text := func() string { serial++; return fmt.Sprint("text ", serial) }
 	ctx := t.Context()
 	published := func(t *rapid.T, n uint64, text string) {
-		if m.last == 0 { // without a pointer, what is complete is listed with the new one
+		if m.last == 0 { // without a pointer, the complete generations are listed with the new one
 			p, err := g.requirePointer(ctx, "ip")
 			must.Do(t, err)
 			for _, e := range p.Generations {
@@ -390,7 +388,7 @@ func runModel(t *rapid.T, g *modelled) {
 			t.Fatalf("listed %+v, current is %d; verified: %v", in, m.current, err)
 		}
 	}
-	// A last build or push cleans up all that was left behind.
+	// A last build or push removes all remains.
 	s := text()
 	got, err := g.publish(s)
 	must.Do(t, err)
@@ -414,8 +412,8 @@ func TestStepsAreAllCovered(t *testing.T) {
 	}
 }
 
-// TestRollbackOnce: a rollback that is beaten by another one goes no further
-// back, whichever the backing.
+// TestRollbackOnce: another rollback is faster. The slower one goes no further back, in both
+// backings.
 func TestRollbackOnce(t *testing.T) {
 	c, _ := newCatalog(t)
 	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)
@@ -441,8 +439,8 @@ func TestRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestPointerBytes: the bytes that older programs write and read stay the same; these programs
-// ignore the checksum. With one changed bit a pointer is refused, or read as it was.
+// TestPointerBytes: older programs still read and write the same bytes, and ignore the checksum. A
+// pointer with one changed bit is refused, or read as before.
 func TestPointerBytes(t *testing.T) {
 	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
 	d := depotAt(t, newRemote(t))
@@ -499,8 +497,8 @@ func TestPointerBytes(t *testing.T) {
 	}
 }
 
-// TestConcurrentChanges: programs that change one pointer at the same time all
-// succeed, and no change is lost halfway.
+// TestConcurrentChanges: programs that change one pointer at the same time all succeed, and no
+// change is lost.
 func TestConcurrentChanges(t *testing.T) {
 	c, _ := newCatalog(t)
 	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)

@@ -15,20 +15,20 @@ const (
 	// maxOlder bounds the generations that a Live keeps open besides the one in service, for
 	// callers that name a generation by its number.
 	maxOlder = 2
-	// olderIdle is how long an older generation stays open after its last use.
-	// Until then it cannot be pruned.
+	// olderIdle is the time for which an older generation stays open after its last use. Until then
+	// it cannot be pruned.
 	olderIdle = 5 * time.Minute
-	// olderBusy is how long a generation must have been unused before another may
-	// take its place. It keeps a sequence of requests from opening a store each.
+	// olderBusy is the idle time after which another generation may take the place of an open one.
+	// It keeps a sequence of requests from opening a store each.
 	olderBusy = 10 * time.Second
 	// olderLook bounds the time of reading the pointer, since other callers wait.
-	// After a failure it is also how long they are refused without another try.
+	// After a failure, callers are refused for the same time without another try.
 	olderLook = 3 * time.Second
 	// olderOpen bounds the time of opening a generation, since others wait too.
 	olderOpen = 5 * time.Second
 )
 
-// older are the generations that a Live keeps open besides the one in service.
+// older holds the generations that a Live keeps open besides the one in service.
 type older[T any] struct {
 	idle, busy time.Duration
 
@@ -49,9 +49,8 @@ type olderGeneration[T any] struct {
 
 // AcquireGeneration returns a generation by its number: the one in service, one that
 // was in service and that somebody still holds, or another listed one, which it opens
-// if need be and keeps open for a while.
-// Every success needs exactly one Release. The one in service costs what Acquire
-// does.
+// if need be and keeps open for a while. Every success needs exactly one Release. The one in
+// service costs the same as Acquire.
 //
 // It returns ErrPruned when the generation has been removed, ErrNoGeneration when
 // the number has not been used yet, ErrOlderBusy when other older generations
@@ -186,8 +185,8 @@ func (o *older[T]) drop(i int) {
 // keepListed closes the generations that are no longer listed: a Depot may remove
 // them although they are open here. After Drop and Prune another may have the number.
 func (o *older[T]) keepListed(p *pointer) {
-	// Whoever holds the lock may be opening a generation, which can take long;
-	// the next look comes in seconds.
+	// The holder of the lock may be opening a generation, which can take long. The next poll tries
+	// again within seconds.
 	if !o.mu.TryLock() {
 		return
 	}
@@ -214,7 +213,7 @@ func (o *older[T]) sweep() {
 	}
 }
 
-// close closes all of them. Nothing is opened afterwards.
+// close closes all generations. No other is opened afterwards.
 func (o *older[T]) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,13 +225,13 @@ func (o *older[T]) close() {
 	}
 }
 
-// held are the generations that have been in service and that somebody may hold yet.
+// held has the generations that have been in service and that callers may still hold.
 type held[T any] struct {
 	mu   sync.Mutex
 	list []*Handle[T]
 }
 
-// add adds a generation that goes out of service. Whoever has it holds it.
+// add adds a generation that goes out of service. Callers that have it keep holding it.
 func (l *held[T]) add(h *Handle[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,7 +251,7 @@ func (l *held[T]) acquire(generation uint64) *Handle[T] {
 	return nil
 }
 
-// keepListed forgets the generations that are no longer listed; see that of older.
+// keepListed forgets the generations that are no longer listed; see older.keepListed.
 func (l *held[T]) keepListed(p *pointer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// acquired is the text of a generation asked for by its number.
+// acquired returns the text of a generation, acquired by its number.
 func acquired(t testing.TB, l *Live[*text], generation uint64) string {
 	t.Helper()
 	h, err := l.AcquireGeneration(generation)
@@ -43,7 +43,7 @@ func TestAcquireGeneration(t *testing.T) {
 			t.Errorf("%q, %q, %d stores", a, b, stats.open.Load())
 		}
 	}
-	// No more than that at once, unless one has not been asked for lately.
+	// No further generation is opened, unless one of them was not used lately.
 	_, err = l.AcquireGeneration(2)
 	wantErr(t, err, ErrOlderBusy)
 	l.older.busy = 0
@@ -55,8 +55,8 @@ func TestAcquireGeneration(t *testing.T) {
 	_, err = l.AcquireGeneration(0)
 	wantErr(t, err, ErrNoGeneration)
 
-	// An open generation is not pruned. A pruned one is gone, and not unknown. Generation 1 made
-	// room above, and is closed by another goroutine.
+	// An open generation is not pruned. A pruned one is reported as gone, not as unknown.
+	// Generation 1 made room above, and is closed by another goroutine.
 	var done Pruned
 	eventually(t, "the removal of generation 1", func() bool {
 		done, err = c.Prune(t.Context(), 0, 0)
@@ -68,7 +68,7 @@ func TestAcquireGeneration(t *testing.T) {
 	_, err = l.AcquireGeneration(1)
 	wantErr(t, err, ErrPruned)
 
-	// One that goes out of service while it is in use.
+	// A generation goes out of service while it is in use.
 	h, err := l.AcquireGeneration(4)
 	must.Do(t, err)
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
@@ -95,7 +95,8 @@ func TestAcquireGeneration(t *testing.T) {
 	wantErr(t, err, cellstore.ErrClosed)
 }
 
-// A generation that somebody holds since it was in service is there for others, without opening it again.
+// Somebody holds a generation since it was in service. Others can acquire it without opening it
+// again.
 func TestReplacedIsHeld(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -158,7 +159,7 @@ func TestOlderIdle(t *testing.T) {
 	}
 }
 
-// A generation that does not open is not tried by every request.
+// Not every request tries to open a generation that does not open.
 func TestOlderFails(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

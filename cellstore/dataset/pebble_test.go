@@ -135,8 +135,7 @@ func tables(m Manifest) []File {
 	return list
 }
 
-// TestPebbleDamage turns one bit of every file of a generation in turn, and
-// cuts each short.
+// TestPebbleDamage flips one bit of each file of a generation in turn, and cuts each short.
 func TestPebbleDamage(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -166,8 +165,8 @@ func TestPebbleDamage(t *testing.T) {
 	}
 }
 
-// TestPebbleSwapsUnderLoad is TestSwapsUnderLoad with real stores behind one
-// cache and a Live that follows by itself.
+// TestPebbleSwapsUnderLoad is TestSwapsUnderLoad with real stores behind one cache, and with a Live
+// that polls by itself.
 func TestPebbleSwapsUnderLoad(t *testing.T) {
 	cache := pebblestore.NewCache(4 << 20)
 	defer cache.Close()

@@ -14,32 +14,32 @@ import (
 
 const (
 	pointerName = "CURRENT"
-	// pointerVersion is the newest version this package reads. It writes 2 for a data
-	// set that is dropped, which programs that read up to 1 do not know, else 1.
+	// pointerVersion is the newest version this package reads. It writes 2 for a dropped data set,
+	// which programs that read up to 1 do not know, and 1 otherwise.
 	pointerVersion = 2
 )
 
-// pointer says which generations of a data set are listed and which of them is
-// published. It is the only record of a data set that ever changes.
+// pointer has the listed generations of a data set, and the published one. It is the only record of
+// a data set that ever changes.
 type pointer struct {
 	Version int    `json:"version"`
 	Current uint64 `json:"current"` // 0 while the data set is dropped
 	// Dropped is the generation that was published when the data set was dropped.
 	Dropped uint64 `json:"dropped,omitempty"`
-	// Before are the generations that rollbacks go back to, the last one first. Nil
-	// stands for all listed ones below the published one, as it is without a rollback:
-	// only what differs is written, and programs that do not know it go by the numbers.
+	// Before are the generations that rollbacks publish, in that order. Nil stands for all listed
+	// ones below the published one, as before any rollback. Older programs do not know the field
+	// and use the numbers.
 	Before []uint64 `json:"before,omitzero"`
-	// Last is the highest number known. Numbers are not used again, so whatever was
-	// cached under one stays true, until Drop and Prune have removed the pointer too.
+	// Last is the highest number known. Numbers are not used again, so data cached under one stays
+	// true, until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
 	// Unread are numbers up to Last whose generations were stored when Last passed
 	// them, and could not be decoded. They have never been listed, and will be once
 	// they can be read.
 	Unread []uint64 `json:"unread,omitempty"`
-	// Superseded holds, in a Depot, the time since which each other listed
-	// generation has not been the published one.
+	// Superseded holds, in a Depot, the time when each other listed generation ceased to be the
+	// published one.
 	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
 	// Checksum is the CRC-32C of the text before it. Older programs do not write it.
 	Checksum string `json:"crc32c,omitempty"`
@@ -68,7 +68,7 @@ func (p *pointer) find(generation uint64) (entry, bool) {
 	return p.Generations[i], true
 }
 
-// lists reports whether the very generation is listed, not another of its number.
+// lists reports whether this very generation is listed, not another with its number.
 func (p *pointer) lists(e entry) bool {
 	have, ok := p.find(e.Generation)
 	return ok && have == e
@@ -81,8 +81,8 @@ func (p *pointer) add(e entry) {
 }
 
 // before returns the listed generations that were published before the published one, or
-// before the one that was dropped, in the order of their service. One that a rollback went
-// away from is not among them.
+// before the one that was dropped, in the order of their service. Generations that a rollback has
+// withdrawn are left out.
 func (p *pointer) before() []uint64 {
 	if p.Before == nil {
 		return p.below()
@@ -102,8 +102,8 @@ func (p *pointer) below() []uint64 {
 	return numbers
 }
 
-// serve makes a listed generation the published one. If it was published before, this goes back:
-// generations that came after it are not gone back to again.
+// serve makes a listed generation the published one. If it was published before, this is a
+// rollback: later rollbacks skip the generations that were published after it.
 func (p *pointer) serve(generation uint64) {
 	before, was := p.before(), cmp.Or(p.Current, p.dropped())
 	if i := slices.Index(before, generation); i >= 0 {
@@ -127,9 +127,9 @@ func (p *pointer) dropped() uint64 {
 	return p.Generations[len(p.Generations)-1].Generation
 }
 
-// supersede notes that the generation was has not been the published one since now. It does nothing
-// if that still is the published one. A time in the future comes from a clock that was ahead, and
-// is set back.
+// supersede records now as the time when a generation, was, ceased to be the published one. It does
+// nothing if it still is the published one. A recorded time in the future comes from a clock that
+// was ahead, and is set to now.
 func (p *pointer) supersede(was uint64, now time.Time) {
 	since := map[uint64]time.Time{}
 	now = now.UTC().Truncate(time.Second)
@@ -151,7 +151,7 @@ func decodePointer(b []byte) (*pointer, error) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadPointer, err)
 	}
-	// Numbers that no program writes are damage, see below.
+	// Versions that no program writes are damage, see below.
 	if err := cellstore.CheckLayout("CURRENT", max(v.Version, 1), 1, pointerVersion, ""); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A rehearsal is apart from builds, cannot be published, and leaves nothing, not even after it was
-// killed.
+// A rehearsal is independent of builds, cannot be published, and leaves nothing. The remains of a
+// killed one are removed later.
 func TestRehearse(t *testing.T) {
 	c, _ := newCatalog(t)
 	must.Do(t, os.RemoveAll(c.dir))
@@ -50,7 +50,7 @@ func TestRehearse(t *testing.T) {
 	if _, err := os.Stat(other.Dir()); err != nil {
 		t.Errorf("the other lost its directory: %v", err)
 	}
-	// A killed one drops its lock and leaves its files.
+	// A killed rehearsal loses its lock and leaves its files.
 	other.lock.Close()
 	b, err = c.Rehearse(t.Context(), "ip")
 	must.Do(t, err)

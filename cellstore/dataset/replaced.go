@@ -12,8 +12,8 @@ type Replaced struct {
 	Generation uint64           `json:"generation"`
 	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
-	// Older says which source is of an earlier edition than in the replaced generation; empty if
-	// none is.
+	// Older names a source of an earlier edition than in the replaced generation; empty if there is
+	// none.
 	Older string `json:"older,omitempty"`
 }
 
@@ -22,7 +22,7 @@ func (m *Manifest) Replace(old *Manifest) {
 	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
 }
 
-// Loss is a kind of record that a generation has fewer of than the one it replaced.
+// Loss is a kind of record whose number is less than in the replaced generation.
 type Loss struct {
 	Kind   string `json:"kind"`
 	Before int64  `json:"before"`
@@ -30,7 +30,7 @@ type Loss struct {
 }
 
 // Losses lists, by name, the kinds that have lost more than the share most, 0 to 1, of their
-// records since the generation that was replaced. There are none where nothing was replaced.
+// records since the generation that was replaced. The list is empty if nothing was replaced.
 func (m *Manifest) Losses(most float64) (list []Loss) {
 	if m.Replaced == nil {
 		return nil
@@ -44,12 +44,12 @@ func (m *Manifest) Losses(most float64) (list []Loss) {
 	return list
 }
 
-// sameDay is the time by which a source may be earlier without being an older edition. Clocks and
-// time zones of those who packed it differ.
+// sameDay bounds the time that a source may be earlier without being an older edition: its packers'
+// clocks and time zones differ.
 const sameDay = 24 * time.Hour
 
-// earlierEdition names a source that is of an earlier edition than in old. Sources are the same if
-// their names are; where no name is in both, all sources of one generation stand for one.
+// earlierEdition names a source that is of an earlier edition than in old. Sources with equal names
+// are compared. If no name is in both, the newest dates are.
 func earlierEdition(sources []Source, old *Manifest) string {
 	say := func(name string, now, before time.Time) string {
 		if now.IsZero() || before.IsZero() || before.Sub(now) < sameDay {

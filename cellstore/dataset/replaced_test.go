@@ -20,8 +20,8 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A source of an earlier date is reported: by its name or, where no name is in both, by the newest
-// source. The same file with another date is no other edition.
+// A source of an earlier date is reported. Sources are compared by name or, if no name is in both,
+// by the newest date. The same file with another date is no other edition.
 func TestEarlierEdition(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
 	old := &Manifest{Generation: 2, Sources: []Source{{Name: "City", Modified: day(20), SHA256: "a"}, {Name: "own", Modified: day(10), SHA256: "b"}}}

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// du asks the program of that name what a directory takes, in bytes.
+// du returns the size of a directory in bytes, according to the program du.
 func du(t *testing.T, dir string) int64 {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "du", "-sk", dir).Output()
@@ -61,7 +61,7 @@ func TestSize(t *testing.T) {
 		t.Error(err)
 	}
 	check("after it was read", m)
-	// Whatever lies there counts, as in generations of programs that left more.
+	// Every file in the directory counts, as in generations of programs that left more files.
 	must.Do(t, os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600))
 	if list, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (l *Live[T]) Run(ctx context.Context) error {
 // wake-ups. Several events at once give one wake-up.
 type waker struct {
 	dirs    []string
-	watcher *fsnotify.Watcher // nil when the system gives none
+	watcher *fsnotify.Watcher // nil if the system has none
 	wake    chan struct{}
 }
 

@@ -8,16 +8,16 @@ type watchers struct {
 	all []func()
 }
 
-// Watch has fn called after each change of Status, and by Close before it waits for the handles
-// that are held. Acquire agrees with Status by then. fn must not wait, nor call Poll or Close.
-// Functions are called one after another, each for as long as the Live is there.
+// Watch registers fn to be called after each change of Status, and by Close before it waits for
+// held handles. Acquire agrees with Status by then. fn must not wait, nor call Poll or Close.
+// Functions are called one after another, until the end of the Live.
 func (l *Live[T]) Watch(fn func()) {
 	l.watchers.mu.Lock()
 	defer l.watchers.mu.Unlock()
 	l.watchers.all = append(l.watchers.all, fn)
 }
 
-// Serves reports whether a handle is that of the generation in service; nil stands for none.
+// Serves reports whether h is the handle of the generation in service; nil stands for none.
 func (l *Live[T]) Serves(h *Handle[T]) bool { return l.cur.Load() == h }
 
 func (w *watchers) changed() {

@@ -1,9 +1,8 @@
-// Package filelock keeps programs apart that change the same files.
+// Package filelock excludes programs that change the same files from each other.
 //
-// A lock belongs to the open file. The kernel drops it when that is closed, so
-// also when the process dies. Where a file system has no such locks, errors match
-// [errors.ErrUnsupported] and say what to do. All functions may be called by any
-// number of goroutines.
+// A lock belongs to the open file. The kernel drops the lock when the file is closed, so also when
+// the process dies. On a file system without such locks, errors match [errors.ErrUnsupported] and
+// say what to do. All functions may be called by any number of goroutines.
 package filelock
 
 import (
@@ -25,8 +24,8 @@ func Exclusive(f *os.File) error { return lock(f, true) }
 // must be open for reading.
 func Shared(f *os.File) error { return lock(f, false) }
 
-// Open opens the file of a lock, made if it is not there, and locks it
-// exclusively, without waiting.
+// Open opens the file of a lock, creates it if it is missing, and locks it exclusively, without
+// waiting.
 func Open(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
@@ -46,8 +45,8 @@ func Open(path string) (*os.File, error) {
 	}
 }
 
-// Same reports whether path still names the open file. A lock of a file that was
-// removed or replaced before it was taken keeps nobody away.
+// Same reports whether path still names the open file. A lock taken on a file that had been removed
+// or replaced excludes nobody.
 func Same(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {

@@ -46,8 +46,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: whoever locks a file that was removed meanwhile holds
-// nothing.
+// TestReplacedFile: a lock of a file that was removed meanwhile is no lock.
 func TestReplacedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	old, err := Open(path)

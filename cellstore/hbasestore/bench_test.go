@@ -21,19 +21,19 @@ import (
 
 // These benchmarks compare the driver with a bare client: the same calls on
 // connections of their own, one per worker, with neither pool nor plan nor rows.
-// Rounds of the two alternate, so that whatever else the machine does meets both;
-// what is reported is the median of the rounds' ratios.
+// Rounds of the two alternate, so that other work of the machine affects both. The result is the
+// median of the rounds' ratios.
 
 const (
 	benchRounds = 21
 	benchRound  = 200 * time.Millisecond
 )
 
-// side is one of the two: f does one operation, as worker w.
+// side does one operation of the driver or of the bare client, as worker w.
 type side func(ctx context.Context, w int, rnd *rand.Rand) error
 
-// race runs the two by turns and reports operations per second of the driver and
-// its share of the bare client's.
+// race runs both sides by turns. It reports the driver's operations per second, and their ratio to
+// the bare client's.
 func race(b *testing.B, workers int, driver, bare side) {
 	b.Helper()
 	ctx := context.Background()
@@ -82,8 +82,8 @@ func race(b *testing.B, workers int, driver, bare side) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(rates), "ops/s")
 	b.ReportMetric(median(ratios), "of-bare")
-	// What the client itself costs tells more than rates where the cluster
-	// shares the machine with it and with others.
+	// The client's own processor time says more than rates if the cluster shares the machine with
+	// it and with others.
 	for i, name := range []string{"cpu-µs/op", "bare-cpu-µs/op"} {
 		b.ReportMetric(float64(cpu[i].Microseconds())/float64(max(done[i], 1)), name)
 	}
@@ -103,16 +103,14 @@ func median(s []float64) float64 {
 	return s[len(s)/2]
 }
 
-// benchStore opens a store for one benchmark, and as many bare connections as
-// there are workers at most.
+// benchStore opens a store for one benchmark, and a bare connection for each worker.
 func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 	addr := os.Getenv("QUADRILLE_HBASE")
 	if addr == "" {
 		b.Skip("needs HBase: run make test-hbase")
 	}
 	ctx := context.Background()
-	// One gateway for both: a second that is less warm would tell apart what is
-	// the same.
+	// One gateway for both: a second, less warm one would make a difference between equal clients.
 	first, _, _ := strings.Cut(addr, ",")
 	s, err := Open(ctx, Options{Gateways: []string{first}, Namespace: "bench", Prefix: fmt.Sprintf("p%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true})
 	if err != nil {
@@ -221,8 +219,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 			})
 		})
 		for k := 1; k <= len(families); k += len(families) - 1 {
-			// A bare client has one connection and asks one family after the
-			// other.
+			// A bare client has one connection and reads one family after the other.
 			b.Run(at(fmt.Sprintf("TileNextEach%d", k)), func(b *testing.B) {
 				race(b, workers, func(ctx context.Context, w int, rnd *rand.Rand) error {
 					return tile.NextEach(ctx, fmt.Appendf(nil, "%08d", rnd.IntN(tiles)), nil, families[:k], each[w])

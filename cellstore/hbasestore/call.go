@@ -15,8 +15,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// callKind decides whether a call may be sent again when its outcome is not
-// known. The kinds are in order: each may be repeated less than the one before.
+// callKind decides whether a call may be sent again if its outcome is unknown. Each kind may be
+// repeated less freely than the one before.
 type callKind uint8
 
 const (
@@ -25,8 +25,7 @@ const (
 	oneShotCall                    // it may be repeated only if it was certainly not applied
 )
 
-// call sends a call, and repeats it where that may help, until it is answered
-// or its time is over.
+// call sends a call, and repeats it if that may help, until it is answered or its time is over.
 func (s *Store) call(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
 	return s.callWithin(ctx, s.opts.Timeout, s.opts.TryTimeout, kind, f)
 }
@@ -43,7 +42,7 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind 
 	var last *gateway
 	// Pauses are random so that many clients do not come back together.
 	pauses := backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, MaxInterval: 500 * time.Millisecond, Multiplier: 2, RandomizationFactor: 0.5}
-	maybeApplied := false // a try that failed may have been carried out all the same
+	maybeApplied := false // a failed try may have been applied
 	for try := 1; ; try++ {
 		g, err := s.try(ctx, each, last, f)
 		if err == nil {
@@ -95,7 +94,7 @@ func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway, f f
 	return l.g, err
 }
 
-// pause waits before another try. It is false when time is over.
+// pause waits before another try. It returns false if time is over.
 func pause(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
@@ -110,16 +109,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// diagnosis is what the failure of one try means.
+// diagnosis is the meaning of the failure of one try.
 type diagnosis struct {
 	err        error
-	sentinel   error // what callers branch on, nil for nothing
+	sentinel   error // for callers to branch on, or nil
 	retryable  bool  // another try may end otherwise
 	notApplied bool  // it is certain that nothing was done
 }
 
-// diagnose tells what a failure means. A call whose error it does not know may
-// have been applied.
+// diagnose returns the meaning of a failure. A call with an unknown error may have been applied.
 func diagnose(err error) diagnosis {
 	var te *thrift2.TransportError
 	var pe *thrift2.ProtocolError
@@ -144,19 +142,18 @@ func diagnose(err error) diagnosis {
 	return diagnosis{err: err, notApplied: true} // cancelled, closed, or no such table
 }
 
-// ErrUnavailable says that the cluster or its gateways did not answer in time.
-// A later call may succeed. It is a cellstore.ErrUnavailable.
+// ErrUnavailable: the cluster or its gateways did not answer in time. A later call may succeed. It
+// is a cellstore.ErrUnavailable.
 var ErrUnavailable = fmt.Errorf("hbase: %w", cellstore.ErrUnavailable)
 
-// answers maps the gateway's errors to what they mean. An error is known by how
-// it begins: with the name of an exception in Java, without its package.
+// answers maps the gateway's errors to their meaning. An error is recognised by its beginning: the
+// name of a Java exception, without its package.
 //
-// Few errors are certain to come before anything is applied. That HBase does not
-// want a call repeated (DoNotRetryIOException, CanRetry) is no proof: the call may
-// have been applied before, as with OperationConflictException, or have failed in
-// a coprocessor afterwards. NotServingRegionException and RegionTooBusyException
-// are no proof either, because the gateway repeats such calls by itself: when it
-// gives up, one of its tries may have been applied and its answer lost.
+// Few errors certainly come before anything is applied. HBase's refusal of a repetition
+// (DoNotRetryIOException, CanRetry) is no proof: the call may have been applied before, as with
+// OperationConflictException, or have failed in a coprocessor afterwards. NotServingRegionException
+// and RegionTooBusyException are no proof either, because the gateway repeats such calls by itself:
+// when it gives up, one of its tries may have been applied and its answer lost.
 var answers = []struct {
 	text       string
 	sentinel   error
@@ -171,7 +168,7 @@ var answers = []struct {
 	// Sums are made before the log is written.
 	{"DoNotRetryIOException: Field is not a long", cellstore.ErrNotCounter, true},
 	{"DoNotRetryIOException: Attempted to increment field that isn't 64 bits wide", cellstore.ErrNotCounter, true},
-	// Rights, quotas and times are looked at first.
+	// Rights, quotas and times are checked first.
 	{"AccessDeniedException", nil, true},
 	{"SpaceLimitingException", nil, true},
 	{"FailedSanityCheckException", nil, true},
@@ -187,16 +184,15 @@ var answers = []struct {
 	{"InvalidFamilyOperationException", nil, false},
 }
 
-// scannerErrors end the gateway's own scans when a server is slow or gone. HBase
-// says about some of them that the call must not be repeated. That holds for the
-// same scanner; a new try opens another one.
+// scannerErrors end the gateway's own scans when a server is slow or gone. HBase forbids repeating
+// the call after some of them. That concerns the same scanner; a new try opens another one.
 var scannerErrors = []string{"OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException", "LeaseException"}
 
 // answered returns what an error in the gateway's answer means.
 func answered(io *thrift2.IOError) diagnosis {
 	message, _, _ := batchReason(io.Message)
-	// A failed try at a server that has gone is wrapped in exceptions of the
-	// gateway's own; only what comes first tells what happened.
+	// The gateway wraps a failed try at a server that has gone in exceptions of its own. Only the
+	// first line has the reason.
 	head, _, _ := strings.Cut(message, "\n")
 	for _, text := range scannerErrors {
 		if strings.Contains(head, text) {
@@ -214,7 +210,7 @@ func answered(io *thrift2.IOError) diagnosis {
 		}
 	}
 	switch {
-	case io.Argument: // the gateway itself could not use what it got
+	case io.Argument: // the gateway itself could not use the arguments
 		return diagnosis{err: &refusedError{cutStack(io)}, notApplied: true}
 	case !io.CanRetry:
 		return diagnosis{err: &refusedError{cutStack(io)}}
@@ -239,8 +235,8 @@ func batchReason(message string) (reason string, n int, ok bool) {
 	return m[2], n, err == nil
 }
 
-// extentError is a failure whose extent is known better than its message tells:
-// either nothing was applied, or something may have been.
+// extentError is a failure that is better known than its message says: either nothing was applied,
+// or something may have been.
 type extentError struct {
 	error
 	notApplied bool
@@ -270,7 +266,7 @@ func refusedWith(err error, message string) bool {
 		return false
 	}
 	reason, _, batch := batchReason(io.Message)
-	if io.CanRetry && !batch { // a batch is always marked so
+	if io.CanRetry && !batch { // batches always have CanRetry
 		return false
 	}
 	// Some messages begin with the name of the exception.

@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestCalls counts what questions cost in calls of a gateway, and that those of
-// one NextEach overlap.
+// TestCalls counts the gateway calls of each operation, and checks that those of one NextEach
+// overlap.
 func TestCalls(t *testing.T) {
 	addr := os.Getenv("QUADRILLE_HBASE")
 	if addr == "" {
@@ -95,7 +95,7 @@ func TestCalls(t *testing.T) {
 			}
 		}
 	}
-	// Answers are held back until every family's question has been sent.
+	// Answers are held back until the calls of all families have been sent.
 	relay.gather(len(families))
 	if err := plain.NextEach(ctx, []byte("k0201"), nil, families, rows); err != nil {
 		t.Error(err)
@@ -110,8 +110,8 @@ type relay struct {
 	all    chan struct{}
 }
 
-// gather makes questions wait until there are n of them. Were they asked one
-// after the other, none would ever be answered.
+// gather makes calls wait until there are n of them. If they were sent one after the other, none
+// would ever be answered.
 func (r *relay) gather(n int) {
 	r.all = make(chan struct{})
 	r.sent.Store(0)
@@ -127,8 +127,7 @@ func newRelay(t *testing.T, to string) *relay {
 	return r
 }
 
-// between listens, and hands over each connection that comes with one to a
-// gateway.
+// between listens, and calls pass with each new connection and one to the gateway.
 func between(t *testing.T, to string, pass func(in, out net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
@@ -154,7 +153,7 @@ func (r *relay) questions(out, in net.Conn) {
 	defer out.Close()
 	buf := make([]byte, 64<<10)
 	for {
-		// A question of the test is short, and comes in one piece.
+		// A call of the test is short, and arrives in one piece.
 		n, err := in.Read(buf)
 		if err != nil {
 			return

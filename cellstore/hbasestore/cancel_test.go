@@ -16,8 +16,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// slow is a store behind a gateway that keeps whoever connects waiting in the
-// middle of the handshake until it is let go.
+// slow is a store behind a gateway that stops every handshake in the middle until letGo is called.
 type slow struct {
 	rig
 	connecting chan struct{} // gets one from each connection
@@ -72,7 +71,7 @@ func (s *slow) idle() []idleConn {
 	return append([]idleConn(nil), g.idle...)
 }
 
-// blamed reports whether the gateway was taken for one that fails.
+// blamed reports whether the gateway counts as failing.
 func (s *Store) blamed() bool {
 	g := s.pool.gateways[0]
 	g.mu.Lock()
@@ -98,9 +97,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-// TestCancelWhileDialling: callers without number give up while a gateway takes
-// its time to accept a connection. Nothing is held against the gateway, no more
-// connections are made than may be, and those that were begun serve others.
+// TestCancelWhileDialling: very many callers give up while a gateway is slow to accept a
+// connection. The gateway does not count as failing, the limit of connections holds, and those
+// begun serve other callers.
 func TestCancelWhileDialling(t *testing.T) {
 	for kind, path := range map[string]string{"bare": "", "http": "/"} {
 		for _, how := range []string{"cancel", "deadline"} {
@@ -161,8 +160,7 @@ func TestCancelWhileDialling(t *testing.T) {
 	}
 }
 
-// TestDialForOthers: the connection that one caller began and gave up is the
-// next one's.
+// TestDialForOthers: one caller begins a connection and gives up. The next caller gets it.
 func TestDialForOthers(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/"} {
@@ -187,8 +185,8 @@ func TestDialForOthers(t *testing.T) {
 	}
 }
 
-// TestDialTimeout: a gateway that lets nobody in within the time of a try is
-// passed over, also when its callers gave up long before.
+// TestDialTimeout: a gateway that accepts nobody within the time of a try is avoided, even if its
+// callers gave up long before.
 func TestDialTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, "", nil)
@@ -237,8 +235,8 @@ func TestCloseWhileDialling(t *testing.T) {
 	}
 }
 
-// TestGivingUpCostsOne: a caller who gives up a call costs the connection that
-// it was on, and no other; it says nothing of the gateway.
+// TestGivingUpCostsOne: a caller that gives up costs the connection of its call and no other. The
+// gateway does not count as failing.
 func TestGivingUpCostsOne(t *testing.T) {
 	t.Parallel()
 	for kind, path := range map[string]string{"bare": "", "http": "/"} {
@@ -248,7 +246,7 @@ func TestGivingUpCostsOne(t *testing.T) {
 				f := newFake(t, thrift2.Config{HTTP: path}, newModelHBase(t, "test", nil))
 				r := &rig{fakes: []*fake{f}}
 				r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTP: path, NoCompression: true, TryTimeout: time.Hour, Timeout: time.Hour})
-				// Several at once need as many connections.
+				// Concurrent calls need one connection each.
 				const many = 5
 				var arrived sync.WaitGroup
 				arrived.Add(many)
@@ -297,9 +295,8 @@ func TestGivingUpCostsOne(t *testing.T) {
 	}
 }
 
-// TestOneRequestPerConnection: a gateway over HTTP that closes each connection
-// after an answer is served none the worse, and a call that finds its connection
-// closed is known not to have been sent.
+// TestOneRequestPerConnection: a gateway over HTTP closes each connection after an answer. Calls
+// succeed all the same, and one that finds its connection closed counts as not sent.
 func TestOneRequestPerConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{HTTP: "/"}, newModelHBase(t, "test", nil))

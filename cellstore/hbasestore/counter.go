@@ -13,8 +13,8 @@ import (
 
 func clock() int64 { return time.Now().UnixMilli() }
 
-// CheckAndMutate implements cellstore.Table. It is never sent twice: when the
-// answer is lost the error is ErrUnknownOutcome.
+// CheckAndMutate implements cellstore.Table. It is never sent twice: if the answer is lost, the
+// error is ErrUnknownOutcome.
 func (t *Table) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (bool, error) {
 	v, end, err := t.beginWrite(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func (t *Table) Increment(ctx context.Context, inc cellstore.Increment, values [
 	if err != nil {
 		return values, t.fail("Increment", inc.Row, err)
 	}
-	// HBase answers with the final values. A column named twice is counted up
-	// again from the value before the first delta.
+	// HBase returns the final values. For a column that occurs twice, the intermediate values are
+	// computed from the value before the first delta.
 	now := make([]int64, len(deltas))
 	for i := range deltas {
 		n, ok := counted(&r, &deltas[i])

@@ -17,31 +17,27 @@
 //
 // A Get, Next, Prev or write is one call. NextEach is a call per family, all at
 // once. A scan is a call per batch, and keeps nothing open on a gateway between
-// them: batches grow from 64 rows to ScanRows as long as rows are small. It ends at
-// its limit, at its stop row or at an empty answer, since some gateways give fewer
-// rows than they are asked for. Append reads first, to keep the contract's limit of
-// sizes, and so does a delete of a version of a whole family, of the newest version
-// among other deletes, or of any version where an older one might become visible
-// (see below).
+// them: batches grow from 64 rows to ScanRows as long as rows are small. It ends at its limit, at
+// its stop row or at an empty answer, since some gateways return fewer rows than requested. Append
+// reads first, to keep the contract's limit of sizes, and so does a delete of a version of a whole
+// family, of the newest version among other deletes, or of any version where an older one might
+// become visible (see below).
 //
-// Connections to the gateways are pooled. A gateway that fails is passed over
-// for 100 ms, and for up to 5 s when it goes on failing, unless all gateways fail.
-// A caller who gives up says nothing about a gateway: a dial that is under way
-// goes on, for other callers, and only the connection of the call is closed.
+// Connections to the gateways are pooled. A failed gateway is avoided for 100 ms, and for up to 5 s
+// if it goes on failing, unless all gateways fail. A caller that gives up does not count as a
+// failure of the gateway: a running dial goes on, for other callers, and only the connection of the
+// call is closed.
 //
-// Reads, and writes whose timestamps are all their own, are sent again until their
-// time is over: to another gateway if there is one, after random pauses of 20 to
-// 500 ms. When no answer comes in time the error is ErrUnavailable. For a write
-// that has been sent it is cellstore.ErrUnknownOutcome too.
+// Reads, and writes that set all their timestamps, are sent again until their time is over: to
+// another gateway if there is one, after random pauses of 20 to 500 ms. If no answer comes in time,
+// the error is ErrUnavailable. For a sent write it is cellstore.ErrUnknownOutcome too.
 //
-// Other writes are sent again only if they cannot have arrived. Once one may have,
-// its error is cellstore.ErrUnknownOutcome and not ErrUnavailable, unless the
-// cluster refused it with an error that is known to come before anything is
-// applied (answers in call.go lists those). No answer, an answer without sense,
-// INTERNAL_ERROR of the gateway and most exceptions of HBase prove nothing: a
-// coprocessor, or a try of the gateway's own, may fail after another try was
-// applied. Of many puts in one call some may have been applied whatever the
-// answer, unless it says that each failed, and why.
+// Other writes are sent again only if they cannot have arrived. If one may have arrived, its error
+// is cellstore.ErrUnknownOutcome and not ErrUnavailable, unless the cluster refused it with an
+// error that always comes before anything is applied (answers in call.go lists those). A missing or
+// invalid answer, INTERNAL_ERROR of the gateway and most exceptions of HBase prove nothing: a
+// coprocessor, or one of the gateway's own tries, may fail after another try was applied. After a
+// failed call of many puts some may have been applied, unless the answer has the failure of each.
 //
 // # What it lacks
 //
@@ -59,22 +55,19 @@
 //     puts at once instead.
 //   - Checkpoint: HBase's snapshots are taken by its shell.
 //
-// A TTL is a whole number of seconds. Values are smaller than the contract's
-// limit by the size of the largest key, since HBase limits the two together, and
-// keys end at 32,000 bytes. Bloom filters by row and column are made by row, as
-// the others make region servers of 2.6.1 hang. Compact needs
+// A TTL is a whole number of seconds. The limit of values is the contract's less the size of the
+// largest key, since HBase limits the two together. Keys have at most 32,000 bytes. Bloom filters
+// by row and column are made by row, as the others make region servers of 2.6.1 hang. Compact needs
 // Options.CompactTable, as gateways have no call for it.
 //
-// A family that is limited to several versions, or to one after it had another
-// limit, is declared to HBase with 31 versions more. They stay on disk and reads
-// pass over them. The reason is that HBase miscounts the versions of a column when
-// one is put again while others are deleted. The limit itself is an attribute of
-// the family, CELLSTORE_MAX_VERSIONS, which a Store reads when it opens the table;
-// a change by another Store applies from the next opening on. In such a family,
-// and in one with a TTL and MinVersions, a delete of one version reads the column
-// first and deletes trimmed and expired versions with it. It is not sent twice.
-// Between the read and the delete other clients may change the column: two that
-// delete single versions of it at once may remove one more.
+// A family that is limited to several versions, or to one after it had another limit, is declared
+// to HBase with 31 versions more. They stay on disk, and reads skip them. The reason is that HBase
+// miscounts the versions of a column when one is put again while others are deleted. The limit
+// itself is an attribute of the family, CELLSTORE_MAX_VERSIONS, which a Store reads when it opens
+// the table; a change by another Store applies from the next opening on. In such a family, and in
+// one with a TTL and MinVersions, a delete of one version reads the column first and deletes
+// trimmed and expired versions with it. It is not sent twice. Between the read and the delete other
+// clients may change the column: two that delete single versions of it at once may remove one more.
 //
 // Gateways that require SASL, which means Kerberos, are not supported.
 //

@@ -126,7 +126,7 @@ func TestEncoding(t *testing.T) {
 			object{2: object{1: "r", 2: []any{object{1: "f", 2: "q", 3: int64(7)}}, 4: int32(1), 7: sync}}},
 		{"delete a family", "deleteSingle", mutate(cellstore.DeleteFamily("f", 7)),
 			object{2: object{1: "r", 2: []any{object{1: "f", 3: int64(7)}}, 4: int32(2), 7: sync}}},
-		// HBase's own delete of this kind is not to be used: see versionAt.
+		// HBase's own delete of this kind must not be used: see versionAt.
 		{"delete a version of a family", "deleteSingle", func(ctx context.Context, t cellstore.Table) error {
 			if err := mutate(cellstore.PutAt("f", nil, 7, nil), cellstore.PutAt("f", q, 7, nil))(ctx, t); err != nil {
 				return err
@@ -175,7 +175,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestEncodingOfSchemas: what HBase is told of a table.
+// TestEncodingOfSchemas: the encoded declaration of a table.
 func TestEncodingOfSchemas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.NoCompression = false })
@@ -202,8 +202,8 @@ func TestEncodingOfSchemas(t *testing.T) {
 	}
 }
 
-// TestAlter: what a table has of the cluster's own stays, and HBase counts no
-// versions to 1 where it has ever counted further.
+// TestAlter: the table keeps attributes that others have set in the cluster. A family that ever had
+// a higher limit of versions never gets the limit 1 in HBase.
 func TestAlter(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, 1, nil).Store
@@ -240,8 +240,8 @@ func TestAlter(t *testing.T) {
 	}
 }
 
-// TestRefusedTables: tables with which HBase would answer wrongly, or not at
-// all, are not opened, and the error says how to mend them.
+// TestRefusedTables: tables that would make HBase answer wrongly or hang are not opened. The error
+// says how to mend them.
 func TestRefusedTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)

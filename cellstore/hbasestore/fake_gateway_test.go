@@ -20,25 +20,25 @@ import (
 	"quadrille/internal/must"
 )
 
-// call is a call that a fake gateway got.
+// call is a call to a fake gateway.
 type call struct {
 	method string
 	args   object
 }
 
-// verdict is what a fake gateway does with a call.
+// verdict is the reaction of a fake gateway to a call.
 type verdict int
 
 const (
 	answer    verdict = iota
 	hangUp            // before anything is done
-	doHangUp          // it does what is asked, and hangs up without an answer
+	doHangUp          // it does the call, and hangs up without an answer
 	swallow           // no answer, but the connection stands
 	doSwallow         // the same, having done it
-	tryLater          // an error that says that another try may help
+	tryLater          // an error after which another try may help
 	doLater           // the same, having done it
 	refuse            // an error for good, before anything is done
-	doForbid          // having done it, an error that says not to try again
+	doForbid          // having done it, an error that forbids another try
 	unknown           // it does not know the call
 	fail              // something breaks in the gateway
 	doFail            // the same, having done it
@@ -51,8 +51,8 @@ type backend interface {
 	serve(method string, args object) (object, error)
 }
 
-// applicationError is sent as an exception of Thrift's own: of a call that is
-// not known, or of what kind says.
+// applicationError is sent as a Thrift application exception: for an unknown call, or of the given
+// kind.
 type applicationError struct {
 	message string
 	kind    int32
@@ -60,7 +60,7 @@ type applicationError struct {
 
 func (e *applicationError) Error() string { return e.message }
 
-// fake is a gateway of this process.
+// fake is a gateway within this process.
 type fake struct {
 	t       testing.TB
 	cfg     thrift2.Config
@@ -76,7 +76,7 @@ type fake struct {
 	wg       sync.WaitGroup
 }
 
-// newFake starts a gateway that speaks as cfg says.
+// newFake starts a gateway with the transport and protocol of cfg.
 func newFake(t testing.TB, cfg thrift2.Config, b backend) *fake {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
@@ -147,7 +147,7 @@ func (f *fake) dropAll() {
 	}
 }
 
-// decide sets what becomes of calls.
+// decide sets the reactions to calls.
 func (f *fake) decide(diagnose func(n int, c call) verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,8 +227,8 @@ func (f *fake) serveHTTP(w http.ResponseWriter, r *http.Request) {
 
 var errHangUp = errors.New("hang up")
 
-// serveOne reads a call and answers it. wait is what a swallowed call waits on:
-// a connection whose other end closes, or a context.
+// serveOne reads a call and answers it. A swallowed call waits for the end of wait: a connection
+// whose other end closes, or a context.
 func (f *fake) serveOne(in, out thrift.TProtocol, wait any) error {
 	ctx := context.Background()
 	method, _, seq, err := in.ReadMessageBegin(ctx)

@@ -19,9 +19,8 @@ import (
 )
 
 // modelHBase answers the calls of a gateway from the suite's model: one
-// namespace of a cluster whose tables are one region each. What HBase does
-// otherwise than the contract, and the driver makes up for, it does too where
-// that is said.
+// namespace of a cluster whose tables are one region each. Where a comment says so, it deviates
+// from the contract as HBase does; the driver makes up for that.
 type modelHBase struct {
 	namespace string
 	store     cellstore.Store
@@ -32,8 +31,7 @@ type modelHBase struct {
 	disabled map[string]bool
 }
 
-// newModelHBase is a cluster without tables, whose clock may be nil for the
-// system's.
+// newModelHBase returns a cluster without tables. A nil clock is the system's.
 func newModelHBase(t testing.TB, namespace string, clock func() int64) *modelHBase {
 	s, err := storetest.ModelBackend(t).Open(storetest.OpenOptions{Clock: clock})
 	must.Do(t, err)
@@ -217,7 +215,7 @@ func (h *modelHBase) data(t cellstore.Table, method string, args object) (object
 	return nil, &applicationError{message: "Invalid method name: '" + method + "'"}
 }
 
-// selection is what a get or a scan selects; the ids of its fields differ.
+// selection returns the selection of a get or a scan. The two differ in the ids of their fields.
 func selection(o object, columns, versions, times, filter int16) (cellstore.Selection, error) {
 	var s cellstore.Selection
 	for _, c := range items(o, columns) {
@@ -268,7 +266,7 @@ func addFilter(f *cellstore.ColumnFilter, b []byte) error {
 	return nil
 }
 
-// protobuf cuts a message into fields; numbers are kept as one byte.
+// protobuf splits a message into fields. A number becomes one byte.
 func protobuf(b []byte) map[uint64][][]byte {
 	m := map[uint64][][]byte{}
 	for len(b) > 0 {
@@ -370,8 +368,8 @@ func upTo(o object) int64 {
 	return ts
 }
 
-// holds compares as HBase does: the operand with what is stored, and an empty
-// operand with nothing or with an empty value.
+// holds compares as HBase does: the operand with the stored value. An empty operand equals an
+// absent or an empty value.
 func holds(ctx context.Context, t cellstore.Table, args object) (bool, error) {
 	var row cellstore.Row
 	_, err := t.Get(ctx, raw(args, 2), &cellstore.Selection{Columns: []cellstore.Column{{Family: text(args, 3), Qualifier: raw(args, 4)}}}, &row)
@@ -411,7 +409,7 @@ func increment(ctx context.Context, t cellstore.Table, o object) (object, error)
 	return object{0: object{1: text(o, 1), 2: cells}}, nil
 }
 
-// javaError says of the model's errors what HBase would say.
+// javaError converts errors of the model to HBase's.
 func javaError(err error) error {
 	const hbase = "org.apache.hadoop.hbase."
 	var limit *cellstore.LimitError

@@ -12,9 +12,9 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestSuiteOnFake runs the conformance suite through gateways of this process
-// that answer from the suite's model: what fails here is the driver's doing,
-// and needs no HBase to be seen. TestSuite shows that HBase does its part.
+// TestSuiteOnFake runs the conformance suite through gateways within this process, which answer
+// from the suite's model. So it finds faults of the driver without an HBase. TestSuite checks
+// HBase's part.
 func TestSuiteOnFake(t *testing.T) {
 	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	t.Parallel() // much of it waits
@@ -29,12 +29,12 @@ func TestSuiteForRaces(t *testing.T) {
 	storetest.RunForRaces(t, openFake(thrift2.Config{}), Capabilities)
 }
 
-// openFake is an Opener of stores behind a gateway that speaks as cfg says.
+// openFake returns an Opener of stores behind a gateway with the transport and protocol of cfg.
 func openFake(cfg thrift2.Config) storetest.Opener {
 	return openFakeOf(cfg, func(h *modelHBase) backend { return h })
 }
 
-// openFakeOf is openFake with a gateway that answers through what of makes.
+// openFakeOf is openFake with a gateway that answers through the backend that of returns.
 func openFakeOf(cfg thrift2.Config, of func(*modelHBase) backend) storetest.Opener {
 	return func(t testing.TB) storetest.Backend {
 		var clock atomic.Pointer[func() int64]

@@ -8,9 +8,8 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// object is a Thrift struct as it travels: its fields by their ids. Values are
-// bool, int8, int16, int32, int64, float64, string (of any bytes), object,
-// []any and map[any]any.
+// object is a Thrift struct on the wire: its fields by their ids. Values are bool, int8, int16,
+// int32, int64, float64, string (of any bytes), object, []any and map[any]any.
 type object map[int16]any
 
 func readObject(p thrift.TProtocol) (object, error) {

@@ -14,7 +14,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// onRow are writes of one row, by what they leave in it.
+// onRow lists writes of one row, with the content that each leaves.
 var onRow = []struct {
 	name, family, value string
 	kind                callKind
@@ -47,7 +47,7 @@ var onRow = []struct {
 	}},
 }
 
-// putsBeside are puts of two rows that begin alike.
+// putsBeside returns puts of two rows whose keys begin alike.
 func putsBeside(row []byte, ts int64) (ms []cellstore.Mutation) {
 	for _, end := range []string{"", "+"} {
 		ms = append(ms, cellstore.Mutation{Row: append(row[:len(row):len(row)], end...), Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), ts, []byte("v"))}})
@@ -55,13 +55,13 @@ func putsBeside(row []byte, ts int64) (ms []cellstore.Mutation) {
 	return ms
 }
 
-// TestFaultsOutcome has a cluster fail writes before and after they are done, and
-// compares what it holds with what is said of it.
+// TestFaultsOutcome makes a cluster fail writes before and after they are done, and compares its
+// content with the reported outcomes.
 func TestFaultsOutcome(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	ctx := t.Context()
 	s := openFaulty(t, c.GatewayAddrs())
-	table := makeTable(t, s, []byte("b"), []byte("o")) // of three regions, as one does not do some of many
+	table := makeTable(t, s, []byte("b"), []byte("o")) // three regions: one does all puts or none
 	path := faultNamespace + ":t"
 	must.Do(t, c.Fail(ctx, path))
 	escaped := func(row []byte, family string) string {
@@ -82,7 +82,7 @@ func TestFaultsOutcome(t *testing.T) {
 	for _, op := range onRow {
 		for _, how := range []string{"after", "gateway", "never"} {
 			if how == "gateway" && op.name != "increment" && op.name != "append" {
-				continue // no answer to others can be spoilt
+				continue // the answers to other calls cannot be spoilt
 			}
 			if how == "never" && (op.name == "increment" || op.name == "append") {
 				continue // only puts are refused
@@ -91,7 +91,7 @@ func TestFaultsOutcome(t *testing.T) {
 				row := fmt.Appendf(nil, "%s %s", how, op.name)
 				err := op.run(ctx, table, row)
 				t.Log(err)
-				// Of a call that HBase just says not to repeat nothing is certain.
+				// If HBase only forbids repeating a call, its outcome is uncertain.
 				if !errors.Is(err, cellstore.ErrUnknownOutcome) || op.kind == oneShotCall && errors.Is(err, cellstore.ErrUnavailable) {
 					t.Errorf("%v, want an unknown outcome", err)
 				}
@@ -138,8 +138,8 @@ func TestFaultsOutcome(t *testing.T) {
 			t.Errorf("there is %q, want %q", got, op.value)
 		}
 	})
-	// Last, what is certain: another client takes the family away, and then the
-	// table, and this one has not heard of it.
+	// Last, certain outcomes: another client drops the family, and then the table, without this
+	// one's knowledge.
 	other := openFaulty(t, c.GatewayAddrs())
 	patiently := func(f func() error) {
 		t.Helper()
@@ -156,7 +156,7 @@ func TestFaultsOutcome(t *testing.T) {
 	refused := func(how string, want error) {
 		for _, op := range onRow {
 			if want == nil && (op.name == "check" || strings.HasPrefix(op.name, "puts")) {
-				continue // of batches HBase only says that they take too long
+				continue // for batches HBase only reports that they take too long
 			}
 			t.Run(op.name+"/"+how, func(t *testing.T) {
 				err := op.run(ctx, table, []byte("plain"))

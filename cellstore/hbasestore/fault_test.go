@@ -17,13 +17,13 @@ import (
 	"quadrille/internal/must"
 )
 
-// The tests of this file break a cluster of their own while it is used. They
-// judge answers, never times: how long nothing was answered is only told.
+// The tests of this file break a cluster of their own while it is used. They judge answers, never
+// times: the longest time without an answer is only reported.
 
 const faultNamespace = "faults"
 
-// load asks and writes all the time, and knows every right answer: rows are
-// named by number and hold their number.
+// load reads and writes all the time, and knows every right answer: a row has its number as key and
+// content.
 type load struct {
 	t     *testing.T
 	table cellstore.Table
@@ -39,8 +39,8 @@ type load struct {
 	counters map[string]*counted1
 }
 
-// counted1 is what is known of a counter: what was reported as added, and what
-// may or may not have been.
+// counted1 is the expected state of a counter: sure is the sum of acknowledged increments, and
+// unknown the sum of those with an unknown outcome.
 type counted1 struct{ sure, unknown int64 }
 
 const loadRows = 400
@@ -81,7 +81,7 @@ func (l *load) end() {
 
 var errWrong = errors.New("wrong answer")
 
-// one runs a call and judges its end.
+// one runs a call and checks its result and duration.
 func (l *load) one(ctx context.Context, call func(context.Context) error) {
 	if ctx.Err() != nil {
 		return
@@ -200,8 +200,8 @@ func (l *load) scan(ctx context.Context, i int) error {
 	return nil
 }
 
-// put writes the value that is there already, which must not fail otherwise
-// than by time, as it may be repeated.
+// put writes the value that is there already. Since this may be repeated, it must not fail except
+// by a timeout.
 func (l *load) put(ctx context.Context, i int) error {
 	return l.table.Apply(ctx, cellstore.Mutation{Row: rowKey(i), Ops: []cellstore.Op{cellstore.PutAt("f", []byte("v"), 1, rowValue(i))}})
 }
@@ -230,8 +230,8 @@ func (l *load) increment(ctx context.Context, i int) error {
 	return nil
 }
 
-// recovered waits until calls are answered again, each kind of them, and
-// returns how long nothing was answered since the last call of this.
+// recovered waits until calls of each kind are answered again. It reports the longest time without
+// an answer since its last call.
 func (l *load) recovered(t *testing.T, event string) {
 	t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
@@ -305,8 +305,7 @@ func makeTable(t *testing.T, s *Store, splits ...[]byte) cellstore.Table {
 	return table
 }
 
-// TestFaults breaks what a cluster can be broken of, one after the other, under
-// one store that is never opened anew.
+// TestFaults breaks each part of a cluster in turn, under one store that stays open.
 func TestFaults(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	proxy := newProxy(t, c.GatewayAddrs()[1])
@@ -371,7 +370,7 @@ func TestFaults(t *testing.T) {
 	l.settle(t)
 }
 
-// holder is the process of a server that has regions of a table.
+// holder returns the process of a region server that has regions of a table.
 func holder(t *testing.T, c *hbasetest.Cluster, table string) *hbasetest.Process {
 	t.Helper()
 	regions, err := c.Regions(t.Context(), table)
@@ -385,7 +384,7 @@ func holder(t *testing.T, c *hbasetest.Cluster, table string) *hbasetest.Process
 	return p
 }
 
-// TestFaultsWrongGateway: the older Thrift service is named as such.
+// TestFaultsWrongGateway: the error names the older Thrift service.
 func TestFaultsWrongGateway(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	g, err := c.StartGateway(t.Context(), hbasetest.Gateway{Older: true})
@@ -413,7 +412,7 @@ func TestFaultsWrongGateway(t *testing.T) {
 	}
 }
 
-// proxy passes bytes on, and while it swallows it takes them and no more.
+// proxy forwards bytes. While it swallows, it reads them and forwards nothing.
 type proxy struct {
 	addr     string
 	mu       sync.Mutex
@@ -460,8 +459,8 @@ func (p *proxy) pass(from, to net.Conn) {
 	}
 }
 
-// swallow begins or ends it. Connections that have lost bytes are closed at the
-// end, as a network does that finds its way again.
+// swallow begins or ends the swallowing. At the end, connections that have lost bytes are closed,
+// as when a network recovers.
 func (p *proxy) swallow(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

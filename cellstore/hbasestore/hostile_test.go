@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// serveBytes is something that listens and is no gateway.
+// serveBytes starts a server that is no gateway.
 func serveBytes(t testing.TB, serve func(net.Conn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
@@ -38,7 +38,7 @@ func serveBytes(t testing.TB, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// hugeAnswers claim sizes that nobody sends.
+// hugeAnswers returns answers that claim huge sizes.
 func hugeAnswers() map[string][]byte {
 	be := binary.BigEndian
 	head := func(method string, seq uint32) []byte {
@@ -63,8 +63,7 @@ func hugeAnswers() map[string][]byte {
 	}
 }
 
-// TestNoGateway: what listens but is no gateway is an error that says so, soon,
-// and costs no memory.
+// TestNoGateway: a server that is no gateway soon gives an error that says so, and costs no memory.
 func TestNoGateway(t *testing.T) {
 	t.Parallel()
 	addrs := map[string]string{
@@ -146,8 +145,7 @@ func TestOlderService(t *testing.T) {
 	}
 }
 
-// TestGarbageUnderLoad: an answer that breaks in the middle never becomes a
-// wrong one.
+// TestGarbageUnderLoad: an answer that breaks off in the middle never becomes a wrong one.
 func TestGarbageUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, nil)
@@ -163,7 +161,7 @@ func TestGarbageUnderLoad(t *testing.T) {
 	}
 }
 
-// FuzzAnswer sends what is no answer, or nearly one, to every kind of call.
+// FuzzAnswer sends invalid and nearly valid answers to every kind of call.
 func FuzzAnswer(f *testing.F) {
 	for _, b := range hugeAnswers() {
 		f.Add(b, false)
@@ -201,7 +199,7 @@ func FuzzAnswer(f *testing.F) {
 				cancel()
 				t.Skip(err)
 			}
-			// Behind the right beginning the rest is read as a result.
+			// After a valid beginning, the rest is read as a result.
 			whole := b
 			if !compact {
 				whole = binary.BigEndian.AppendUint32(nil, 0x80010002)
@@ -240,8 +238,7 @@ func (s standing) serve(method string, args object) (object, error) {
 	return object{0: list}, nil
 }
 
-// TestStandingScan: a gateway whose rows lead nowhere does not keep a walk going
-// for ever.
+// TestStandingScan: a gateway that repeats the same rows does not keep a scan going for ever.
 func TestStandingScan(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{}, standing{newModelHBase(t, "test", nil)})
@@ -270,7 +267,7 @@ func TestStandingScan(t *testing.T) {
 	}
 }
 
-// replicated has regions several times, in no order.
+// replicated lists regions several times, in no order.
 type replicated struct{ *modelHBase }
 
 func (h replicated) serve(method string, args object) (object, error) {

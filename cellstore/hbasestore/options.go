@@ -19,8 +19,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// Options say where a store is and how to reach it. The zero value of every
-// field but Gateways and Namespace is a sensible default.
+// Options describe a store and the way to reach it. The zero value of every field but Gateways and
+// Namespace is a sensible default.
 type Options struct {
 	// Gateways are the addresses, host:port, of Thrift2 gateways of one
 	// cluster. Calls are spread over those that answer.
@@ -28,11 +28,11 @@ type Options struct {
 	// Namespace holds the store's tables. It is created when the first table
 	// is.
 	Namespace string
-	// Prefix is put before the names of tables, so that several stores share
-	// a namespace.
+	// Prefix begins the names of the store's tables in HBase, so that several stores can share a
+	// namespace.
 	Prefix string
 
-	Framed  bool        // framed transport, as nonblocking gateways want it
+	Framed  bool        // framed transport, for nonblocking gateways
 	Compact bool        // compact protocol instead of binary
 	HTTP    string      // path of an HTTP gateway, "" for a bare connection
 	Header  http.Header // sent with every call over HTTP
@@ -43,19 +43,18 @@ type Options struct {
 	Timeout time.Duration
 	// TryTimeout bounds one try; 3 s by default.
 	TryTimeout time.Duration
-	// Tries bounds how often a call is sent; 6 by default.
+	// Tries bounds the tries of a call; 6 by default.
 	Tries int
 	// Connections bounds the connections to one gateway; 64 by default. A
 	// call waits for a free one.
 	Connections int
-	// ScanRows is how many rows a scan fetches at once when it does not say;
-	// 512 by default.
+	// ScanRows is the number of rows that a scan fetches at once unless its Batch is set; 512 by
+	// default.
 	ScanRows int
 	// Fsync makes durable writes wait for the disks of the data nodes rather
 	// than for their memory.
 	Fsync bool
-	// NoCompression makes tables without compression, for clusters that lack
-	// the codecs a schema asks for.
+	// NoCompression makes tables without compression, for clusters without the codecs of a schema.
 	NoCompression bool
 	// ReadOnly refuses every write with ErrReadOnly.
 	ReadOnly bool
@@ -296,7 +295,7 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 	return nil
 }
 
-// readText reads a file without the byte order mark that editors may begin it with.
+// readText reads a file, and drops a byte order mark at its beginning.
 func readText(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	return bytes.TrimPrefix(text, []byte("\ufeff")), err

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// TestDoneAndFailed: a write that was done and then answered by a failure is
-// never called unavailable where it may not be repeated, and never just refused.
+// TestDoneAndFailed: a write was done and then answered by a failure. Its error is never just a
+// refusal, and is never ErrUnavailable alone if the write may not be repeated.
 func TestDoneAndFailed(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -37,8 +37,8 @@ func TestDoneAndFailed(t *testing.T) {
 	}
 }
 
-// TestPerhapsThenRefused: what may have been done by a try without an answer is
-// not called undone because of how a later try ends.
+// TestPerhapsThenRefused: a first try without an answer may have done the write. A later refused
+// try does not make the outcome certain.
 func TestPerhapsThenRefused(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -102,8 +102,8 @@ func (p partial) serve(method string, args object) (object, error) {
 	return nil, ioError(true, "Failed %d actions: %s: %d times, servers with issues: host,1,2", n, noFamily, n)
 }
 
-// TestPartOfPuts: of puts of which some were done, none is reported as not done;
-// only when the cluster refuses them all alike is it certain.
+// TestPartOfPuts: if some puts of a batch were done, none of the batch is reported as certainly not
+// done. All are if the cluster refuses them for the same reason.
 func TestPartOfPuts(t *testing.T) {
 	t.Parallel()
 	for _, done := range []int{0, 1, 2, 4} {

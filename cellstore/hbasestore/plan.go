@@ -9,9 +9,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// plan is a selection, once as the cluster is asked and once as its answer is
-// filtered. The cluster is only asked to choose where it can be trusted to
-// choose as the contract says; the rest is chosen here.
+// plan is a selection in two parts: the request to the cluster, and the filter of its answer. The
+// cluster selects only where it follows the contract; the rest is selected here.
 type plan struct {
 	v   *view
 	sel *cellstore.Selection
@@ -24,7 +23,7 @@ type plan struct {
 	most     int // versions of a column in the answer
 	min, max int64
 	timed    bool
-	plain    bool // what the cluster answers is the answer
+	plain    bool // the cluster's answer needs no filter
 }
 
 var everything cellstore.Selection
@@ -73,13 +72,13 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 		}
 	}
 	p.versions = min(p.versions, capped)
-	// A single newest version is the same however many there are.
+	// A single newest version does not depend on the number of versions.
 	p.plain = !p.timed && f.IsZero() && (p.versions == 1 || !p.limited())
 	return p
 }
 
-// anyFamily reports whether a condition holds for a selected family. It is asked
-// about nil for a family that the table lacks.
+// anyFamily reports whether a condition holds for a selected family. It is called with nil for a
+// family that the table lacks.
 func (p *plan) anyFamily(is func(*family) bool) bool {
 	if len(p.columns) == 0 {
 		for _, f := range p.v.families {
@@ -97,13 +96,12 @@ func (p *plan) trims() bool {
 	return p.anyFamily(func(f *family) bool { return f == nil || f.trims })
 }
 
-// limited reports whether the cluster may have more versions of a column than
-// are to be seen.
+// limited reports whether the cluster may have more versions of a column than are visible.
 func (p *plan) limited() bool {
 	return p.anyFamily(func(f *family) bool { return f == nil || f.most > 0 })
 }
 
-// versionsNeeded is how many versions of a column a read can need.
+// versionsNeeded returns the greatest number of versions of a column that a read can need.
 func (p *plan) versionsNeeded() int32 {
 	most := 0
 	if p.anyFamily(func(f *family) bool {
@@ -176,7 +174,7 @@ func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 		i = end
 		f := p.v.families[string(first.Family)]
 		if f == nil {
-			continue // another client added it after the schema was read
+			continue // another client added the family after the schema was read
 		}
 		if f.name != last {
 			passed, last = 0, f.name
@@ -207,8 +205,8 @@ func (p *plan) inTimeRange(vs []thrift2.Value) []thrift2.Value {
 	return vs
 }
 
-// selects reports whether a column that has a visible cell is selected. A column
-// that is asked for by name is selected whatever the filter says.
+// selects reports whether a column that has a visible cell is selected. A column selected by name
+// passes without the filter.
 func (p *plan) selects(family string, qualifier []byte, passed *int) bool {
 	s := p.sel
 	asked := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {

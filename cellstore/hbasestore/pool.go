@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// minRest and maxRest bound how long a gateway that failed is passed over
-	// when there are others. The time doubles with every failure.
+	// minRest and maxRest bound the time for which a failed gateway is avoided if there are others.
+	// The time doubles with every failure.
 	minRest = 100 * time.Millisecond
 	maxRest = 5 * time.Second
-	// maxIdle is how long a connection may lie idle. Gateways by default, and
-	// many firewalls, drop one after a minute.
+	// maxIdle bounds the idle time of a connection. Gateways by default, and many firewalls, drop
+	// one after a minute.
 	maxIdle = 50 * time.Second
 )
 
-// pool hands out connections to the gateways of a cluster.
+// pool manages the connections to the gateways of a cluster.
 type pool struct {
 	gateways    []*gateway
 	turn        atomic.Uint64
-	cancelDials func() // ends dials that are under way
+	cancelDials func() // ends running dials
 }
 
 // gateway is one address. Each connection that is in use or being dialled holds
@@ -40,7 +40,7 @@ type gateway struct {
 	mu        sync.Mutex
 	idle      []idleConn // the last one used is the last
 	failures  int
-	restUntil time.Time // until when it is passed over
+	restUntil time.Time // end of the time for which it is avoided
 	closed    bool
 }
 
@@ -72,8 +72,8 @@ func newPool(o *Options) *pool {
 	return p
 }
 
-// take returns a connection to a gateway that is believed to work, and not to
-// avoid if there is another.
+// take returns a connection to a gateway that seems to work. It uses the gateway avoid only if
+// there is no other.
 func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	g := p.choose(avoid)
 	select {
@@ -91,7 +91,7 @@ func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	return lease{Conn: c, g: g}, err
 }
 
-// choose takes the gateways in turn. It takes one at rest only when all are.
+// choose takes the gateways in turn. It takes a resting one only if all are resting.
 func (p *pool) choose(avoid *gateway) *gateway {
 	n := uint64(len(p.gateways))
 	first := p.turn.Add(1)
@@ -116,9 +116,8 @@ func (p *pool) choose(avoid *gateway) *gateway {
 	return best
 }
 
-// connect dials, and gives the slot back when that fails. A caller who gives up
-// meanwhile says nothing about the gateway: the dial goes on, keeps the slot, and
-// its connection is for others.
+// connect dials, and frees the slot if that fails. A caller that gives up meanwhile does not count
+// as a failure of the gateway: the dial goes on, keeps the slot, and its connection is for others.
 func (g *gateway) connect(ctx context.Context) (lease, error) {
 	type result struct {
 		lease
@@ -171,9 +170,9 @@ func (g *gateway) reuse() (*thrift2.Conn, error) {
 	}
 }
 
-// done gives a connection back after a call that ended with err. A call that its
-// caller gave up says nothing about the gateway and costs this connection only.
-// So does a call that was not sent because the connection was broken.
+// done returns a connection to the pool after a call that ended with err. A call that its caller
+// gave up does not count as a failure of the gateway, and costs only this connection. The same
+// holds for a call that was not sent because the connection was broken.
 func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
 	switch {
@@ -220,7 +219,7 @@ func (g *gateway) succeeded() {
 	g.mu.Unlock()
 }
 
-// close closes the idle connections; those in use close when they come back.
+// close closes the idle connections. Connections in use are closed when they return.
 func (p *pool) close() {
 	p.cancelDials()
 	for _, g := range p.gateways {

@@ -3,10 +3,9 @@ package hbasestore
 // HBase 2.6 loses track of the column with the empty qualifier in families with
 // NEW_VERSION_BEHAVIOR: at the beginning of a row it takes the empty name for
 // no name yet, so versions are not trimmed, deletes do not reach the column, and
-// compactions with a delete of it end in a NullPointerException. So no
-// qualifier is stored empty: an empty one, and one that begins with a zero byte,
-// gets a zero byte in front. That keeps their order, and leaves all others as
-// they are.
+// compactions with a delete of it end in a NullPointerException. So no qualifier is stored empty:
+// an empty one, and one that begins with a zero byte, gets a zero byte in front. That keeps the
+// order of qualifiers, and does not change any other.
 
 // escaped returns a qualifier as it is stored in HBase.
 func escaped(q []byte) []byte {

@@ -10,9 +10,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// maxRow is the length of the longest key, and of the longest end of a scan that
-// is sent. HBase looks up the region of a row by the table's name and the row,
-// which together must fit into a row key.
+// maxRow bounds the length of keys, and of the ends of scans that are sent. HBase looks up the
+// region of a row by the table's name and the row, which together must fit into a row key.
 const maxRow = 32_000
 
 // after returns the smallest possible key greater than key, nil when there is
@@ -25,7 +24,7 @@ func after(key []byte) []byte {
 }
 
 // bound changes an end of a range to one that HBase accepts: the smallest
-// possible key that is not below it. none says that no key is.
+// possible key that is not below it. none is set if there is no such key.
 func bound(key []byte) (cut []byte, none bool) {
 	if len(key) <= maxRow {
 		return key, false
@@ -59,8 +58,7 @@ func (t *Table) first(ctx context.Context, p *plan, from, to []byte, row *cellst
 	return w.next(ctx, row)
 }
 
-// nextBatchRows is how many rows are fetched after a first row without a selected
-// visible cell.
+// nextBatchRows is the number of rows fetched after a first row without a selected visible cell.
 const nextBatchRows = 64
 
 // Prev implements cellstore.Reader.

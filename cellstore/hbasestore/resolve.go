@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// Some deletes can be sent only after a look at the versions that are stored.
+// Some deletes can be sent only after a look at the stored versions.
 
 // depends reports whether a mutation has such deletes.
 func (t *Table) depends(ops []cellstore.Op) bool {
@@ -36,16 +36,15 @@ type versions struct {
 	upTo int64
 }
 
-// resolve gives each delete of a newest version the timestamp of the version that
-// is newest once the deletes before it are done. HBase would look all of them up
-// before it does any; a mutation of a single delete leaves the look to HBase.
-// Where older versions would take the place of one that is deleted, resolve
-// deletes them too.
+// resolve gives each delete of a newest version the timestamp of the newest version after the
+// deletes before it. HBase would look all of them up before it does any; a mutation of a single
+// delete leaves the look to HBase. If older versions would replace a deleted one, resolve deletes
+// them too.
 //
 // Other clients may write to the same columns between this look and the deletes.
-// Their writes then count as done before or after it, and a version for which
-// two of them make room may be deleted too. Sent again much later, such deletes
-// could remove more, so they are not repeated.
+// Their writes then count as done before or after it, and a version that becomes visible through
+// two such deletes may be deleted too. If such deletes were sent again much later, they could
+// remove more, so they are not repeated.
 func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, callKind, error) {
 	v := t.state.view.Load()
 	all, err := t.versionsOf(ctx, v, m)
@@ -79,7 +78,7 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 				c.ts = slices.Delete(c.ts, i, i+1)
 				take(c, op)
 			case !newest || len(m.Ops) == 1:
-				ops = append(ops, op) // for what is put meanwhile
+				ops = append(ops, op) // for versions put meanwhile
 			}
 		case op.Kind == cellstore.OpDeleteFamilyVersion && v.families[op.Family].revealsOlder():
 			if op.Timestamp == cellstore.Now {
@@ -112,8 +111,8 @@ func (c *versions) find(ts int64) int {
 	return slices.Index(c.ts, ts)
 }
 
-// delete takes away the versions that an operation on more than one version
-// removes. The clock of this machine stands for the cluster's.
+// delete removes from c the versions that an operation on several versions removes. It uses the
+// clock of this machine for the cluster's.
 func (c *versions) delete(op *cellstore.Op) {
 	switch op.Kind {
 	case cellstore.OpDeleteFamily, cellstore.OpDeleteFamilyVersion:
@@ -134,7 +133,7 @@ func (c *versions) delete(op *cellstore.Op) {
 	})
 }
 
-// versionsOf reads the columns that a mutation deletes single versions of.
+// versionsOf reads the columns in which a mutation deletes single versions.
 func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) ([]*versions, error) {
 	sel := &cellstore.Selection{Versions: cellstore.Unlimited}
 	asked := map[column]bool{}
@@ -173,8 +172,8 @@ func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) 
 	return all, nil
 }
 
-// hidden finds upTo: it lies below the visible versions when there are as many as
-// MaxVersions allows, and below those that MinVersions spares from their TTL.
+// hidden returns upTo. It lies below the visible versions if there are MaxVersions of them, and
+// below those that MinVersions exempts from their TTL.
 func (c *versions) hidden() int64 {
 	f, lowest := c.of, c.ts[len(c.ts)-1]
 	switch {

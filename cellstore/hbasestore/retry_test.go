@@ -52,7 +52,7 @@ func (r *rig) open(t *testing.T, o Options) {
 	}
 }
 
-// decide does v to the first calls of a method that each gateway gets.
+// decide makes each gateway react with v to its first calls of a method.
 func (r *rig) decide(method string, v verdict, times int) {
 	for _, f := range r.fakes {
 		left := times
@@ -76,7 +76,7 @@ func (r *rig) seen(method string) (n int) {
 	return n
 }
 
-// operations by what may be repeated.
+// operations lists calls with their kinds, which decide whether they may be repeated.
 var operations = []struct {
 	name, method string
 	kind         callKind
@@ -143,8 +143,8 @@ func putTwo(ctx context.Context, t cellstore.Table, ts int64) error {
 	return t.Apply(ctx, ms...)
 }
 
-// TestRepeats: after whatever hides the outcome, what may be repeated is, and
-// all else is sent once and its outcome called unknown.
+// TestRepeats: after a failure that hides the outcome, a repeatable call is sent again. Any other
+// is sent once, and its outcome is reported as unknown.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -172,7 +172,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRefusals: what another try would not change is sent once.
+// TestRefusals: a call is sent once if another try would end alike.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -207,8 +207,8 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeadline: a caller whose time is over gets the error of its context, and
-// never waits for more.
+// TestDeadline: a caller whose time is over gets the error of its context, and does not wait
+// longer.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.TryTimeout = time.Hour })
@@ -220,8 +220,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled call comes back, and says nothing against the
-// gateway.
+// TestCancel: a cancelled call returns, and the gateway does not count as failing.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -256,8 +255,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestDeletesBeneath: with a version go those that were trimmed, in one call that
-// is not sent twice.
+// TestDeletesBeneath: the delete of a version also deletes the trimmed versions beneath it, in one
+// call that is not repeated.
 func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -288,8 +287,8 @@ func TestDeletesBeneath(t *testing.T) {
 	}
 }
 
-// TestNextEachFails: of families asked for at once, that which fails says why,
-// and the others are not waited for.
+// TestNextEachFails: the call for one of several families fails. NextEach returns its error without
+// waiting for the others.
 func TestNextEachFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.TryTimeout = time.Hour })
@@ -309,8 +308,8 @@ func TestNextEachFails(t *testing.T) {
 	}
 }
 
-// TestIdleConnections: connections the gateway has closed are not used again,
-// so that even what may be sent once only is not lost.
+// TestIdleConnections: connections that the gateway has closed are not used again, so that even
+// calls that must not be repeated succeed.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -321,7 +320,7 @@ func TestIdleConnections(t *testing.T) {
 			}
 		}
 		f := r.fakes[0]
-		f.stop() // and all its connections are seen to close
+		f.stop() // this also closes all its connections
 		f.start()
 	}
 }
@@ -341,8 +340,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestOtherGateway: a gateway that fails is passed over, and asked again once
-// it works.
+// TestOtherGateway: a failing gateway is avoided, and used again once it works.
 func TestOtherGateway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, nil)
@@ -351,7 +349,7 @@ func TestOtherGateway(t *testing.T) {
 	for range 50 {
 		must.Do(t, operations[0].run(t.Context(), r.table))
 	}
-	// Those that hang up are asked ever more seldom.
+	// Gateways that hang up are tried ever more rarely.
 	if n := r.fakes[1].seen("get"); n > 25 {
 		t.Errorf("a gateway that hangs up got %d of 50 calls", n)
 	}
@@ -366,8 +364,7 @@ func TestOtherGateway(t *testing.T) {
 	}
 }
 
-// TestConnectionLimit: a call waits for a connection, no longer than it has
-// time.
+// TestConnectionLimit: a call waits for a connection, at most until its deadline.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.TryTimeout = 2, time.Hour })
@@ -403,8 +400,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestNoFreeConnection: when none comes free within a try, it is the cluster
-// that is slow, not the caller's time that is over.
+// TestNoFreeConnection: if no connection comes free within a try, the error is the cluster's
+// ErrUnavailable, not that of the caller's context.
 func TestNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.Tries = 1, 2 })
@@ -425,8 +422,8 @@ func TestNoFreeConnection(t *testing.T) {
 	}
 }
 
-// TestWrittenOrNot: a put that may be repeated, and never was answered, may have
-// been done; one that was never sent was not.
+// TestWrittenOrNot: a repeatable put without an answer has an unknown outcome. One that was never
+// sent certainly was not done.
 func TestWrittenOrNot(t *testing.T) {
 	t.Parallel()
 	put := operations[4]
@@ -447,8 +444,8 @@ func TestWrittenOrNot(t *testing.T) {
 	}
 }
 
-// TestScannerLost: what ends the gateway's scanner does not end the scan, though
-// HBase says not to repeat it.
+// TestScannerLost: the loss of the gateway's scanner does not end the scan, although HBase's error
+// forbids another try.
 func TestScannerLost(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
@@ -496,7 +493,7 @@ func TestCloseHTTP(t *testing.T) {
 		defer f.mu.Unlock()
 		return len(f.conns)
 	}
-	for range 1000 { // the gateway hears of it a little later
+	for range 1000 { // the gateway notices it a little later
 		if open() == 0 {
 			return
 		}

@@ -51,8 +51,7 @@ func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 				w.forward(r)
 			}
 			for {
-				// The first batch is no larger than what is wanted: most
-				// scans are short.
+				// The first batch is no larger than the scan's limit: most scans are short.
 				if w.batch = w.size(); scan.Limit > 0 {
 					w.batch = min(w.batch, left)
 				}
@@ -82,20 +81,20 @@ func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 // maxBatch bounds the rows of one call, which the gateway holds in memory.
 const maxBatch = 1 << 14
 
-// walk goes through a range of rows, a batch after the other.
+// walk reads a range of rows, one batch after the other.
 type walk struct {
 	t     *Table
 	p     *plan
 	batch int // rows to fetch next
-	more  int // most rows to fetch at once from then on
+	more  int // bound of the rows fetched at once later
 
 	last     int // rows fetched last
 	rowBytes int // their mean size
 
 	reverse      bool
 	from         []byte // where the next batch starts
-	low          []byte // of a reverse walk: the end that rows must not pass
-	lowInclusive bool   // and whether it is one of them
+	low          []byte // the low end of a reverse walk
+	lowInclusive bool   // whether low is in the range
 	stop         []byte
 	skip         []byte // the row a reverse batch begins with, seen already
 	done         bool
@@ -121,7 +120,7 @@ func (w *walk) forward(r cellstore.Range) {
 func (w *walk) backward(r cellstore.Range) {
 	*w = walk{t: w.t, p: w.p, batch: w.batch, more: w.more, last: w.last, rowBytes: w.rowBytes,
 		reverse: true, low: r.To, lowInclusive: r.ToInclusive}
-	// A high end that no key can be stands for the greatest key before it.
+	// A high end that is too long for a key stands for the greatest key before it.
 	w.from = r.From[:min(len(r.From), maxRow)]
 	w.stop = r.To[:min(len(r.To), maxRow)]
 	if w.lowInclusive && len(w.stop) > 0 {
@@ -180,8 +179,8 @@ func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	}
 }
 
-// inside reports whether a row is within the end of a reverse walk. The end
-// that the cluster is given may be a little lower.
+// inside reports whether a row is within the low end of a reverse walk. The end sent to the cluster
+// may be a little lower.
 func (w *walk) inside(key []byte) bool {
 	if !w.reverse || len(w.low) == 0 {
 		return true
@@ -212,8 +211,8 @@ func (w *walk) fetch(ctx context.Context) error {
 	if !w.ordered(rs) {
 		return fmt.Errorf("%w: the gateway answers a scan with rows out of order", ErrUnavailable)
 	}
-	// Fewer rows than asked for need not be all: some gateways bound an answer's
-	// size. None at all are the end.
+	// Fewer rows than requested need not be the last: some gateways bound an answer's size. An
+	// empty answer is the end.
 	w.done = len(rs) == 0
 	short := len(rs) < n
 	w.measure(rs)
@@ -229,8 +228,8 @@ func (w *walk) fetch(ctx context.Context) error {
 	return nil
 }
 
-// ordered reports whether rows follow in order from where the batch began.
-// Without that a walk might never end.
+// ordered reports whether rows are in order and after the batch's start. Otherwise a walk might
+// never end.
 func (w *walk) ordered(rs []thrift2.Result) bool {
 	for i := range rs {
 		d := 1
@@ -250,9 +249,9 @@ func (w *walk) ordered(rs []thrift2.Result) bool {
 }
 
 const (
-	// firstRows is how many rows are fetched before their size is known.
+	// firstRows is the number of rows fetched while their size is unknown.
 	firstRows = 64
-	// batchBytes is about how much is fetched at once.
+	// batchBytes is the approximate size of a batch.
 	batchBytes = 4 << 20
 )
 
@@ -279,8 +278,8 @@ func (w *walk) measure(rs []thrift2.Result) {
 }
 
 // advance sets where the batch after the row last begins. A reverse walk begins
-// with that row again, which is short to send. It does not after a short answer:
-// an answer of that row alone would tell nothing about the rows before it.
+// with that row again, which is short to send. It does not after a short answer: if the next answer
+// had only that row, the rows before it would stay unknown.
 func (w *walk) advance(last []byte, short bool) {
 	switch {
 	case !w.reverse:

@@ -15,31 +15,30 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// newVersionBehavior makes HBase trim and delete in the order of commits, as
-// P5, G4 and D4 of cellstore/CONTRACT.md want it.
+// newVersionBehavior makes HBase trim and delete in the order of commits, as P5, G4 and D4 of
+// cellstore/CONTRACT.md require.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
-// forever is the TTL by which HBase means none.
+// forever is the TTL that means none in HBase.
 const forever = math.MaxInt32
 
 // HBase 2.6 miscounts the versions of a column when one of them is put again
 // and single versions are deleted: it hides visible versions and shows trimmed
-// ones. With one version, and without a limit, it counts right. For any other
-// limit HBase is told to keep spare versions more, the limit itself is an
-// attribute of the family, and the reads of this package stop at it. A miscount
-// then matters only when one version of a column is put again that many times
-// between two compactions. The price is the disk space of the spare versions.
+// ones. With one version, and without a limit, it counts right. For any other limit, the family's
+// limit in HBase is higher by spare. The limit itself is an attribute of the family, and the reads
+// of this package stop at it. A miscount then matters only when one version of a column is put
+// again that many times between two compactions. The price is the disk space of the spare versions.
 const (
 	maxVersions = "CELLSTORE_MAX_VERSIONS"
 	spare       = 31
 )
 
-// ownAttributes are attributes that a description has fields for. They are not
-// copied from the old description: they would be set first and contradict the
-// new value of a field for a moment.
+// ownAttributes are attributes with fields of their own in a description. They are not copied from
+// the old description: they would be set first and contradict the new value of a field for a
+// moment.
 var ownAttributes = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
 
-// state is what all Tables of one name share.
+// state is shared by all Tables of one name.
 type state struct {
 	name, path string
 	dropped    atomic.Bool
@@ -56,18 +55,17 @@ type view struct {
 type family struct {
 	name string
 	raw  []byte // the name, for calls
-	// trims says that versions can be hidden by their number or age. A time
-	// range must then not be left to the server, which skips the files of the
-	// newer versions.
+	// trims is set if versions can be hidden by their number or age. A time range must then not be
+	// left to the server, which skips the files of the newer versions.
 	trims bool
 	// most is the number of versions of a column that are read, 0 for all. The
 	// cluster may store more: spare ones, or those of an earlier limit.
 	most int
-	// spare says that the cluster is given a higher limit.
+	// spare is set if the limit in HBase is higher.
 	spare bool
 	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions, else
-	// 0. When a version is deleted that HBase keeps for MinVersions, an older
-	// version takes its place if no compaction has removed it yet.
+	// 0. If a version that HBase keeps for MinVersions is deleted, an older version takes its place
+	// unless a compaction has removed it.
 	minVersionsTTL int64
 	min            int
 }
@@ -76,8 +74,8 @@ type family struct {
 // visible that were trimmed or have expired.
 func (f *family) revealsOlder() bool { return f != nil && (f.spare || f.minVersionsTTL > 0) }
 
-// describe converts a schema for HBase. The attributes of the table now that are
-// the cluster's own are kept; now is nil for a new table.
+// describe converts a schema for HBase. It keeps the other attributes of the present table now; now
+// is nil for a new table.
 func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.Table, error) {
 	t := &thrift2.Table{Name: s.name(schema.Table)}
 	if now != nil {
@@ -160,8 +158,8 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		// When such a filter tells that a file lacks a column, region servers of
-		// 2.6 loop for ever between two columns of a read.
+		// When such a filter reports that a file lacks a column, region servers of 2.6 loop for
+		// ever between two columns of a read.
 		if f.Bloom == thrift2.BloomRowCol {
 			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
@@ -215,5 +213,5 @@ func (v *view) raw(name string) []byte {
 	if f := v.families[name]; f != nil {
 		return f.raw
 	}
-	return []byte(name) // dropped since the mutation was checked
+	return []byte(name) // the family was dropped after the check of the mutation
 }

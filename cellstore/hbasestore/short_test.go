@@ -16,8 +16,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// short answers a scan with fewer rows than there are, but with one if there is
-// one: with keep of n, and without keep with any number of them.
+// short answers a scan with only the first of n rows: keep(n) of them, or a random number of at
+// least 1 if keep is nil.
 type short struct {
 	*modelHBase
 	keep func(n int) int
@@ -47,16 +47,15 @@ func (s *short) serve(method string, args object) (object, error) {
 	return object{0: list[:n]}, nil
 }
 
-// TestSuiteOnShortAnswers: how many rows a gateway gives at once changes no answer.
+// TestSuiteOnShortAnswers: the number of rows that a gateway gives at once changes no answer.
 func TestSuiteOnShortAnswers(t *testing.T) {
 	testrace.Plain(t, "TestSuiteForRaces asks for whole answers under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFakeOf(thrift2.Config{}, func(h *modelHBase) backend { return newShort(h, nil) }), Capabilities)
 }
 
-// TestShortAnswers: a scan ends at an empty answer, either way, however few rows
-// come at once, also where neighbours differ in what HBase cannot be told an end
-// between.
+// TestShortAnswers: a scan in either direction ends at an empty answer, however few rows come at
+// once. It does so even between neighbouring keys that no end sent to HBase can separate.
 func TestShortAnswers(t *testing.T) {
 	t.Parallel()
 	keys := []string{"\x00", "\x00\x00", "a", "a\x00", "a\x00\x00", "a" + strings.Repeat("\xff", 7), "a" + strings.Repeat("\xff", 8),
@@ -118,7 +117,7 @@ func TestShortAnswers(t *testing.T) {
 					}
 				}
 			}
-			// The one row with cells of family g lies behind many without.
+			// The one row with cells of family g comes after many without.
 			must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}, {Name: "g"}}}))
 			u, err := r.Table(t.Context(), "u")
 			must.Do(t, err)
@@ -146,8 +145,8 @@ func (b broken) serve(method string, args object) (object, error) {
 	return answer, err
 }
 
-// TestNotWhatWasAsked: a part of a row, and the rows of a multi-get in another
-// order or not all of them, are no answer.
+// TestNotWhatWasAsked: an answer with a part of a row is refused, and one of a multi-get whose rows
+// are incomplete or in another order.
 func TestNotWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(object){

@@ -13,8 +13,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// Capabilities are what a Store on HBase has of the optional parts of the
-// contract; the package documentation says why it lacks the others.
+// Capabilities are the optional parts of the contract that a Store on HBase has. The package
+// documentation explains the missing ones.
 var Capabilities = cellstore.Capabilities{}
 
 // limits are the contract's, lowered to HBase's: by default it takes a cell of 10
@@ -26,13 +26,11 @@ var limits = func() cellstore.Limits {
 	return l
 }()
 
-// maxTablePath bounds "namespace:prefixtable". It is what maxRow leaves of
-// HBase's own limit for the names of regions, which also have a time and a
-// hash.
+// maxTablePath bounds "namespace:prefixtable". The name of a region has the table's name, a row, a
+// time and a hash. maxTablePath is the rest of HBase's limit of that name after the others.
 const maxTablePath = 32_767 - maxRow - 64
 
-// schemaTimeFactor is how many times longer than a read a change of schema may
-// take.
+// schemaTimeFactor is the ratio of the time limits of a schema change and a read.
 const schemaTimeFactor = 6
 
 // Store is a set of tables in a namespace of an HBase cluster. Any number of
@@ -42,15 +40,15 @@ type Store struct {
 	pool  *pool
 	calls atomic.Int64
 
-	life   sync.RWMutex // held for reading by calls that run
+	life   sync.RWMutex // held for reading by running calls
 	closed bool
 
 	mu     sync.Mutex
 	opened map[string]*state // by the contract's name
 }
 
-// Open returns the store at a namespace. It asks one gateway for its type, so an
-// address where nothing listens is an error here and not later: ErrUnavailable.
+// Open returns the store at a namespace. It requests the type of one gateway, so an address without
+// a listener is an error here, ErrUnavailable, and not later.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -71,8 +69,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Calls returns how many calls have been sent to gateways since Open, those
-// sent again included.
+// Calls returns the number of calls sent to gateways since Open, repeated tries included.
 func (s *Store) Calls() int64 { return s.calls.Load() }
 
 // Capabilities implements cellstore.Store.
@@ -125,9 +122,8 @@ func (s *Store) name(table string) thrift2.TableName {
 
 func (s *Store) path(table string) string { return s.opts.Namespace + ":" + s.opts.Prefix + table }
 
-// change runs a change of schema, which may take the cluster seconds. The master
-// checks the whole change before it begins, so a refused change is not applied
-// in part.
+// change runs a change of schema, which may take the cluster seconds. The master checks the whole
+// change before it begins, so no refused change is applied in part.
 func (s *Store) change(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
 	long := s.opts.Timeout * schemaTimeFactor
 	return s.callWithin(ctx, long, long, kind, func(ctx context.Context, c *thrift2.Conn) error {
@@ -304,7 +300,7 @@ func (s *Store) Table(ctx context.Context, name string) (cellstore.Table, error)
 	s.mu.Unlock()
 	if st == nil {
 		if _, err := (cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}).Normalize(); err != nil {
-			return nil, s.fail("Table", name, cellstore.ErrTableNotFound) // no table can have this name
+			return nil, s.fail("Table", name, cellstore.ErrTableNotFound) // the name is invalid
 		}
 		v, err := s.read(ctx, name)
 		if err != nil {
@@ -338,8 +334,8 @@ func (s *Store) refresh(ctx context.Context, name string) error {
 	return err
 }
 
-// Compact implements cellstore.Store. HBase compacts on its own; the gateway
-// has no call for it, so Options.CompactTable must say how.
+// Compact implements cellstore.Store. HBase compacts by itself. The gateway has no call for it, so
+// Options.CompactTable must do it.
 func (s *Store) Compact(ctx context.Context, table string) error {
 	end, err := s.beginWrite(ctx)
 	if err != nil {

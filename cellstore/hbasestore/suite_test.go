@@ -30,7 +30,7 @@ func openBackend(t testing.TB) storetest.Backend {
 		Gateways:  strings.Split(addr, ","),
 		Namespace: "storetest",
 		Prefix:    fmt.Sprintf("p%d.%d.", os.Getpid(), stores.Add(1)),
-		// A small cluster beside its tests is slow at times.
+		// A small cluster on the machine of its tests is slow at times.
 		Timeout:    time.Minute,
 		TryTimeout: 30 * time.Second,
 		CompactTable: func(ctx context.Context, namespace, table string) error {

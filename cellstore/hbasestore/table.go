@@ -18,9 +18,8 @@ type Table struct {
 	state *state
 }
 
-// Schema implements cellstore.Table: as it was when the table was opened or
-// altered through this Store. Another client's changes show when the Store is
-// opened anew.
+// Schema implements cellstore.Table: it returns the schema at the time when this Store opened or
+// last altered the table. Another client's changes show when the Store is opened again.
 func (t *Table) Schema() cellstore.Schema {
 	s := t.state.view.Load().Schema
 	s.Families = slices.Clone(s.Families)
@@ -89,7 +88,7 @@ func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Se
 	return p.fill(&r, row), nil
 }
 
-// multiGetRows is how many rows MultiGet asks for at once.
+// multiGetRows is the number of rows in one call of MultiGet.
 const multiGetRows = 256
 
 // Bulk implements cellstore.Table: it is unsupported, as bulk files are loaded
@@ -150,9 +149,9 @@ func (t *Table) call(ctx context.Context, kind callKind, f func(context.Context,
 }
 
 const (
-	// minBytesPerSecond is the least that a gateway is trusted to take.
+	// minBytesPerSecond is the least expected throughput of a gateway.
 	minBytesPerSecond = 1 << 20
-	// cellBytes is what a cell costs besides its bytes.
+	// cellBytes is the overhead of a cell.
 	cellBytes = 100
 )
 
@@ -162,7 +161,7 @@ func (t *Table) callSized(ctx context.Context, kind callKind, size int, f func(c
 	return t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, kind, t.found(f))
 }
 
-// found makes a call answer ErrTableNotFound when there is no such table.
+// found makes a call return ErrTableNotFound if the table does not exist.
 func (t *Table) found(f func(context.Context, *thrift2.Conn) error) func(context.Context, *thrift2.Conn) error {
 	return func(ctx context.Context, c *thrift2.Conn) error { return tableMissing(f(ctx, c), t.state.path) }
 }

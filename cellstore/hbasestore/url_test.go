@@ -92,8 +92,8 @@ func TestParseURLRefuses(t *testing.T) {
 	}
 }
 
-// A certificate that begins with a byte order mark is one. It was passed over, and those after
-// it were believed alone.
+// A certificate file may begin with a byte order mark. An earlier release skipped the certificate
+// after the mark and trusted only the following ones.
 func TestMarkedCertificate(t *testing.T) {
 	own, _ := testCertificate(t)
 	secret, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// putBytes and putRows bound what one call of putMultiple carries.
+	// putBytes and putRows bound one call of putMultiple.
 	putBytes = 1 << 20
 	putRows  = 1000
-	// applyCalls is how many calls of one Apply are on their way at once.
+	// applyCalls bounds the concurrent calls of one Apply.
 	applyCalls = 4
 )
 
@@ -43,10 +43,9 @@ func stamp(ts int64) int64 {
 	return ts
 }
 
-// Apply implements cellstore.Table. Puts travel many at once, several calls in
-// parallel; the mutations of one row keep their order. A put or delete with the
-// store's clock whose answer was lost is ErrUnknownOutcome, as it would get
-// another timestamp when repeated.
+// Apply implements cellstore.Table. One call has many puts, and several calls run in parallel; the
+// mutations of one row keep their order. If the answer to a put or delete with the store's clock is
+// lost, the error is ErrUnknownOutcome, since a repetition would get another timestamp.
 func (t *Table) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
 	v, end, err := t.beginWrite(ctx)
 	if err != nil {
@@ -172,7 +171,7 @@ func (t *Table) applyRound(ctx context.Context, ms []cellstore.Mutation, which [
 	return failed
 }
 
-// putSize is opsSize of a mutation of puts, -1 for one of deletes.
+// putSize returns opsSize of a mutation that puts, and -1 for one that deletes.
 func putSize(m *cellstore.Mutation) int {
 	if m.Ops[0].Kind != cellstore.OpPut {
 		return -1
@@ -180,7 +179,7 @@ func putSize(m *cellstore.Mutation) int {
 	return opsSize(m)
 }
 
-// opsSize is about how many bytes a mutation takes.
+// opsSize returns the approximate size of a mutation in bytes.
 func opsSize(m *cellstore.Mutation) int {
 	n := len(m.Row)
 	for i := range m.Ops {
@@ -208,8 +207,8 @@ func (t *Table) putAll(ctx context.Context, ms []cellstore.Mutation, which []int
 	})
 }
 
-// repeatable reports whether a mutation has the same effect when it is sent
-// again: all its timestamps are given.
+// repeatable returns the kind of a mutation's call. A mutation has the same effect when sent again
+// if it sets all its timestamps.
 func repeatable(m *cellstore.Mutation) callKind {
 	for i := range m.Ops {
 		if m.Ops[i].Timestamp == cellstore.Now {
@@ -234,8 +233,8 @@ func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	return p
 }
 
-// distinct reports whether values are in strict order, which shows that they are
-// of different versions. Values in another order may be too.
+// distinct reports whether values are in strict order, and therefore of different versions. Values
+// in another order may be distinct too.
 func distinct(vs []thrift2.Value) bool {
 	for i := 1; i < len(vs); i++ {
 		a, b := &vs[i-1], &vs[i]
@@ -347,7 +346,7 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 	return ms, kind, nil
 }
 
-// deletesSize is about how many bytes deletes take.
+// deletesSize returns the approximate size of deletes in bytes.
 func deletesSize(ms []thrift2.Mutation) (n int) {
 	for i := range ms {
 		d := ms[i].Delete
@@ -360,11 +359,10 @@ func deletesSize(ms []thrift2.Mutation) (n int) {
 }
 
 // versionAt lists the columns of a family that have the version that op deletes.
-// HBase has a delete of one version of a family. But with NEW_VERSION_BEHAVIOR it
-// forgets it when it counts versions, once the family is deleted up to a lower
-// timestamp: the version it removed then hides older ones. Deletes of single
-// columns do not have that fault. A put between this look and the deletes is
-// removed only where the version existed before.
+// HBase has a delete of one version of a family, with a fault under NEW_VERSION_BEHAVIOR: after the
+// family is deleted up to a lower timestamp, the removed version counts again and hides older ones.
+// Deletes of single columns do not have the fault. A put between this look and the deletes is
+// removed only in columns that had the version before.
 func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]thrift2.Column, error) {
 	sel := &cellstore.Selection{Families: []string{op.Family}, Time: cellstore.Between(op.Timestamp, op.Timestamp+1)}
 	var row cellstore.Row

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// AlterTable implements cellstore.Store. Hints take effect when the store is
-// opened again; Table.Schema reports those in force.
+// AlterTable implements cellstore.Store. Hints take effect when the store is opened again;
+// Table.Schema reports the hints in force.
 func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	if err := s.alterTable(ctx, schema); err != nil {
 		return fail("AlterTable", schema.Table, nil, err)
@@ -38,8 +38,7 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 	}
 	t.altering.Lock()
 	defer t.altering.Unlock()
-	// No write is under way meanwhile: those before this change have the old declaration,
-	// those after it the new one.
+	// No write runs meanwhile: earlier writes have the old declaration, and later ones the new one.
 	t.gate.Lock()
 	defer t.gate.Unlock()
 	if err := cmp.Or(t.ended(), t.disk.failure()); err != nil {
@@ -85,8 +84,8 @@ func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 // the range of the family before it.
 const lastFamily = 254
 
-// clearDropped deletes the cells of dropped families, also those that a crash
-// left behind.
+// clearDropped deletes the cells of dropped families, also those of families dropped before a
+// crash.
 func (t *table) clearDropped(stored storedTable) error {
 	used := map[byte]bool{}
 	for _, f := range stored.Families {
@@ -145,8 +144,8 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// putAway gives a table a name that says that it can be removed, whatever comes after. After an
-// error, Tables that callers have are closed, and callers can get them again.
+// putAway renames a table to a name that Open removes, even after a crash. After an error, callers'
+// Tables are closed, and callers can get them again.
 func (s *Store) putAway(name string) (gone string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,7 @@ func (s *Store) putAway(name string) (gone string, err error) {
 	}
 	if t := s.tables[name]; t != nil {
 		s.forget(name)
-		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is discarded too
+		_ = t.close(cellstore.ErrTableNotFound) // failed writes are discarded too
 	}
 	if err := s.fs.Rename(s.path("tables", name), gone); err != nil {
 		return "", noSpace(err)

@@ -56,7 +56,7 @@ func gapKey(dst []byte, i int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0x04), uint32(i)*2+1)
 }
 
-// rawPrefix is the prefix of a row as the raw side writes it.
+// rawPrefix returns the raw side's prefix of a row.
 func rawPrefix(dst []byte, family byte, key func([]byte, int) []byte, i int) []byte {
 	return append(key(append(dst, family), i), 0)
 }
@@ -119,7 +119,7 @@ func paired(b *testing.B, turn int, store, raw func(i int)) {
 	b.ReportAllocs()
 	var ratios []float64
 	var storeTime, rawTime time.Duration
-	for i := range 64 { // grow what grows
+	for i := range 64 { // lets buffers grow
 		store(i)
 		raw(i)
 	}
@@ -172,8 +172,7 @@ func eachSize(b *testing.B, run func(b *testing.B, t *benchTable, n int)) {
 
 var one = &cellstore.Selection{Families: []string{"a"}}
 
-// rawCell reads the cell the raw iterator stands on, as a program would that
-// knows there is one only.
+// rawCell reads the cell at the raw iterator, like a program that knows that there is only one.
 func (t *benchTable) rawCell(buf []byte) []byte {
 	buf = append(buf[:0], must(t.it.ValueAndErr())...)
 	benchSink += len(buf)
@@ -240,8 +239,8 @@ func BenchmarkGetMiss(b *testing.B) {
 		ctx := context.Background()
 		var row cellstore.Row
 		var key []byte
-		// Here the raw side is the store's own hit, and x-raw what a miss
-		// costs of it.
+		// Here the raw side is a hit through the store, and x-raw the cost of a miss relative to
+		// it.
 		paired(b, 16, func(i int) {
 			key = gapKey(key[:0], ask(i))
 			if found, err := t.table.Get(ctx, key, one, &row); found || err != nil {
@@ -376,8 +375,8 @@ func BenchmarkScanCells(b *testing.B) {
 	}
 }
 
-// BenchmarkBulk loads four families against writing the same cells with four
-// sorted table writers and ingesting the files.
+// BenchmarkBulk loads four families. The raw side writes the same cells with four sorted table
+// writers and ingests the files.
 func BenchmarkBulk(b *testing.B) {
 	const rows = 100_000
 	r := rand.New(rand.NewPCG(1, 2))

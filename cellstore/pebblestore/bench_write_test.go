@@ -136,8 +136,8 @@ func BenchmarkDelete(b *testing.B) {
 	})
 }
 
-// BenchmarkSweep removes three of four versions of every column; an operation
-// is a cell looked at.
+// BenchmarkSweep removes three of four versions of every column; an operation is the examination of
+// one cell.
 func BenchmarkSweep(b *testing.B) {
 	_, tab := writeBench(b, cellstore.Family{Name: "f"})
 	tab.upkeep.threshold.Store(1 << 60)

@@ -17,15 +17,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// bulk is a cellstore.BulkLoader. Every family has a stream of sorted files,
-// which the database takes over, all in one step, at Commit.
+// bulk is a cellstore.BulkLoader. Every family has a stream of sorted files. At Commit the database
+// takes over all of them in one step.
 type bulk struct {
 	t   *table
 	lay *layout // of the table when the load began
 	dir string
 
 	mu      sync.Mutex // against the closing of the store
-	over    error      // why nothing more can be added; nil while it can
+	over    error      // the error of further calls; nil while the load is open
 	done    bool       // committed or aborted: nothing is left
 	streams []*stream  // by index of layout.fams
 	paths   []string   // of files begun
@@ -33,7 +33,7 @@ type bulk struct {
 	cells   int64      // added
 	key     []byte
 
-	// The cell added last, to detect disorder.
+	// The last added cell, to detect disorder.
 	last struct {
 		row, qualifier []byte
 		family         int
@@ -234,7 +234,7 @@ func (b *bulk) commit(ctx context.Context) error {
 	return b.remove(errDone)
 }
 
-// ingest hands the files over to the database.
+// ingest passes the files to the database.
 func (b *bulk) ingest(ctx context.Context) error {
 	t := b.t
 	lay, err := t.beginWrite(ctx)
@@ -254,8 +254,7 @@ func (b *bulk) ingest(ctx context.Context) error {
 			return fmt.Errorf("%w: %q was dropped during the load", cellstore.ErrFamilyNotFound, b.lay.fams[f].name)
 		}
 	}
-	// What was committed before is durable first: a crash may take only the
-	// last commits of a row.
+	// Earlier commits become durable first: a crash may take only the last commits of a row.
 	if err := t.syncLog(); err != nil {
 		return err
 	}

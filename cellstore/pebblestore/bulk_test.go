@@ -18,8 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The engine would set the values of all but the first cell of a row apart in
-// blocks of their own, which costs a read of a row a second block.
+// By default the engine would store the values of all but the first cell of a row in blocks of
+// their own. A read of a row would then need a second block.
 func TestValuesStayWithKeys(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	load := func(ts int64) {
@@ -53,7 +53,7 @@ func TestValuesStayWithKeys(t *testing.T) {
 	check("after compaction")
 }
 
-// files lists all below a directory of a MemFS.
+// files lists all files below a directory of a MemFS.
 func files(fsys vfs.FS, dir string) (names []string) {
 	list, err := fsys.List(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 	must(0, load.Abort())
 	must(0, load.Abort())
 	wantErr(t, "Commit", load.Commit(ctx), errDone)
-	must(0, must(tab.Bulk(ctx)).Commit(ctx)) // of nothing
+	must(0, must(tab.Bulk(ctx)).Commit(ctx)) // an empty load
 	if left := leftovers(mem); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -99,8 +99,8 @@ func TestAbortLeavesNothing(t *testing.T) {
 	}
 }
 
-// crashFS takes a copy of a file system as a power cut would leave it, when
-// its n-th change is about to happen.
+// crashFS copies a file system just before its n-th change, in the state that a power cut would
+// leave.
 type crashFS struct {
 	vfs.FS
 	mem  *vfs.MemFS
@@ -141,9 +141,9 @@ func (f crashFile) Write(p []byte) (int, error) { f.c.change(); return f.File.Wr
 func (f crashFile) Sync() error                 { f.c.change(); return f.File.Sync() }
 func (f crashFile) SyncData() error             { f.c.change(); return f.File.SyncData() }
 
-// TestCrash cuts the power before every change that creating a table and
-// loading it make to the disk. After that the store opens, the table is there
-// whole or not at all, and so is each load; once they returned, they are.
+// TestCrash cuts the power before each change that creating and loading a table makes to the disk.
+// The store then opens. The table, and each load, is there whole or not at all, and whole if its
+// call had returned.
 func TestCrash(t *testing.T) {
 	step := 1
 	if testrace.Enabled {
@@ -153,7 +153,7 @@ func TestCrash(t *testing.T) {
 		mem := vfs.NewCrashableMem()
 		crash := &crashFS{FS: mem, mem: mem, n: n}
 		s := must(Open("s", &Options{FS: crash, FileBytes: 200}))
-		var done []string // what had returned when the power went
+		var done []string // the calls that had returned when the power went
 		step := func(what string, err error) {
 			must(0, err)
 			crash.mu.Lock()
@@ -216,7 +216,7 @@ func checkCrashed(t *testing.T, mem *vfs.MemFS, n int, done []string) {
 	}
 }
 
-// Readers and loaders at once: every scan sees whole loads only.
+// Readers and loaders run at once: every scan sees only whole loads.
 func TestConcurrentLoads(t *testing.T) {
 	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	fill(t, tab, 1, "1|")

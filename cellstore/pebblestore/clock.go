@@ -7,9 +7,9 @@ var _ cellstore.Timekeeper = (*Store)(nil)
 // Clock implements cellstore.Timekeeper.
 func (s *Store) Clock() *cellstore.Clock { return s.opts.Clock }
 
-// removable is the timestamp below which cells of a family may be removed for their age,
-// given the time: none while the clock may be wrong and right again in a moment. They
-// are hidden all the same.
+// removable returns the timestamp below which cells of a family may be removed for their age at the
+// time now. None may be removed while the clock may be wrong for a moment. Expired cells are hidden
+// even then.
 func (t *table) removable(f *family, now int64) int64 {
 	if f.ttl == 0 || !t.store.opts.Clock.Settled() {
 		return noTTL

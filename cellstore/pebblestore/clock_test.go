@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// A cell outlives a clock that is far ahead for a moment, also when the table is swept
-// meanwhile, and when that is the moment the store is opened at.
+// A cell outlives a clock that is far ahead for a moment, even if the table is swept or the store
+// is opened at that moment.
 func TestClockAheadRemovesNothing(t *testing.T) {
 	const ahead = 48 * time.Hour
 	var wall, steady atomic.Int64 // ms
@@ -41,7 +41,7 @@ func TestClockAheadRemovesNothing(t *testing.T) {
 	wall.Add(-ahead.Milliseconds())
 	shown(true, "right again")
 
-	wall.Add(ahead.Milliseconds()) // for longer than the clock doubts it
+	wall.Add(ahead.Milliseconds()) // for longer than the skew
 	shown(true, "ahead again")
 	pass(time.Minute)
 	shown(false, "ahead for a minute")

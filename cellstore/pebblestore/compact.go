@@ -11,8 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Compact implements cellstore.Store. Close does not wait for it: it ends
-// with ErrClosed then.
+// Compact implements cellstore.Store. Close does not wait for it, but ends it with ErrClosed.
 func (s *Store) Compact(ctx context.Context, name string) error {
 	err := s.compact(ctx, name)
 	if err != nil {
@@ -48,8 +47,8 @@ func (s *Store) compact(ctx context.Context, name string) error {
 	return nil
 }
 
-// Checkpoint implements cellstore.Store. Files are linked where the file
-// system can, and take no space until the store has replaced its own.
+// Checkpoint implements cellstore.Store. Files are linked if the file system can do that. Links
+// take no space until the store replaces its files.
 func (s *Store) Checkpoint(ctx context.Context, dir string) error {
 	if err := s.checkpoint(ctx, dir); err != nil {
 		return fail("Checkpoint", "", nil, err)
@@ -100,7 +99,7 @@ func (s *Store) copyTables(ctx context.Context, names []string, dir string) erro
 			return err
 		}
 	}
-	// It marks the directory as a store, also if its tables are lost.
+	// The lock file marks the directory as a store, even if its tables are lost.
 	return errors.Join(syncDir(s.fs, s.fs.PathJoin(dir, "tables")), writeFile(s.fs, s.fs.PathJoin(dir, "LOCK"), nil))
 }
 
@@ -110,7 +109,7 @@ func (t *table) checkpoint(ctx context.Context, dir string) error {
 		return err
 	}
 	defer done()
-	t.altering.Lock() // keeps the declaration as it is
+	t.altering.Lock() // so that the declaration does not change
 	defer t.altering.Unlock()
 	stored, err := readSchema(t.store.fs, t.store.path("tables", t.name, "schema.json"), t.name)
 	if err != nil {

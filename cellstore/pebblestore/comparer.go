@@ -34,10 +34,9 @@ func compareKeys(a, b []byte) int {
 	return compareSuffixes(a[i:], b[j:])
 }
 
-// compareSuffixes compares qualifiers, then timestamps, newest first. The
-// bytes of both together would not do: a qualifier sorts before every longer
-// one that starts with it, whatever the timestamps are. The empty suffix of a
-// bare prefix comes first.
+// compareSuffixes compares qualifiers, then timestamps, newest first. Comparing the bytes of both
+// together would be wrong: a qualifier sorts before every longer one that starts with it, for any
+// timestamps. The empty suffix of a bare prefix comes first.
 func compareSuffixes(a, b []byte) int {
 	if len(a) == 0 || len(b) == 0 {
 		return cmp.Compare(len(a), len(b))

@@ -33,7 +33,7 @@ func TestEngineAcceptsComparer(t *testing.T) {
 	}
 }
 
-// cellKey is a key taken apart, the reference the encoding is judged by.
+// cellKey has the parts of a key. It is the reference for the encoding.
 type cellKey struct {
 	family byte
 	row, q []byte
@@ -65,7 +65,7 @@ func compareParts(a, b cellKey) int {
 	return cmp.Or(bytes.Compare(a.q, b.q), -cmp.Compare(a.ts, b.ts))
 }
 
-// someBytes favours the bytes that could be taken for marks and lengths.
+// someBytes favours bytes that occur as separators and lengths in keys.
 func someBytes(min, max int) *rapid.Generator[[]byte] {
 	b := rapid.OneOf(rapid.SampledFrom([]byte{0, 1, 8, 9, 10, 0xFE, 0xFF, 'a', 'b'}), rapid.Byte())
 	return rapid.SliceOfN(b, min, max)
@@ -157,8 +157,7 @@ func TestImmediateSuccessor(t *testing.T) {
 	})
 }
 
-// Splitting gives back what was put in, and sorting encoded keys sorts their
-// parts.
+// Splitting a key returns its parts, and sorting encoded keys sorts their parts.
 func TestKeyRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(someKey(), 1, 12).Draw(t, "keys")
@@ -193,8 +192,7 @@ func TestKeyRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzKey shows that no bytes, however damaged, make the comparer panic or
-// contradict itself.
+// FuzzKey checks that no bytes make the comparer panic or contradict itself.
 func FuzzKey(f *testing.F) {
 	f.Add([]byte{}, []byte{0})
 	f.Add([]byte("\x01row\x00q\x00\x00\x00\x00\x00\x00\x00\x01\x0a"), []byte("\x01row\x00"))

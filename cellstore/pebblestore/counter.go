@@ -83,7 +83,8 @@ func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, e
 	return values, nil
 }
 
-// follow returns the time of a version that replaces the current one.
+// follow returns the timestamp of a version that replaces the one at current: now, or current if
+// that is later.
 func (w *writer) follow(f int, current int64) int64 {
 	if current >= w.now {
 		return current
@@ -94,7 +95,7 @@ func (w *writer) follow(f int, current int64) int64 {
 	return w.now
 }
 
-// earlier finds the last delta before one of the same column.
+// earlier finds the previous delta of the same column.
 type earlier struct {
 	deltas []cellstore.Delta
 	times  []int64

@@ -19,8 +19,8 @@ type cursor struct {
 
 	exact bool // placed by SeekPrefixGE: sees the cells of one row only
 
-	// Where the iterator stands: its key and the length of the key's prefix,
-	// which is 0 when it stands nowhere.
+	// The position of the iterator: its key, and the length of the key's prefix. The length is 0 if
+	// the iterator has no position.
 	at []byte
 	n  int
 
@@ -45,7 +45,7 @@ func (c *cursor) moved(ok bool) error {
 	return c.checked()
 }
 
-// checked reports a key that no cell can have as damage.
+// checked returns an error for a key that no cell can have: it is damage.
 func (c *cursor) checked() error {
 	if c.n < 2 {
 		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.at)
@@ -55,7 +55,7 @@ func (c *cursor) checked() error {
 
 func (c *cursor) ok() bool { return c.n > 0 }
 
-// rowKey is the row the iterator stands on.
+// rowKey returns the row at the iterator.
 func (c *cursor) rowKey() []byte { return c.at[1 : c.n-1] }
 
 // inRow reports whether the iterator stands in the row being read.
@@ -63,7 +63,7 @@ func (c *cursor) inRow() bool {
 	return c.n > 0 && (c.exact || bytes.Equal(c.rowKey(), c.row))
 }
 
-// qualifier is the column the iterator stands on.
+// qualifier returns the column at the iterator.
 func (c *cursor) qualifier() []byte {
 	q, _ := splitSuffix(c.at[c.n:])
 	return q
@@ -102,8 +102,8 @@ func (c *cursor) get(key []byte, row *cellstore.Row) error {
 	return c.read(row)
 }
 
-// readColumn is read for the newest version of one column. The seek has led there
-// if the column exists.
+// readColumn is read for the newest version of one column. If the column exists, the seek has led
+// to it.
 func (c *cursor) readColumn(row *cellstore.Row) error {
 	q, inverted := splitSuffix(c.at[c.n:])
 	if !bytes.Equal(q, c.sel.cols[0]) {

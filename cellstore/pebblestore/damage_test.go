@@ -30,8 +30,8 @@ func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
 	return out
 }
 
-// TestFlippedByte damages a store in every place: reads give the right answer
-// or ErrCorrupt, never a wrong one and never a panic.
+// TestFlippedByte damages a store in every place: reads return the right answer or ErrCorrupt,
+// never a wrong answer or a panic.
 func TestFlippedByte(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	mem := vfs.NewMem()
@@ -65,7 +65,7 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// currentManifest is the list of files in force of the table t.
+// currentManifest returns the path of the current list of files of the table t.
 func currentManifest(fsys vfs.FS) string {
 	return must(pebble.Peek("s/tables/t/db", fsys)).ManifestFilename
 }
@@ -86,7 +86,7 @@ func readAll(mem *vfs.MemFS) (string, error) {
 	return all(tab, cellstore.Scan{})
 }
 
-// After damage was met, undamaged rows are still read.
+// Undamaged rows can still be read after a read has met damage.
 func TestReadsAroundDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem}))
@@ -132,7 +132,7 @@ func TestReadsAroundDamage(t *testing.T) {
 func TestMissingFile(t *testing.T) {
 	for _, tt := range []struct {
 		suffix string
-		keep   int // bytes of it
+		keep   int // bytes of the file
 	}{{".sst", -1}, {"MANIFEST", -1}, {"ledger", -1}, {"schema.json", -1}, {".sst", 0}, {".sst", 100}} {
 		mem := vfs.NewMem()
 		s, _ := fixture(t, "s", &Options{FS: mem})
@@ -168,7 +168,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	if !errors.Is(err, cellstore.ErrNewer) || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "update the program") {
 		t.Errorf("got %v", err)
 	}
-	// A newer engine marks its database so.
+	// This is the mark of a newer engine's database.
 	mem = vfs.NewMem()
 	s, _ = fixture(t, "s", &Options{FS: mem})
 	must(0, s.Close())
@@ -189,8 +189,8 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// A directory that has something else in it is no empty store. Hidden files and lost+found, which a
-// new disk has, do not count.
+// A directory with other files is no empty store. Hidden files and lost+found, which a new disk
+// has, do not count.
 func TestForeignDirectory(t *testing.T) {
 	for name, taken := range map[string]bool{"lost+found": true, ".snapshot": true, "boundaries": false, "tables2": false, "LOCK.old": false} {
 		mem := vfs.NewMem()
@@ -212,7 +212,7 @@ func TestForeignDirectory(t *testing.T) {
 	}
 }
 
-// FuzzSchema feeds schema.json contents with a right checksum.
+// FuzzSchema opens tables whose schema.json has any content with a valid checksum.
 func FuzzSchema(f *testing.F) {
 	mem := vfs.NewMem()
 	stored := newStoredTable(must(cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "b"}, {Name: "a"}}}.Normalize()))
@@ -242,8 +242,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// TestReplacedFile: a sorted file is in the place of another, each whole in itself. For a table
-// that is open this is damage, and not a lack of rows.
+// TestReplacedFile: a sorted file replaces another, and each is whole in itself. In an open table
+// this is damage, not a lack of rows.
 func TestReplacedFile(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem}))
@@ -275,14 +275,14 @@ func TestReplacedFile(t *testing.T) {
 		}
 		swap()
 		for i, tab := range tables {
-			// The engine may have opened the file before, to count what is in it.
+			// The engine may have opened the file before, to count its entries.
 			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) && (readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
 				t.Errorf("read only %v: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}
 		}
 		swap()
 		for _, tab := range tables {
-			// Where it counts still, an answer may come from when it was replaced.
+			// A writable table may still have the replaced file open and answer from it.
 			if rows, err := all(tab, cellstore.Scan{}); readOnly && (err != nil || strings.Count(rows, "[") < 100) {
 				t.Errorf("read only %v, put back: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}
@@ -291,9 +291,9 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestReplacedLedger: another file takes the place of the ledger of a table that is open, such as
-// that of a backup. When the table is closed it has its own ledger again. By that a log that is cut
-// then is damaged, and did not end so by a crash.
+// TestReplacedLedger: another file, such as that of a backup, replaces the ledger of an open table.
+// Closing the table writes its own ledger again. A log that is cut afterwards is therefore damaged,
+// not the result of a crash.
 func TestReplacedLedger(t *testing.T) {
 	for _, what := range []string{"older", "removed"} {
 		mem := vfs.NewMem()

@@ -22,8 +22,8 @@ import (
 
 func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.Of(fsys, "s")) }
 
-// images returns a store with acknowledged rows in sorted files and in its log: as it was closed,
-// and as a killed process leaves it.
+// images returns a store with acknowledged rows in sorted files and in its log: once closed, and
+// once as after a kill.
 func images(t *testing.T) map[string]damagetest.Image {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -47,7 +47,7 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(0, 20)
 	begun := imageOf(first)
 	must(0, s.Close())
-	// One that had no room for a new log when it was opened, after the old one had gone.
+	// A table that had no room for a new log when it was opened, after the old one was removed.
 	logs := &noLogs{FS: must(killed.Mount(killed))}
 	logs.full.Store(true)
 	s = must(Open("s", &Options{FS: logs}))
@@ -81,8 +81,7 @@ func (f *noLogs) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return f.FS.Create(name, c)
 }
 
-// readForWriting opens a store for writing and prints what it holds. opened is false if opening
-// failed.
+// readForWriting opens a store for writing and prints its rows. opened is false if opening failed.
 func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 	s, err := Open("s", &Options{FS: mem, CacheBytes: 1 << 16})
 	if err != nil {
@@ -98,8 +97,8 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 }
 
 // TestDamageOpenedForWriting changes every byte of a store in turn, cuts every file at every
-// length, removes each and puts each in the place of every other. Opened for writing it
-// has all rows, or says that it is damaged and is left as it is.
+// length, removes each and puts each in the place of every other. Opened for writing, the store has
+// all rows, or is reported as damaged and left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
@@ -133,7 +132,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 			if testing.Short() {
 				step = 97
 			}
-			offset := rnd.IntN(step) // another run takes the offsets that this one leaves out
+			offset := rnd.IntN(step) // other runs take the offsets that this one skips
 			names := slices.Sorted(maps.Keys(whole))
 			for _, name := range names {
 				data := whole[name]

@@ -16,21 +16,20 @@ import (
 )
 
 // disk is the file system of a table's database. The engine ends the process when it
-// cannot write its log or its list of files, and tries other writes for ever. So a disk
-// takes failures upon itself: after the first one nothing that the engine does reaches
-// the files any more. They are then as after a crash at that moment. What the engine
-// writes afterwards goes to memory, and is forgotten with it. A commit is acknowledged
-// only after a look at failure.
+// cannot write its log or its list of files, and tries other writes for ever. So a disk hides
+// failures from the engine: after the first one, no operation of the engine reaches the files any
+// more. They stay as after a crash at that moment. Later writes of the engine go to memory, and are
+// lost with it. A commit is acknowledged only after a check of failure.
 type disk struct {
 	vfs.FS
 	dir    string      // of the database
-	ledger *ledger     // nil where nothing is written
+	ledger *ledger     // nil if nothing is written
 	begun  atomic.Bool // the engine has written something since it was opened
 
 	sizes sync.Map // bytes of sorted files when they were first seen, by path
 
 	failed atomic.Pointer[error]
-	after  *vfs.MemFS // what is written after the failure
+	after  *vfs.MemFS // the writes after the failure
 }
 
 func newDisk(fsys vfs.FS, dir string) (*disk, error) {
@@ -53,7 +52,7 @@ func (d *disk) fail(err error) {
 	d.failed.CompareAndSwap(nil, &err)
 }
 
-// noSpace marks an error which says that there is no room.
+// noSpace makes an error for lack of room match ErrNoSpace.
 func noSpace(err error) error {
 	if !errors.Is(err, cellstore.ErrNoSpace) && (cellstore.IsNoSpace(err) || vfs.IsNoSpaceError(err)) {
 		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
@@ -71,9 +70,9 @@ func sorted(name string) bool {
 }
 
 // see notes the size of a sorted file, and returns an error if the size was another
-// before. The engine compares sizes when it opens a database, and opens files when it
-// needs them. A file that was put there meanwhile is whole in itself: its rows, or their
-// lack, would be taken for those of the database.
+// before. The engine compares sizes when it opens a database, and opens files when it needs them. A
+// file that has replaced another meanwhile is whole in itself: its rows would be taken for those of
+// the database.
 func (d *disk) see(name string, info vfs.FileInfo) error {
 	if was, seen := d.sizes.LoadOrStore(name, info.Size()); seen && was != info.Size() {
 		return fmt.Errorf("%w: %s has %d bytes, and had %d when the table was opened", cellstore.ErrCorrupt, name, info.Size(), was)
@@ -90,8 +89,7 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.failure() == nil {
 		var err error
 		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
-			// This file names the list of files that is in force. That list must be on the
-			// disk before it.
+			// This file names the current list of files. That list must be on the disk before it.
 			err = syncDir(d, d.dir)
 		}
 		var f vfs.File
@@ -126,7 +124,7 @@ func (d *disk) wrap(name string, f vfs.File) vfs.File {
 	return w
 }
 
-// ReuseForWrite implements vfs.FS. A log costs what it holds, so no log is used again.
+// ReuseForWrite implements vfs.FS. A log takes only the room of its content, so no log is reused.
 func (d *disk) ReuseForWrite(oldName, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := d.Remove(oldName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -140,7 +138,7 @@ func (d *disk) Remove(name string) error {
 		return d.FS.Remove(name)
 	}
 	if d.failure() == nil {
-		// First, since the ledger must not name what is not there.
+		// First, since the ledger must not name a missing file.
 		if err := d.ledger.remove(d.FS.PathBase(name)); err == nil {
 			d.sizes.Delete(name)
 			return d.FS.Remove(name)
@@ -174,9 +172,9 @@ func (d *disk) Rename(oldName, name string) error {
 	return nil
 }
 
-// errNoLinks makes the engine copy a file instead of linking it. It must not say that the
-// operation is not permitted, as file systems without links say: after that error the
-// engine does not copy.
+// errNoLinks makes the engine copy a file instead of linking it. It must not match
+// fs.ErrPermission, the error of file systems without links: after that error the engine does not
+// copy.
 var errNoLinks = errors.New("the file system makes no links")
 
 // Link implements vfs.FS.
@@ -191,10 +189,9 @@ func (d *disk) Link(oldName, name string) error {
 	return errNoLinks
 }
 
-// List implements vfs.FS. If the engine could not list its files while it works in the
-// background, as it does while it is opened, it would close itself under that work, which
-// ends the process. Instead the disk takes no more writes, and List returns no files, so
-// that none is removed.
+// List implements vfs.FS. During opening, the engine already works in the background. If it then
+// failed to list its files, it would close itself during that work, which ends the process. Instead
+// the disk takes no more writes, and List returns no files, so that none is removed.
 func (d *disk) List(dir string) ([]string, error) {
 	names, err := d.FS.List(dir)
 	if err == nil || dir != d.dir || !d.begun.Load() {
@@ -260,7 +257,7 @@ type diskFile struct {
 	d     *disk
 	name  string
 	entry *entry // of a log or a list of files
-	read  bool   // the engine reads it soon: a write that is lost must fail
+	read  bool   // the engine reads it soon, so a lost write must fail
 	isDir bool
 }
 
@@ -282,7 +279,7 @@ func (f *diskFile) try(do func() error) error {
 func (f *diskFile) Write(p []byte) (int, error) {
 	n := len(p)
 	err := f.try(func() error {
-		f.entry.wrote(p) // before, since Write may change p; nothing is synchronised after a failure
+		f.entry.wrote(p) // before Write, which may change p; nothing is synchronised after a failure
 		_, err := f.File.Write(p)
 		return err
 	})

@@ -11,15 +11,15 @@
 //	dir/tables/.new-NAME/           a table that is being created
 //	dir/tables/.dropped-NAME/       one that is being removed
 //
-// Nothing is removed because something else is missing: what may be removed has a name
-// that says so. Which tables there should be only their owner knows: one whose whole
-// directory is gone does not exist.
+// Nothing is removed because something else is missing: only directories named as above may be
+// removed. The store has no list of its tables: a table whose whole directory is gone does not
+// exist.
 //
 // Bloom filters, compression and block size belong to a whole Pebble
 // database, so each table has its own and all share one block cache. Families
 // of one table that ask for different values get the union: a filter if any
 // asks for one, the strongest compression, the largest block. Table.Schema
-// reports what is in force.
+// reports the options in force.
 //
 // # Key of a cell
 //
@@ -31,8 +31,7 @@
 // newest first. The suffix length counts the whole suffix, itself included:
 // one byte of 1 to 254, or, for a longer suffix, two bytes and then 255. It is
 // never 0 in its last byte, so a key that ends in 0x00 is a bare prefix. That
-// is how the comparer tells where a row ends even though rows and qualifiers
-// may hold any byte.
+// is how the comparer finds the end of a row even though rows and qualifiers may hold any byte.
 //
 // Keys compare by prefix, then qualifier, then inverted timestamp. A row r
 // orders before r+x for every byte x, 0x00 included, because its prefix r+0x00
@@ -47,32 +46,30 @@
 // locks of the rows and released before the log is synchronised, so that any
 // number of Sync writers share one write to the disk. Async commits are made
 // durable within half a second. A delete reads the cells it removes and
-// deletes exactly those. MaxVersions and TTL are applied by reads; what they
-// hide is removed by a sweeper in the background, driven by how many cells may
-// be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
-// more than a put.
+// deletes exactly those. Reads apply MaxVersions and TTL. A sweeper in the background, driven by
+// the number of possibly hidden cells, removes the cells that these hide. So does Compact.
+// Increment, Append and CheckAndMutate cost one seek more than a put.
 //
 // When the disk refuses a write, for example because it is full, the files of the table stay as
 // they are at that moment, and everything that the engine writes from then on goes to memory. The
 // writes of that moment answer an error that matches ErrUnknownOutcome, and later ones say why the
-// table takes none. Reads go on until Recover opens the table again from what is on the disk.
-// Nothing that was acknowledged is lost. See [cellstore.Recoverer].
+// table takes none. Reads go on until Recover opens the table again from the disk. Nothing that was
+// acknowledged is lost. See [cellstore.Recoverer].
 //
 // # Damage
 //
-// An engine that reads a log to its end after a crash cannot tell a log that was cut short by it
-// from one that was damaged, nor an empty database from one whose files are gone. The ledger tells:
-// it has the length and the checksum of each log and list of files, written after each
-// synchronisation. A table is opened, to be read or written, if all that is there; otherwise it is
-// cellstore.ErrCorrupt, and left as it is. Bytes behind that are what a crash left: nobody was told
-// that they are kept. They are read as far as they are whole, and a warning in Options.Logger says
-// how much was not. Sorted files have checksums of their own, which are compared when they are
-// read.
+// After a crash, the engine reads a log to its end. It cannot distinguish a log that the crash cut
+// short from a damaged one, nor an empty database from one whose files are gone. The ledger can: it
+// has the length and the checksum of each log and list of files, written after each
+// synchronisation. A table opens, for reading or writing, if all these bytes are there. Otherwise
+// the error matches cellstore.ErrCorrupt, and the table is left as it is. Bytes beyond the recorded
+// length come from writes without an acknowledgement. They are read as far as they are whole, and a
+// warning in Options.Logger says how much was not. Sorted files have checksums of their own, which
+// are compared when they are read.
 //
 // # Read-only stores
 //
-// A store that is not written any more can be opened with Options.ReadOnly by
-// any number of processes at once. Such an open takes no lock and changes
-// nothing in the directory. Opening it while another process writes it is a
-// mistake that cannot be detected.
+// A store that nobody writes any more can be opened with Options.ReadOnly by any number of
+// processes at once. Such an open takes no lock and changes nothing in the directory. Opening it
+// while another process writes it is a mistake that cannot be detected.
 package pebblestore

@@ -21,7 +21,7 @@ func fail(op, table string, row []byte, err error) error {
 	return e
 }
 
-// classify marks what the engine reports with the errors callers branch on.
+// classify wraps the engine's errors in those that callers branch on.
 func classify(err error) error {
 	switch {
 	case cellstore.IsShortage(err):
@@ -36,7 +36,8 @@ func classify(err error) error {
 	return err
 }
 
-// shortage marks an error of the moment, which is no damage whatever the engine makes of it.
+// shortage marks a momentary error as ErrShortage. It is no damage, even if the engine reports it
+// so.
 func shortage(err error) error {
 	if errors.Is(err, cellstore.ErrShortage) {
 		return err
@@ -49,8 +50,8 @@ func newerEngine(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unknown format major version") // as the engine calls it
 }
 
-// damage classifies an error from opening a table that is known to exist. Whatever
-// the engine reports then is damage, unless the operating system refused something.
+// damage classifies an error from opening an existing table. Every error of the engine is damage
+// then, unless the operating system has refused something.
 func damage(err error) error {
 	var errno syscall.Errno
 	if cellstore.IsShortage(err) {

@@ -41,7 +41,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer load.Abort() // nothing once committed
+	defer load.Abort() // does nothing after Commit
 	for _, block := range []struct{ upper, owner string }{
 		{"50.60.a1.08", "A"}, {"50.60.a1.d0", "B"}, {"50.60.a1.ff", "C"},
 	} {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestFullDisk lets the disk fill up beside writers, at different moments.
-// Every one of them gets an error in the end, nothing ends the process, and
-// what was acknowledged as durable is there when there is space again.
+// Every writer gets an error in the end, nothing ends the process, and all writes acknowledged as
+// durable are there when there is space again.
 func TestFullDisk(t *testing.T) {
 	for _, d := range []cellstore.Durability{cellstore.Sync, cellstore.Async} {
 		for _, space := range []int64{0, 1, 5, 20, 100, 300} { // writes that still succeed

@@ -11,8 +11,7 @@ import (
 )
 
 // readOnlyFS refuses every change. Its Lock succeeds without doing anything:
-// files that nobody writes may have any number of readers, and a lock file
-// would be a change.
+// unchanging files may have any number of readers, and a lock file would be a change.
 type readOnlyFS struct{ vfs.FS }
 
 type noLock struct{}
@@ -57,8 +56,8 @@ func syncDir(fsys vfs.FS, dir string) error {
 	return errors.Join(directory{d}.Sync(), d.Close())
 }
 
-// directory is a directory of a file system that may be unable to make it durable, as some
-// network file systems are.
+// directory is a directory of a file system that may be unable to make it durable, such as some
+// network file systems.
 type directory struct{ vfs.File }
 
 func (d directory) Sync() error {

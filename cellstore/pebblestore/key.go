@@ -34,7 +34,7 @@ func appendSuffix(dst, qualifier []byte, inverted uint64) []byte {
 	return appendTail(append(dst, qualifier...), len(qualifier), inverted)
 }
 
-// appendTail appends what follows a qualifier of n bytes.
+// appendTail appends the part of a key after a qualifier of n bytes.
 func appendTail(dst []byte, n int, inverted uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, inverted)
 	if n += shortTail; n <= maxShort {
@@ -78,7 +78,7 @@ func splitSuffix(s []byte) (qualifier []byte, inverted uint64) {
 	return s[:n], binary.BigEndian.Uint64(s[n:])
 }
 
-// commonPrefix returns how many bytes a and b begin with alike.
+// commonPrefix returns the length of the common prefix of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0

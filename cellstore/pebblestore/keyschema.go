@@ -12,11 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 )
 
-// Data blocks keep the parts of keys in columns: prefixes with what they
-// share taken out, qualifiers, and inverted timestamps as numbers. Cells with
-// equal timestamps or no qualifier, as in a generation, so cost nothing for
-// either, where the encoded suffix takes nine bytes or more in every cell of
-// the cache.
+// Data blocks keep the parts of keys in columns: prefixes without their common parts, qualifiers,
+// and inverted timestamps as numbers. Equal timestamps and empty qualifiers, as in a generation,
+// then take no space. The encoded suffix takes nine bytes or more in every cell of the cache.
 const (
 	columnPrefix = iota
 	columnQualifier
@@ -32,9 +30,9 @@ var keyColumns = []colblk.DataType{
 // prefixBundle is the number of neighbouring prefixes that share a stored beginning.
 const prefixBundle = 16
 
-// newKeySchema returns the layout of keys in data blocks. It counts the
-// blocks opened too: a seeker is made whenever an iterator enters one. Its
-// name is stored in every file: a change of layout needs a new name.
+// newKeySchema returns the layout of keys in data blocks. It also counts opened blocks: a seeker is
+// made whenever an iterator enters a block. Its name is stored in every file: a change of layout
+// needs a new name.
 func newKeySchema(blocks *atomic.Int64) *pebble.KeySchema {
 	return &pebble.KeySchema{
 		Name:        "quadrille.cell.v1",
@@ -75,7 +73,7 @@ type keyWriter struct {
 	prefixes   colblk.PrefixBytesBuilder
 	qualifiers colblk.RawBytesBuilder
 	versions   colblk.UintBuilder
-	last       []byte // the suffix written last
+	last       []byte // the last written suffix
 }
 
 func (w *keyWriter) ComparePrev(key []byte) colblk.KeyComparison {
@@ -164,7 +162,7 @@ type keySeeker struct {
 	changed    colblk.Bitmap // set where a prefix differs from the one before
 }
 
-// compare compares the suffix of a row with one taken apart.
+// compare compares the suffix of a row with a split suffix.
 func (s *keySeeker) compare(row int, qualifier []byte, inverted uint64) int {
 	if c := bytes.Compare(s.qualifiers.At(row), qualifier); c != 0 {
 		return c

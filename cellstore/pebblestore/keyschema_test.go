@@ -107,8 +107,8 @@ func TestEngineFindsKeys(t *testing.T) {
 	})
 }
 
-// TestKeyColumns takes one block apart: what the writer put into columns, the
-// seeker finds and puts together again.
+// TestKeyColumns encodes one block: the seeker finds the keys that the writer split into columns,
+// and joins their parts again.
 func TestKeyColumns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var blocks atomic.Int64
@@ -138,8 +138,8 @@ func TestKeyColumns(t *testing.T) {
 			t.Fatalf("last key %x, want %x", last.UserKey, sorted[len(sorted)-1])
 		}
 		data = aligned(data)
-		// The seeker's space holds pointers the collector does not see: in the
-		// engine the cached block keeps what they point at, here this does.
+		// The seeker's space holds pointers that the garbage collector does not see. In the engine
+		// the cached block keeps their targets alive, and here this does.
 		defer runtime.KeepAlive(data)
 		var dec colblk.DataBlockDecoder
 		dec.Init(schema, data)
@@ -189,7 +189,7 @@ func TestKeyColumns(t *testing.T) {
 	})
 }
 
-// aligned copies data to where the decoder wants it: at a multiple of eight.
+// aligned copies data to an address that is a multiple of eight, as the decoder needs.
 func aligned(data []byte) []byte {
 	words := make([]uint64, (len(data)+7)/8)
 	out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(data))

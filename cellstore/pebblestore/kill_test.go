@@ -15,9 +15,8 @@ import (
 
 const killWriters = 8
 
-// TestKill kills a process that writes, at a random moment, many times over,
-// and checks what is left: counters are not below what was acknowledged, and
-// the families of a row agree.
+// TestKill kills a writing process at a random moment, many times over, and checks the store:
+// counters are not below their acknowledged values, and the families of a row agree.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("PEBBLESTORE_KILL_DIR"); dir != "" {
 		writeUntilKilled(dir)
@@ -50,8 +49,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killWriter runs this test as a writer, kills it, and returns what it had
-// acknowledged: per writer, the last counter and the last value of the row.
+// killWriter runs this test as a writing process and kills it. It returns the acknowledged writes:
+// per writer, the last counter and the last value of the row.
 func killWriter(t *testing.T, dir string, after time.Duration) (acked [killWriters][2]int64) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
 	cmd.Env = append(os.Environ(), "PEBBLESTORE_KILL_DIR="+dir)
@@ -102,7 +101,7 @@ func writeUntilKilled(dir string) {
 	select {}
 }
 
-// killState reads a writer's counter and row, whose families must agree.
+// killState reads a writer's counter and row. The families of the row must agree.
 func killState(t *testing.T, tab cellstore.Table, w int) (counter, n int64) {
 	var row cellstore.Row
 	must(tab.Get(ctx, fmt.Append(nil, "c", w), nil, &row))

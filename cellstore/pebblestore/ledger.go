@@ -17,12 +17,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ledger is a file beside a table's database that says which logs and lists of files
-// there are, up to which byte they are on the disk, and the checksum up to there. The
-// engine takes the first thing that it cannot read for the place where a crash
-// stopped it, and removes what it does not know of; a file that is missing was never
-// there. With the ledger damage can be told from a crash: all that was acknowledged
-// lies before the byte that it names.
+// ledger is a file beside a table's database. It has the names of the logs and lists of files, the
+// number of their bytes on the disk, and the checksum of these bytes. To the engine, the first
+// unreadable record is the place where a crash stopped it, an unknown file is garbage, and a
+// missing file never existed. The ledger distinguishes damage from a crash: all acknowledged writes
+// lie before the byte that it names.
 //
 // The file has two slots, written in turns, so that one of them is always whole. A slot
 // is one sector as long as it can be:
@@ -30,10 +29,9 @@ import (
 //	checksum 4 | length 2 | sequence 8 | flags 1 | count 1 | count × entry
 //	entry: length of the name 1 | name | bytes 8 | their checksum 4
 //
-// Checksums are CRC-32C, integers big-endian, and that of a slot is over what follows it
-// in length bytes. A slot is written after each synchronisation of a log and not
-// synchronised itself: it is a lower bound. But before a file is removed, both slots
-// without it are on the disk.
+// Checksums are CRC-32C, and integers big-endian. The checksum of a slot covers the length bytes
+// after it. A slot is written after each synchronisation of a log and not synchronised itself: it
+// is a lower bound. But before a file is removed, both slots without it are on the disk.
 //
 // The ledger also names the files of options that the engine has made, with no bytes: it makes
 // one whenever it opens a database for writing. If the last of them is not named, a program
@@ -147,12 +145,12 @@ func (l *ledger) writeBoth() error {
 	return l.keep()
 }
 
-// keep writes the ledger anew if another file, such as one of a backup, has replaced it
-// since it was opened: nobody would read what is written into the file that is open.
+// keep writes the ledger anew if another file, such as one of a backup, has replaced it since it
+// was opened: nobody would read the open file any more.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
 	if cellstore.IsShortage(err) {
-		return nil // both slots are on the disk: the next time looks again
+		return nil // both slots are on the disk: the next call checks again
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -179,7 +177,7 @@ func (l *ledger) keep() error {
 	return old.Close()
 }
 
-// slots makes the next two slots as a file has them.
+// slots returns the content of the file with the next two slots.
 func (l *ledger) slots() ([]byte, error) {
 	file := make([]byte, 2*slotBytes)
 	for range 2 {
@@ -192,7 +190,7 @@ func (l *ledger) slots() ([]byte, error) {
 	return file, nil
 }
 
-// begin adds a file that is written from its first byte on.
+// begin adds a new file, which is empty.
 func (l *ledger) begin(name string) *entry {
 	if l == nil {
 		return nil
@@ -204,7 +202,7 @@ func (l *ledger) begin(name string) *entry {
 	return e
 }
 
-// announce names a file of options before it is there.
+// announce names a file of options before it exists.
 func (l *ledger) announce(name string) error {
 	if l == nil {
 		return nil
@@ -215,7 +213,7 @@ func (l *ledger) announce(name string) error {
 	return l.writeBoth()
 }
 
-// remove takes a file out of the ledger, before it is removed.
+// remove removes a file from the ledger, before the file itself is removed.
 func (l *ledger) remove(name string) error {
 	if l == nil {
 		return nil
@@ -233,9 +231,9 @@ func (l *ledger) remove(name string) error {
 	return l.writeBoth()
 }
 
-// opened takes out of the ledger the files that were there before and are no longer needed:
-// once the database is open, all of its logs are in sorted files. The list of files stays
-// unless there is a new one, which the engine makes only if it had something to write.
+// opened removes earlier files from the ledger that are no longer needed: once the database is
+// open, all of its logs are in sorted files. The list of files stays unless there is a new one,
+// which the engine makes only if it has something to write.
 func (l *ledger) opened() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -267,7 +265,7 @@ func (e *entry) written() extent {
 	return e.now
 }
 
-// synced records what is on the disk.
+// synced records the extent of the file that is on the disk.
 func (e *entry) synced(whole extent) error {
 	if e == nil {
 		return nil
@@ -312,7 +310,8 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close ends the ledger. With seal, the ledger says that the files end where it says.
+// close closes the ledger. With seal, it first records that each file ends exactly where the ledger
+// says.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil
@@ -361,7 +360,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	for name, x := range entries {
 		l.entries[name] = &entry{of: l, now: x, whole: x, listed: true, found: true}
 	}
-	// What is written from now on is not sealed.
+	// The ledger is not sealed while the table is open.
 	if err := l.writeBoth(); err != nil {
 		return nil, errors.Join(err, l.file.Close())
 	}
@@ -411,7 +410,7 @@ func extentOf(fsys vfs.FS, path string, bytes int64) (extent, error) {
 	return extent{n, sum.Sum32()}, err
 }
 
-// checkFiles compares the files of a database with what its ledger says.
+// checkFiles compares the files of a database with its ledger.
 func checkFiles(fsys vfs.FS, db string, clean bool, entries map[string]extent) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
@@ -449,7 +448,7 @@ func ledgered(name string) bool {
 // isList reports whether a file of a database is a list of its files.
 func isList(name string) bool { return strings.HasPrefix(name, "MANIFEST-") }
 
-// isOptions reports whether a file of a database has the options that it was opened with.
+// isOptions reports whether a file of a database has the options of an opening.
 func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
 // lastOptions returns the last file of options of a database, "" if there is none.

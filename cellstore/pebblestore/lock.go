@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// locked are the lock files that this process holds. The operating system's locks keep
-// processes apart, not the parts of one, and a store has many names: links to its
-// directory, mounts.
+// locked has the lock files that this process holds. The operating system's locks exclude other
+// processes, but not other parts of this one. A store may have several names, by links to its
+// directory and mounts.
 var locked struct {
 	sync.Mutex
 	files map[*storeLock]os.FileInfo
@@ -24,14 +24,13 @@ var locked struct {
 
 type storeLock struct{ io.Closer }
 
-// lockStore takes the lock of a store's directory. Errors match ErrLocked where another
-// has it.
+// lockStore takes the lock of a store's directory. Errors match ErrLocked if another has it.
 func lockStore(fsys vfs.FS, path string) (io.Closer, error) {
 	locked.Lock()
 	defer locked.Unlock()
 	system := vfs.Root(fsys) == vfs.Default
 	if info, err := os.Stat(path); system && err == nil {
-		// Not to be opened again: closing it would give up the lock.
+		// Do not open the file again: closing it would give up the lock.
 		for _, held := range locked.files {
 			if os.SameFile(held, info) {
 				return nil, fmt.Errorf("%w: this process has it open: use that store", cellstore.ErrLocked)

@@ -8,7 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// cellOverhead bounds what a put takes in a batch besides row, qualifier and value.
+// cellOverhead bounds the bytes of a put in a batch besides row, qualifier and value.
 const cellOverhead = 32
 
 // Apply implements cellstore.Table. The valid mutations are committed in one

@@ -24,8 +24,8 @@ const (
 
 // Options of a store. A nil *Options and every zero field mean the default.
 type Options struct {
-	// ReadOnly opens a store nobody writes to any more. It takes no lock,
-	// changes nothing in the directory, and refuses writes with ErrReadOnly.
+	// ReadOnly opens a store that nobody writes any more. It takes no lock, changes nothing in the
+	// directory, and refuses writes with ErrReadOnly.
 	ReadOnly bool
 	// Cache is shared with other stores and outlives this one. Nil gives the
 	// store its own of CacheBytes.
@@ -39,8 +39,7 @@ type Options struct {
 	FS vfs.FS
 	// Clock dates and expires cells; nil means the machine's with the default skew.
 	Clock *cellstore.Clock
-	// Logger receives what the storage engine reports about its background
-	// work; nil discards it.
+	// Logger receives the storage engine's reports about its background work; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -64,14 +63,13 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// Cache holds blocks and open files for several stores. It may be shared by
-// any number of stores, open one after the other or at once.
+// Cache holds blocks and open files for any number of stores, open one after the other or at once.
 type Cache struct {
 	blocks *pebble.Cache
 	files  *pebble.FileCache
 }
 
-// NewCache returns a cache that holds up to so many bytes of blocks.
+// NewCache returns a cache of blocks. bytes bounds their total size.
 func NewCache(bytes int64) *Cache {
 	return &Cache{
 		blocks: pebble.NewCache(bytes),
@@ -93,9 +91,8 @@ func (c *Cache) ref() *Cache {
 	return c
 }
 
-// engineLog passes the engine's log on. The engine does not expect Fatalf to
-// return: it is called when memory and disk disagree, where going on would
-// lose data.
+// engineLog forwards the engine's log. Fatalf must not return: the engine calls it when memory and
+// disk disagree, since going on would lose data.
 type engineLog struct{ log *slog.Logger }
 
 func (l engineLog) Infof(format string, args ...any) {
@@ -115,8 +112,8 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	panic("pebblestore: " + fmt.Sprintf(format, args...))
 }
 
-// said remembers what has been logged. The engine at once repeats work that has met a
-// damaged file, and reports that each time.
+// said remembers recent messages, to log each at most once a minute. The engine repeats work on a
+// damaged file at once, and reports it each time.
 type said struct {
 	mu   sync.Mutex
 	when map[string]time.Time
@@ -127,8 +124,8 @@ const (
 	maxSaid  = 1000
 )
 
-// lately reports whether something has been logged within the last minute, and notes that it is
-// logged now.
+// lately reports whether a message has been logged within the last minute. If not, it notes that it
+// is logged now.
 func (s *said) lately(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

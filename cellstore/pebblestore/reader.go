@@ -13,12 +13,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// reader is what one call needs: working memory, and one iterator per family,
-// opened when it is first used. Idle readers keep their iterators open, because
-// opening one costs more than a seek.
+// reader holds the working memory of a call, and one iterator per family, opened on first use. Idle
+// readers keep their iterators open, because opening one costs more than a seek.
 //
-// mu is held by the call that uses the reader, which makes it the count of
-// running calls too: Close, Stats and the release of stale iterators lock it
+// The call that uses the reader holds mu. Close, Stats and the release of stale iterators lock mu
 // to come between calls.
 type reader struct {
 	t  *source
@@ -27,8 +25,8 @@ type reader struct {
 	// Guarded by mu.
 	free  bool               // no call or scan has it
 	dead  bool               // its iterators are closed for good
-	lay   *layout            // what the rest is made for
-	done  uint64             // commits, before its iterators were made
+	lay   *layout            // the layout of the following fields
+	done  uint64             // done of the source before its iterators were made
 	its   []*pebble.Iterator // by index of layout.fams
 	timed bool               // the iterators skip blocks by view's time range
 
@@ -37,8 +35,8 @@ type reader struct {
 	key  []byte
 }
 
-// maxReaders is the number of idle readers that a table keeps; more are made while more calls run
-// at once, and given up as they end.
+// maxReaders is the number of idle readers that a table keeps. More are made while more calls run
+// at once, and discarded as the calls end.
 var maxReaders = int64(max(16, 4*runtime.GOMAXPROCS(0)))
 
 // acquire returns a reader, locked.
@@ -53,7 +51,7 @@ func (t *source) acquire() (*reader, error) {
 			r.take()
 			return r, nil
 		}
-		// It was found in the list meanwhile, or it is dead.
+		// Another goroutine took the reader from t.readers meanwhile, or the reader is dead.
 		r.mu.Unlock()
 	}
 }
@@ -148,8 +146,8 @@ func (r *reader) broken(err error) {
 	}
 }
 
-// closeIterators closes the iterators and adds up their counts. Errors of an
-// iterator have been returned by the call that met them.
+// closeIterators closes the iterators and adds up their counts. The errors of iterators have
+// already been returned by calls.
 func (r *reader) closeIterators() {
 	var sum cellstore.IOStats
 	for i, it := range r.its {
@@ -223,7 +221,7 @@ func (r *reader) get(key []byte, row *cellstore.Row) error {
 	return nil
 }
 
-// seek stands every cursor on the first row at or after from.
+// seek moves every cursor to the first row at or after from.
 func (r *reader) seek(from []byte) error {
 	if err := r.open(); err != nil {
 		return err
@@ -240,9 +238,8 @@ func (r *reader) seek(from []byte) error {
 	return nil
 }
 
-// next reads the first row before to, from where the cursors stand on, that
-// has a selected visible cell, and moves the cursors past it. It leaves the
-// row without cells when there is none.
+// next reads the first row from the cursors' position on and before to that has a selected visible
+// cell. It moves the cursors past the row. If there is none, it leaves the row without cells.
 func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error {
 	if len(r.cur) == 1 {
 		return r.cur[0].next(ctx, to, row)
@@ -283,8 +280,7 @@ func (r *reader) first() int {
 	return best
 }
 
-// seekBack stands every cursor on the last cell of the last row at or before
-// from.
+// seekBack moves every cursor to the last cell of the last row at or before from.
 func (r *reader) seekBack(from []byte) error {
 	if err := r.open(); err != nil {
 		return err
@@ -296,7 +292,7 @@ func (r *reader) seekBack(from []byte) error {
 		if len(from) == 0 {
 			ok = c.it.Last()
 		} else {
-			// The prefix of the row that follows from directly.
+			// The prefix of the direct successor of the row from.
 			r.key = appendPrefix(r.key[:0], c.fam.byte, clip(from))
 			r.key = append(r.key, 0)
 			ok = c.it.SeekLT(r.key)
@@ -308,8 +304,8 @@ func (r *reader) seekBack(from []byte) error {
 	return nil
 }
 
-// prev is next towards the start of the table, down to a row that is left out
-// unless inclusive.
+// prev is next towards the start of the table, down to the row downTo, which is left out unless
+// inclusive.
 func (r *reader) prev(ctx context.Context, downTo []byte, inclusive bool, row *cellstore.Row) error {
 	for {
 		last := -1

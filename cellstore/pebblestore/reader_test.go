@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Readers are kept for the next call, no more than there may be, whether a scan is left, ends by
-// a panic in its loop, or is one of many at once. One that was in use during a commit shows what
-// was committed once it is used again.
+// Readers are kept for the next call, up to a limit, after a break of a scan, a panic in its loop,
+// or many scans at once. A reader that was in use during a commit shows the commit when it is used
+// again.
 func TestReadersAreKept(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	func() {
@@ -38,8 +38,8 @@ func TestReadersAreKept(t *testing.T) {
 	}
 }
 
-// nested reads row r by n readers at once, each from within the scan of the one
-// before, so that none is used twice.
+// nested reads row r by n readers at once, each within the scan of the one before, so that no
+// reader is used twice.
 func nested(t *testing.T, tab *table, n int) (values []string) {
 	t.Helper()
 	for row, err := range tab.Scan(ctx, cellstore.Scan{Limit: 1}) {
@@ -54,10 +54,9 @@ func nested(t *testing.T, tab *table, n int) (values []string) {
 	return values
 }
 
-// TestReadsNeverGoBack looks at the moment between a commit and the return of
-// the call that makes it. What one read shows then, every later one must show,
-// with whichever iterators: older than the commit, made while it was on its way,
-// or made beside another one.
+// TestReadsNeverGoBack tests the moment between a commit and the return of the writing call. Once a
+// read shows the commit, every later read must show it, whether its iterator is older than the
+// commit, was made during it, or was made during another commit.
 func TestReadsNeverGoBack(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "a"})
 	put := func(value string) {
@@ -81,7 +80,7 @@ func TestReadsNeverGoBack(t *testing.T) {
 	readers := 0
 	look := func(when, value string) {
 		t.Helper()
-		readers++ // one more than there are: it makes new iterators
+		readers++ // one more than exist, so that a new one is made
 		nested(t, tab, readers)
 		if got := nested(t, tab, readers); slices.ContainsFunc(got, func(v string) bool { return v != value }) {
 			t.Errorf("%s: after a read that showed %q others show %q", when, value, got)

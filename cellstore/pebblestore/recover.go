@@ -48,7 +48,7 @@ func (s *Store) recover(ctx context.Context, name string) error {
 		return nil
 	}
 	if t.dbOpts.ReadOnly && s.probe(t.dir) != nil {
-		return why // it shows what is on the disk, and there is no room for more
+		return why // it already shows the state on the disk, and there is no room to write
 	}
 	delete(s.tables, name)
 	_ = t.close(cellstore.ErrClosed) // it repeats why
@@ -85,8 +85,8 @@ func (s *Store) needs(dir string) (int64, error) {
 	return need, nil
 }
 
-// room returns an error that matches ErrNoSpace where the disk says that it has no room
-// to open a table for writing.
+// room returns an error that matches ErrNoSpace if the disk reports too little room to open a table
+// for writing.
 func (s *Store) room(dir string) error {
 	need, err := s.needs(dir)
 	if err != nil {
@@ -95,14 +95,14 @@ func (s *Store) room(dir string) error {
 	if usage, err := s.fs.GetDiskUsage(dir); err == nil && usage.AvailBytes < uint64(need) {
 		return fmt.Errorf("%w: %d bytes are free and %d are needed to open the table", cellstore.ErrNoSpace, usage.AvailBytes, need)
 	}
-	return nil // or the file system does not say
+	return nil // or the file system does not report its room
 }
 
 // probeName is the file that probe writes in the directory of a table.
 const probeName = "probe.tmp"
 
-// probe finds out by writing a little whether there is room: a disk may report room that a quota
-// refuses. It does not try for all the room that opening needs: opening falls back to reading.
+// probe writes a little to see whether there is room: a quota may refuse room that the disk
+// reports. It does not try all the room that opening needs, since opening falls back to reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err

@@ -24,8 +24,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// smallDisk is a file system with room for so many bytes. It counts what is written and
-// gives room back for what is removed.
+// smallDisk is a file system with limited room, in bytes. Writes take room, and removals give it
+// back.
 type smallDisk struct {
 	vfs.FS
 	room atomic.Int64
@@ -72,7 +72,7 @@ func (f smallFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// values returns how many values of a writer a table shows, which must be the first ones.
+// values returns the number of a writer's values in a table. They must be the first ones.
 func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 	t.Helper()
 	var row cellstore.Row
@@ -86,8 +86,8 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 }
 
 // TestRecover fills a disk beside writers, at any moment of the engine's work. The process goes on,
-// the writers get errors, reads go on, and the table is recovered: to be read while the disk is
-// full, and to be written when it is not.
+// writers get errors, and reads go on. Recover opens the table for reading while the disk is full,
+// and for writing when it has room.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -160,7 +160,7 @@ func TestRecover(t *testing.T) {
 			if n := values(t, tab, w); n != shown[w] {
 				t.Fatalf("round %d, writer %d: %d values after %d were shown", round, w, n, shown[w])
 			}
-			if acked[w] = shown[w]; round%3 == 2 { // else each round reads those of all before
+			if acked[w] = shown[w]; round%3 == 2 { // otherwise every round reads all values
 				must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Append(nil, w), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.All)}}))
 				acked[w] = 0
 			}
@@ -172,7 +172,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A creation and a removal that the disk refuses leave what was there.
+// A creation and a removal that the disk refuses change nothing.
 func TestRefusedCreateAndDrop(t *testing.T) {
 	d := &smallDisk{FS: vfs.NewMem()}
 	d.room.Store(1 << 30)
@@ -218,7 +218,7 @@ func TestStoreByAnotherName(t *testing.T) {
 	must(0, must(Open(dir, nil)).Close())
 }
 
-// A log takes the room of what it holds.
+// A log takes no more room than its content.
 func TestLogTakesWhatItHolds(t *testing.T) {
 	dir := t.TempDir()
 	s := must(Open(dir, nil))
@@ -240,7 +240,7 @@ func TestLogTakesWhatItHolds(t *testing.T) {
 	}
 }
 
-// oddFS answers as file systems that lack something.
+// oddFS behaves like file systems that lack a feature.
 type oddFS struct {
 	vfs.FS
 	link, lock error
@@ -345,7 +345,8 @@ func TestFilesOfEachFamily(t *testing.T) {
 	}
 }
 
-// TestLeftScan leaves a scan while files are replaced beside it: nobody keeps the old ones.
+// TestLeftScan breaks off a scan while files are replaced beside it. The old files are then
+// removed.
 func TestLeftScan(t *testing.T) {
 	mem := vfs.NewMem()
 	s, tab := fixture(t, "s", &Options{FS: mem})
@@ -364,7 +365,7 @@ func TestLeftScan(t *testing.T) {
 		must(0, s.Compact(ctx, "t"))
 		break
 	}
-	must(0, s.Checkpoint(ctx, "copy")) // of what is in force
+	must(0, s.Checkpoint(ctx, "copy")) // of the current files
 	var live int64
 	for _, name := range files(mem, "copy") {
 		if strings.HasSuffix(name, ".sst") {
@@ -379,7 +380,7 @@ func TestLeftScan(t *testing.T) {
 	}
 }
 
-// older makes a table one of the releases that kept no ledger.
+// older converts a table to the format of releases without a ledger.
 func older(t *testing.T, fsys vfs.FS) {
 	t.Helper()
 	path := "s/tables/t/schema.json"
@@ -388,8 +389,8 @@ func older(t *testing.T, fsys vfs.FS) {
 	must(0, writeSchema(fsys, path, stored))
 }
 
-// TestGoneBackFrom: programs without ledgers read and write what this one has written, and what
-// they wrote in between is no damage. What is damaged afterwards is found as before.
+// TestGoneBackFrom: programs without ledgers read and write this program's files. Their writes do
+// not count as damage, and later damage is found as before.
 func TestGoneBackFrom(t *testing.T) {
 	mem := vfs.NewMem()
 	s, made := fixture(t, "s", &Options{FS: mem})
@@ -401,7 +402,7 @@ func TestGoneBackFrom(t *testing.T) {
 		if file.Format != 1 {
 			t.Fatalf("the table is of format %d, which the first release does not read", file.Format)
 		}
-		// The database is opened as a program does that knows of no ledger.
+		// The database is opened as by a program without ledgers.
 		earlier := must(newTable(s, "s/tables/t", must(readSchema(mem, "s/tables/t/schema.json", "t"))))
 		o := earlier.engineOptions(earlier.opened, false)
 		o.FS, o.Cache, o.FileCache = mem, nil, nil
@@ -444,9 +445,9 @@ func keyIn(db *pebble.DB) ([]byte, error) {
 	return bytes.Clone(it.Key()), it.Close()
 }
 
-// TestOlderTable opens a table without a ledger, and one with a ledger from before an
-// earlier release wrote it again; neither is damaged, nor is one that could not be given a
-// ledger and was asked to be altered.
+// TestOlderTable opens a table without a ledger, and one whose old ledger an earlier release did
+// not update. Neither is damaged. Nor is one whose alteration failed because its ledger could not
+// be written.
 func TestOlderTable(t *testing.T) {
 	d := &smallDisk{FS: vfs.NewMem(), tell: true}
 	d.room.Store(1 << 30)
@@ -480,8 +481,7 @@ func TestOlderTable(t *testing.T) {
 	must(0, s.Close())
 }
 
-// TestDropBesideLoads drops a table while loads of it begin: it is gone, and can be made
-// again.
+// TestDropBesideLoads drops a table while loads of it begin. It is gone, and can be created again.
 func TestDropBesideLoads(t *testing.T) {
 	for range 30 {
 		mem := vfs.NewMem()
@@ -495,7 +495,7 @@ func TestDropBesideLoads(t *testing.T) {
 						wantErr(t, "begin a load", err, cellstore.ErrTableNotFound)
 						return
 					}
-					_ = load.Abort() // by DropTable, it may be
+					_ = load.Abort() // DropTable may have ended it
 				}
 			})
 		}
@@ -509,7 +509,7 @@ func TestDropBesideLoads(t *testing.T) {
 	}
 }
 
-// TestSalvageOnFullDisk salvages a table on a disk that has no room for what this takes.
+// TestSalvageOnFullDisk salvages a table on a disk without the room that Salvage needs.
 func TestSalvageOnFullDisk(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	d := &smallDisk{FS: vfs.NewMem()}

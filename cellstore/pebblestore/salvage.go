@@ -24,12 +24,12 @@ import (
 // mostLost bounds what Salvage says of damage.
 const mostLost = 100
 
-// Salvage reads what is whole of a damaged table of the store in dir, which nobody has open, in the
-// order of rows, and passes on each row with all its versions, also those that MaxVersions and TTL
-// hide. It writes nothing but a directory of its own beside the tables, which it removes, and opens
-// the store, which clears away what Open says. schema is what the table is made with. It stands in
-// for a damaged declaration, and may be a name alone. The row is valid until fn returns; an error
-// of fn ends Salvage. opts as for Open, but not read-only.
+// Salvage reads the undamaged part of a damaged table of the store in dir, which nobody may have
+// open. It calls fn with the rows in their order, each with all its versions, also those that
+// MaxVersions and TTL hide. It writes only to a directory of its own beside the tables, and removes
+// it at the end. It opens the store, which removes what Open removes. schema is the declaration
+// that the table is made with. It stands in for a damaged one, and may be a name alone. The row is
+// valid until fn returns; an error of fn ends Salvage. opts are as for Open, but not read-only.
 //
 // lost describes what could not be read, a sentence for each place of damage. After
 // the first hundred, one says how many more there are. Nobody knows what has been lost
@@ -60,7 +60,7 @@ type salvage struct {
 	damage []string
 	more   int // places that damage does not name
 
-	// db has the newest entry of each cell: sequence 8 | 1 if it is there | value.
+	// db has the newest entry of each cell: sequence 8 | 1 if the cell exists | value.
 	db      *pebble.DB
 	disk    *disk // of db
 	removed []span
@@ -181,8 +181,8 @@ func numberOf(name string) (n uint64) {
 	return n
 }
 
-// listed returns the sorted files that are in force, and the number of the oldest log that
-// they do not include. The files are nil if their list cannot be relied on.
+// listed returns the current sorted files, and the number of the oldest log that they do not
+// include. The files are nil if their list is not reliable.
 func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	fsys, t := v.store.fs, v.table
 	var entries map[string]extent
@@ -195,8 +195,8 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	}
 	if err == nil {
 		lists := map[string]extent{}
-		// Numbers only go up. So without a log that was synchronised, the logs that count
-		// have numbers after that of the list of files.
+		// Numbers only rise. So without a synchronised log, the valid logs have numbers above that
+		// of the list of files.
 		for name, x := range entries {
 			if isList(name) {
 				lists[name], oldestLog = x, max(oldestLog, numberOf(name))
@@ -214,7 +214,7 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 		err = checkFiles(fsys, t.dbDir(), false, lists)
 	}
 	if err == nil {
-		// Opened without its logs, the database says which files it lists.
+		// The database is opened without its logs to get its list of files.
 		o := t.engineOptions(t.opened, true)
 		o.FS = withoutLogs{o.FS}
 		o.ErrorIfNotExists, o.DisableConsistencyCheck = true, true
@@ -245,7 +245,7 @@ func (f withoutLogs) List(dir string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") }), err
 }
 
-// readSorted reads a sorted file around what is damaged of it.
+// readSorted reads the undamaged blocks of a sorted file.
 func (v *salvage) readSorted(path string) error {
 	file, err := v.store.fs.Open(path)
 	if err != nil {
@@ -303,8 +303,8 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	return last, it.Error()
 }
 
-// beyond returns a key behind the given one from which a file can be read, and nil if
-// there is none. It finds the first such key by halving the distance.
+// beyond returns a key after the given one from which a file can be read again, or nil if there is
+// none. It finds the first such key by bisection.
 func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 	reads := func(key []byte) bool {
 		it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
@@ -328,7 +328,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 		if middle == nil {
 			break
 		}
-		middle = append(middle, 0) // as the row of a key ends: see doc.go
+		middle = append(middle, 0) // the end of a row in a key: see doc.go
 		if reads(middle) {
 			high = middle
 		} else {
@@ -361,7 +361,7 @@ func (v *salvage) readSpans(r *sstable.Reader) error {
 	return err
 }
 
-// readLog reads a log. Behind a damaged record it goes on with the next block of 32 KiB.
+// readLog reads a log. After a damaged record it goes on with the next block of 32 KiB.
 func (v *salvage) readLog(path string) error {
 	const block = 32 << 10
 	data, err := readFile(v.store.fs, path)
@@ -442,7 +442,7 @@ func (v *salvage) readBatch(repr []byte) error {
 	}
 }
 
-// keep takes an entry of a cell unless there is a newer one.
+// keep stores an entry of a cell unless there is a newer one.
 func (v *salvage) keep(key []byte, sequence uint64, removed bool, value []byte) error {
 	if n := splitKey(key); n < 2 || n == len(key) {
 		v.lost("An entry has key %x, which is not a cell's.", key)
@@ -465,7 +465,7 @@ func (v *salvage) keep(key []byte, sequence uint64, removed bool, value []byte) 
 	return cmp.Or(v.disk.failure(), v.db.Set(key, v.buf, pebble.NoSync))
 }
 
-// remove takes out the cells of a span that are older than its deletion.
+// remove removes the cells of a span that are older than its deletion.
 func (v *salvage) remove(s span) error {
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
 	if err != nil {
@@ -479,7 +479,7 @@ func (v *salvage) remove(s span) error {
 	return errors.Join(err, it.Error(), it.Close())
 }
 
-// pass passes the rows on, each joined from the ranges of its families.
+// pass calls fn with the rows, each joined from the ranges of its families.
 func (v *salvage) pass() (err error) {
 	fams := v.table.lay.Load().fams
 	its := make([]*pebble.Iterator, len(fams))

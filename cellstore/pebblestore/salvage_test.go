@@ -63,8 +63,8 @@ func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 	return rows, func() { must(0, s.Close()) }
 }
 
-// TestSalvage damages each file of a store. Salvage finds no rows but those that are there, and
-// most of them, and reports what it does not find.
+// TestSalvage damages each file of a store. Salvage finds most of the rows and no others, and
+// reports the loss.
 func TestSalvage(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
@@ -119,7 +119,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageTellsInBounds: however much is damaged, the report is bounded.
+// TestSalvageTellsInBounds: the report is bounded for any amount of damage.
 func TestSalvageTellsInBounds(t *testing.T) {
 	var v salvage
 	for i := range mostLost + 2 {

@@ -28,7 +28,7 @@ func (t *source) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cel
 	}
 }
 
-// rows are reused memory for the rows of scans, which are valid only within the loop.
+// rows has reused memory for the rows of scans, which are valid only within the loop.
 var rows = sync.Pool{New: func() any { return new(cellstore.Row) }}
 
 func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {
@@ -39,8 +39,8 @@ func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.
 	if err != nil {
 		return err
 	}
-	// A panic or Goexit in the loop body must give the reader back too. While
-	// the body runs nothing holds the lock, so that Close need not wait.
+	// A panic or Goexit in the loop body must release the reader too. The lock is not held during
+	// the body, so that Close need not wait.
 	locked := true
 	defer func() {
 		if !locked {

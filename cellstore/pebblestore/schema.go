@@ -19,16 +19,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat is
-// written, so that users can go back to every program since the first. newestFormat is the newest
-// that is read. In it the table always has a ledger.
+// Layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat is the
+// written one: every earlier program can read it. newestFormat is the newest readable one. In it
+// the table always has a ledger.
 const (
 	schemaFormat = 1
 	newestFormat = 2
 )
 
-// schemaFile is schema.json. The checksum covers the bytes of Table. Ledger says that the table
-// has a ledger. Programs that know of none pass over it, and leave it out when they write.
+// schemaFile is schema.json. The checksum covers the bytes of Table. Ledger is set if the table has
+// a ledger. Programs without ledgers ignore the field, and leave it out when they write.
 type schemaFile struct {
 	Format   int             `json:"format"`
 	Checksum string          `json:"crc32c"`
@@ -58,7 +58,7 @@ type storedFamily struct {
 	BlockSize   int                   `json:"block_size"`
 }
 
-// family has what a read needs to know of a family.
+// family is the part of a family's declaration that reads need.
 type family struct {
 	name        string
 	byte        byte
@@ -110,7 +110,7 @@ func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 // readSchema reads the schema.json of a table.
 func readSchema(fsys vfs.FS, path, table string) (storedTable, error) {
 	data, err := readFile(fsys, path)
-	if errors.Is(err, fs.ErrNotExist) { // the table exists, or nobody would read it
+	if errors.Is(err, fs.ErrNotExist) { // the table exists, so its file is missing
 		err = fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
 	if err != nil {
@@ -166,9 +166,8 @@ func (t storedTable) validate() error {
 	return nil
 }
 
-// inForce is the schema as Table.Schema reports it, families in the order
-// they were declared.
-// The hints are those that the database was opened with.
+// inForce returns the schema for Table.Schema, with the families in the order of declaration, and
+// the hints with which the database was opened.
 func (t storedTable) inForce(opened storedTable) cellstore.Schema {
 	bloom, compression, block := opened.hints()
 	s := cellstore.Schema{Table: t.Name}
@@ -206,7 +205,7 @@ func (t storedTable) hints() (bloom cellstore.Bloom, compression cellstore.Compr
 	return bloom, compression, block
 }
 
-// families returns what reads need, in the order of names.
+// families returns the families for reads, in the order of names.
 func (t storedTable) families() []family {
 	fams := make([]family, len(t.Families))
 	for i, f := range t.Families {

@@ -18,7 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A momentary shortage of the system is never damage, whatever the engine says beside it.
+// A momentary shortage of the system is never reported as damage, even if the engine's error
+// mentions damage.
 func TestShortageIsNoDamage(t *testing.T) {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
 		for _, err := range []error{
@@ -37,8 +38,8 @@ func TestShortageIsNoDamage(t *testing.T) {
 	}
 }
 
-// A directory that cannot be listed once the opening of a table has written something ends
-// neither the process nor the table: it can be read, and takes writes when it is recovered.
+// The directory cannot be listed after the opening of a table has begun to write. Neither the
+// process nor the table fails: the table can be read, and takes writes after Recover.
 func TestShortageAtTheEndOfOpening(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	var wrote atomic.Bool

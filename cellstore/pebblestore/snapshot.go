@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// snapshot is a cellstore.Snapshot: a source whose state and time stand still.
+// snapshot is a cellstore.Snapshot: a source with a fixed state and time.
 type snapshot struct {
 	source
 	t  *table
@@ -29,7 +29,7 @@ func (t *table) snapshot(ctx context.Context) (*snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The gate keeps the state and the declaration of the table together.
+	// The gate makes the state and the declaration of the table agree.
 	t.gate.RLock()
 	defer t.gate.RUnlock()
 	t.mu.Lock()

@@ -39,22 +39,21 @@ func (l *layout) family(name string) (int, error) {
 	return 0, fmt.Errorf("%w: %q", cellstore.ErrFamilyNotFound, name)
 }
 
-// source is what reads come from: a table, or a snapshot of one. It is a
-// database at some state with the readers of it, and implements
+// source is a table or a snapshot of one: a state of a database, with its readers. It implements
 // cellstore.Reader.
 type source struct {
 	name  string
 	from  pebble.Reader
 	clock func() int64
 	lay   atomic.Pointer[layout]
-	// failed is called with the error of a read that the engine could not make.
+	// failed is called with the engine's error of a read.
 	failed func(error)
 
 	// begun and done count the commits to the database. A commit becomes visible
 	// between the two counts. Once a read has shown it, every later read must. So
 	// an iterator may be used again only if no commit can have become visible since
 	// it was made, that is, if begun still equals the value that done had before.
-	// In a read-only store or a snapshot neither moves, and iterators live on.
+	// In a read-only store or a snapshot neither changes, and iterators stay usable.
 	begun, done atomic.Uint64
 
 	idle sync.Pool // of *reader; may lose some, readers has them all
@@ -82,7 +81,7 @@ func (t *source) ended() error {
 	return t.over
 }
 
-// end closes the source once for all and reports whether it was open.
+// end closes the source for good and reports whether it was open.
 func (t *source) end(why error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +107,8 @@ func (t *source) closeReaders() {
 	}
 }
 
-// refresh makes idle readers that are older than the last commit give up
-// their iterators, which keep files and memory of the old state.
+// refresh closes the iterators of idle readers that are older than the last commit. Iterators keep
+// files and memory of the old state.
 func (t *source) refresh() {
 	begun := t.begun.Load()
 	t.mu.Lock()
@@ -117,7 +116,7 @@ func (t *source) refresh() {
 	t.mu.Unlock()
 	for _, r := range readers {
 		if !r.mu.TryLock() {
-			continue // it looks at the count before its next use
+			continue // its next use checks the count
 		}
 		if r.free && r.done != begun {
 			r.closeIterators()

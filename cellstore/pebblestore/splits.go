@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Splits implements cellstore.Table, by the size of the data on disk. What is
-// still in memory does not count.
+// Splits implements cellstore.Table, by the size of the data on disk. Data still in memory does not
+// count.
 func (t *table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	parts, err := t.splits(ctx, n)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *table) splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	return parts, nil
 }
 
-// splitter looks for rows by how much data lies before them.
+// splitter finds rows by the amount of data before them.
 type splitter struct {
 	t           *table
 	lay         *layout
@@ -109,7 +109,7 @@ func rowOf(key []byte) []byte {
 func (s *splitter) close() {
 	for _, it := range s.its {
 		s.t.retired.add(iteratorStats(it))
-		_ = it.Close() // its errors have been returned
+		_ = it.Close() // calls have returned its errors
 	}
 }
 
@@ -149,9 +149,8 @@ func (s *splitter) at(key []byte) ([]byte, error) {
 	return first, nil
 }
 
-// find returns the first row after low that has at least so much data before it,
-// or nil. It halves the range of keys again and again. Keys count as numbers that
-// begin where the ends of the range differ.
+// find returns the first row after low with at least want bytes of data before it, or nil. It
+// bisects the range of keys, as numbers that begin where the ends of the range differ.
 func (s *splitter) find(low []byte, want uint64) ([]byte, error) {
 	high := append(bytes.Clone(s.last), 0)
 	var best []byte
@@ -180,8 +179,8 @@ func (s *splitter) find(low []byte, want uint64) ([]byte, error) {
 	}
 }
 
-// between returns a key near the middle of low and high, nil when they are too
-// near to each other for that to matter.
+// between returns a key near the middle of low and high, or nil if they are so near to each other
+// that the difference does not matter.
 func between(low, high []byte) []byte {
 	n := commonPrefix(low, high)
 	a, b := number(low[n:]), number(high[n:])

@@ -63,7 +63,7 @@ func (s *Store) StatsByTable() map[string]cellstore.IOStats {
 	return all
 }
 
-// CacheStats is the state of a Cache, and what it did since it was made.
+// CacheStats is the state of a Cache, and its work since it was made.
 type CacheStats struct {
 	Bytes, MaxBytes int64
 	Hits, Misses    int64 // of blocks asked for

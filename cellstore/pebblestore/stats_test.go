@@ -63,8 +63,8 @@ func TestOneSeek(t *testing.T) {
 	}
 }
 
-// A filter answers for absent rows without reading a data block, and what
-// lies in families not selected is never read.
+// A Bloom filter answers for absent rows without a read of a data block, and families that are not
+// selected are never read.
 func TestBlocksRead(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	var row cellstore.Row
@@ -98,8 +98,8 @@ func TestBlocksRead(t *testing.T) {
 	}
 }
 
-// A scan of a time range skips blocks outside it, but not those of newer
-// versions where versions are counted.
+// A scan of a time range skips blocks outside it, but not those of newer versions in families that
+// count versions.
 func TestTimeRangeSkipsBlocks(t *testing.T) {
 	s := must(Open("s", &Options{FS: vfs.NewMem()}))
 	defer s.Close()
@@ -147,7 +147,7 @@ func TestTimeRangeSkipsBlocks(t *testing.T) {
 	}
 }
 
-// Reads with a Row in use already allocate nothing.
+// Reads into a used Row allocate nothing.
 func TestAllocations(t *testing.T) {
 	testrace.Plain(t, "its pools lose readers")
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})

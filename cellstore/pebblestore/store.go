@@ -43,10 +43,10 @@ var (
 )
 
 // Open opens the store in dir, creating it unless it is read-only. A second writable
-// opener, in this process or another, gets cellstore.ErrLocked. Open removes what
-// interrupted loads, creations and removals of tables left behind, which it recognises by
-// name. A table whose files are damaged or missing is left as it is, and answers
-// cellstore.ErrCorrupt. The other tables are not affected.
+// opener, in this process or another, gets cellstore.ErrLocked. Open removes the remains of
+// interrupted loads, creations and removals of tables, which it recognises by name. A table whose
+// files are damaged or missing is left as it is, and answers cellstore.ErrCorrupt. The other tables
+// are not affected.
 func Open(dir string, opts *Options) (*Store, error) {
 	o := opts.withDefaults()
 	s := &Store{dir: dir, opts: o, fs: o.FS, tables: map[string]*table{}}
@@ -93,8 +93,8 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// foreign names something in the directory, if there are no tables in it. It ignores
-// hidden files and what systems put on a new disk.
+// foreign returns the name of a file in a directory without tables. It ignores hidden files and
+// those that systems put on a new disk.
 func (s *Store) foreign() (found string, err error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func (s *Store) foreign() (found string, err error) {
 	return found, nil
 }
 
-// Prefixes of names in tables that may be removed; no table can have them.
+// Prefixes of removable directories in tables; no name of a table begins with them.
 const (
 	newPrefix     = ".new-"     // not created yet
 	droppedPrefix = ".dropped-" // no table any more
@@ -141,8 +141,8 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
-// exists reports whether there is a table. It is one as long as it has a directory,
-// whatever is missing there.
+// exists reports whether a table exists. It does as long as its directory is there, even with
+// missing files.
 func (s *Store) exists(table string) (bool, error) {
 	// The name becomes a path, so it must be a valid one.
 	probe := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: "f"}}}
@@ -156,7 +156,7 @@ func (s *Store) exists(table string) (bool, error) {
 	return err == nil && info.IsDir(), err
 }
 
-// find returns an error unless there is a table.
+// find returns an error unless the table exists.
 func (s *Store) find(table string) error {
 	if s.closed {
 		return cellstore.ErrClosed
@@ -208,19 +208,19 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	return nil
 }
 
-// keep keeps a table that was opened.
+// keep adds an open table.
 func (s *Store) keep(t *table) {
 	s.tables[t.name] = t
 	s.troubles.Store(t.name, t.disk.failure)
 }
 
-// forget forgets a table that is closed.
+// forget removes a closed table from the open ones.
 func (s *Store) forget(name string) {
 	delete(s.tables, name)
 	s.troubles.Delete(name)
 }
 
-// makeTable makes a table, which appears in one step.
+// makeTable makes a table in one visible step.
 func (s *Store) makeTable(stored storedTable) error {
 	dir := s.path("tables", newPrefix+stored.Name)
 	err := s.fs.RemoveAll(dir)
@@ -234,7 +234,7 @@ func (s *Store) makeTable(stored storedTable) error {
 		err = s.fs.Rename(dir, s.path("tables", stored.Name))
 	}
 	if err != nil {
-		_ = s.fs.RemoveAll(dir) // it is tried again when the store is opened
+		_ = s.fs.RemoveAll(dir) // the next Open tries again
 		return err
 	}
 	return syncDir(s.fs, s.path("tables"))
@@ -380,11 +380,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// OnReadFailure sets the function that is called for every read that fails
-// because of the files: damage, which matches cellstore.ErrCorrupt, or an error of
-// the disk. It is not called for invalid arguments and cancelled reads. f runs
-// within the read, in any number of goroutines at once: it must not wait, nor call
-// the store. It replaces the function set before; nil removes it.
+// OnReadFailure sets the function that is called for every read that fails because of the files: by
+// damage, which matches cellstore.ErrCorrupt, or by an error of the disk. It is not called for
+// invalid arguments and cancelled reads. f runs within the read, in any number of goroutines at
+// once: it must not wait, nor call the store. It replaces the function set before; nil removes it.
 func (s *Store) OnReadFailure(f func(error)) {
 	if f == nil {
 		s.onFailure.Store(nil)

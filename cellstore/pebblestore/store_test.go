@@ -23,8 +23,8 @@ import (
 
 var ctx = context.Background()
 
-// fixture is a store with a table "t" of families a and b, declared in the
-// other order, holding rows 000 to 049: a:q in all, b:q in the even ones.
+// fixture returns a store with a table "t" of families a and b, declared in the other order. It has
+// rows 000 to 049: a:q in all, b:q in the even ones.
 func fixture(t testing.TB, dir string, o *Options) (*Store, *table) {
 	t.Helper()
 	s := must(Open(dir, o))
@@ -52,7 +52,7 @@ func cell(family, qualifier string, ts int64, value string) cellstore.Cell {
 	return cellstore.Cell{Family: family, Qualifier: []byte(qualifier), Timestamp: ts, Value: []byte(value)}
 }
 
-// all returns what a scan shows, printed.
+// all returns the printed rows of a scan.
 func all(tab cellstore.Table, s cellstore.Scan) (string, error) {
 	var rows []cellstore.Row
 	for row, err := range tab.Scan(ctx, s) {
@@ -154,7 +154,7 @@ func TestOpenFailure(t *testing.T) {
 	wantErr(t, "absent read-only store", err, fs.ErrNotExist)
 }
 
-// listing is every file below dir with its size and time.
+// listing returns every file below dir with its size and time.
 func listing(dir string) string {
 	var b strings.Builder
 	must(0, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -217,7 +217,7 @@ func TestReadOnlyFS(t *testing.T) {
 	}
 }
 
-// countdown is a context that is cancelled after so many looks at it.
+// countdown is a context that is cancelled after left calls of Err.
 type countdown struct {
 	context.Context
 	left int
@@ -230,7 +230,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Rows without a selected cell are passed one by one, looking at the context.
+// A scan passes rows without a selected cell one by one, and checks the context in between.
 func TestCancelledBetweenInvisibleRows(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	none := &cellstore.Selection{Columns: []cellstore.Column{{Family: "a", Qualifier: []byte("absent")}}}
@@ -274,7 +274,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// gateFS lets nothing be read while its gate is shut.
+// gateFS blocks all reads while its gate is shut.
 type gateFS struct {
 	vfs.FS
 	waiting chan struct{} // receives when a read waits
@@ -302,7 +302,7 @@ func (f gateFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.File.ReadAt(p, off)
 }
 
-// Close waits for a call that waits for the disk, which then succeeds.
+// Close waits for a call that waits for the disk. The call then succeeds.
 func TestCloseWaits(t *testing.T) {
 	mem := vfs.NewMem()
 	s, _ := fixture(t, "s", &Options{FS: mem})

@@ -57,7 +57,7 @@ func openBackend(testing.TB) storetest.Backend {
 		NamesCalls: true,
 		Crash: func(s cellstore.Store) error {
 			after := disk.CrashClone(vfs.CrashCloneCfg{})
-			err := s.Close() // to what will not be seen again
+			err := s.Close() // its writes will not be seen again
 			disk = after
 			return err
 		},

@@ -13,8 +13,8 @@ import (
 )
 
 // A sweep removes the cells that MaxVersions and TTL hide. It looks for rows that
-// have such cells without any lock. Then it looks at those rows again under their
-// locks and removes what is hidden by then.
+// have such cells without any lock. Then it reads those rows again under their locks, and removes
+// the cells that are hidden by then.
 
 const (
 	sweepCells = 8192 // looked at in one step
@@ -23,8 +23,8 @@ const (
 	sweepRun   = 32   // cells of a column removed one by one, the rest together
 )
 
-// sweepAll goes over the table once. At leisure it rests between its steps
-// for as long as they take.
+// sweepAll sweeps the table once. With leisure it pauses after each step for as long as the step
+// took.
 func (t *table) sweepAll(ctx context.Context, leisure bool) error {
 	found := t.upkeep.garbage.Load()
 	lay := t.lay.Load()
@@ -62,8 +62,8 @@ func rest(ctx context.Context, d time.Duration) {
 // sweepStep looks through cells of a family from a key on, cleans the rows
 // that need it and returns where to go on, nil at the end.
 func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []byte) ([]byte, error) {
-	// Without the gate for writing in between no alteration can make visible
-	// what is removed here.
+	// The gate is held for reading until the end: an alteration in between could make the removed
+	// cells visible.
 	current, err := t.beginSweep(ctx)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// stored counts the cells a table keeps, hidden ones included.
+// stored counts the stored cells of a table, hidden ones included.
 func stored(t *table) int {
 	it := must(t.db.NewIter(nil))
 	defer it.Close()
@@ -41,7 +41,7 @@ func async(row string, ops ...cellstore.Op) cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte(row), Ops: ops, Durability: cellstore.Async}
 }
 
-// A sweep leaves of each column just what is visible.
+// A sweep leaves just the visible cells of each column.
 func TestSweep(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)
@@ -57,7 +57,7 @@ func TestSweep(t *testing.T) {
 				cellstore.PutAt("two", []byte("x"), ts, nil), cellstore.PutAt("min", nil, ts, nil))))
 		}
 	}
-	// One column beyond what is deleted cell by cell, before another.
+	// One column with too many versions to be deleted cell by cell, before another column.
 	for v := range 3 * wide {
 		must(0, tab.Apply(ctx, async("wide", cellstore.PutAt("two", []byte("a"), int64(v), nil), cellstore.PutAt("two", []byte("a\x00"), int64(v%4), nil))))
 	}
@@ -87,8 +87,8 @@ func TestSweeperWakes(t *testing.T) {
 	}
 }
 
-// Writers that put and delete versions find at each step what they expect,
-// beside a sweeper that never rests.
+// Writers put and delete versions beside a sweeper that never rests. Each step shows the expected
+// versions.
 func TestSweepBesideWriters(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "f", MaxVersions: 2})
 	writes := 1500
@@ -141,8 +141,7 @@ func TestSweepBesideWriters(t *testing.T) {
 	sweeper.Wait()
 }
 
-// replay carries out a put or the delete of a version on a column of two
-// versions at most.
+// replay applies a put, or the delete of a version, to a column of at most two versions.
 func replay(col []int64, op cellstore.Op) []int64 {
 	var next []int64
 	put := op.Kind == cellstore.OpPut
@@ -162,8 +161,7 @@ func replay(col []int64, op cellstore.Op) []int64 {
 	return next[:min(len(next), 2)]
 }
 
-// Compact gives the disk space of what is hidden back, that of a dropped
-// family too.
+// Compact frees the disk space of hidden cells and of a dropped family.
 func TestCompactGivesSpaceBack(t *testing.T) {
 	s, tab := writable(t, nil, cellstore.Family{Name: "f"}, cellstore.Family{Name: "g"})
 	rng := rand.New(rand.NewPCG(1, 2))

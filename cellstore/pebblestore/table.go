@@ -26,13 +26,13 @@ type table struct {
 	db     *pebble.DB
 	dbOpts *pebble.Options
 	dir    string
-	opened storedTable // as it was when the database was opened: its hints are in force
+	opened storedTable // the declaration at the opening of the database: its hints are in force
 
 	// blocks counts the data blocks opened, from the files or the cache.
 	blocks atomic.Int64
 
-	// gate is held for reading by every write, and for writing by what comes
-	// between writes: an alteration, and Close.
+	// Every write holds gate for reading. An alteration and Close hold it for writing, to come
+	// between writes.
 	gate sync.RWMutex
 	// altering is held while the stored declaration must not change. It is
 	// taken before gate.
@@ -48,8 +48,8 @@ type table struct {
 	loads map[*bulk]struct{}
 	snaps map[*snapshot]struct{}
 
-	// long is the context of what runs long, cancelled by Close, which waits
-	// for jobs. They are added under source.mu.
+	// long is the context of long calls. Close cancels it, and waits for jobs. Jobs are added under
+	// source.mu.
 	long   context.Context
 	cancel context.CancelFunc
 	jobs   sync.WaitGroup
@@ -118,13 +118,11 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 		},
 	}
 	stored.setLevels(o)
-	// Writers wait in beginWrite. If the engine made them wait, they would do so for ever
-	// on a full disk.
+	// Writers wait in beginWrite. In the engine they would wait for ever on a full disk.
 	o.L0StopWritesThreshold = 1 << 20
 	o.Experimental.ReadSamplingMultiplier = -1 // reads start no compactions
-	// The engine sets the values of all but the first key of a prefix apart,
-	// on the assumption that they are old versions. Here they are the other
-	// columns of the row.
+	// The engine stores the values of all but the first key of a prefix in other blocks, on the
+	// assumption that they are old versions. Here they are the other columns of the row.
 	o.Experimental.SpanPolicyFunc = func([]byte) (pebble.SpanPolicy, []byte, error) {
 		return pebble.SpanPolicy{
 			DisableValueSeparationBySuffix: true,
@@ -134,9 +132,8 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 	return o
 }
 
-// openTable opens an existing table. If the disk has no room for what opening writes, it
-// opens the table for reading only; see Recover. again says that this process had the
-// table open before.
+// openTable opens an existing table. If the disk has no room for the writes of opening, it opens
+// the table for reading only; see Recover. again is set if this process had the table open before.
 func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 	t, err := newTable(s, s.path("tables", stored.Name), stored)
 	if err != nil {
@@ -176,8 +173,8 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(noSpace(err), cellstore.ErrNoSpace)
 }
 
-// check compares the files of the table with its ledger. Unless the table is opened again,
-// it logs what a crash has left behind that.
+// check compares the files of the table with its ledger. At the first opening it logs the bytes
+// that a crash has left beyond the ledger's.
 func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
 	// The table of a newer engine is left as it is: openForWriting would take the seal from its
@@ -205,8 +202,8 @@ func (t *table) check(stored storedTable, again bool) error {
 	return nil
 }
 
-// ledgered reports whether the table has a ledger that counts. It does not count if a program
-// without ledgers has written to the database since.
+// ledgered reports whether the table has a valid ledger. It is not valid if a program without
+// ledgers has written to the database since.
 func (t *table) ledgered(stored storedTable) (bool, error) {
 	if !stored.ledger {
 		return false, nil
@@ -241,7 +238,7 @@ func (t *table) openForWriting(stored storedTable) error {
 		return err
 	}
 	if !counts {
-		// One that is there is from before an earlier program wrote again.
+		// An existing ledger is older than the last writes of an earlier program.
 		if err := makeLedger(fsys, t.ledgerPath(), t.dbDir()); err != nil {
 			return err
 		}
@@ -277,8 +274,8 @@ func (t *table) openForWriting(stored storedTable) error {
 	return errors.Join(cmp.Or(t.disk.failure(), damage(err)), t.disk.ledger.close(false))
 }
 
-// tellUnfinished logs what a crash has left at the end of the logs: nobody was promised
-// that it is kept.
+// tellUnfinished logs the bytes that a crash has left at the end of the logs. They were not
+// acknowledged.
 func (t *table) tellUnfinished(entries map[string]extent) {
 	fsys := t.store.fs
 	logs, err := wal.Scan(wal.Dir{FS: fsys, Dirname: t.dbDir()})
@@ -313,9 +310,8 @@ func (t *table) tellUnfinished(entries map[string]extent) {
 
 // checkManifest reads the engine's list of files to its end, for a table without a ledger.
 // The engine takes a damaged record for one that a crash cut short, and stops there.
-// Files, and the rows in them, would then disappear without an error. A store that its
-// writer has closed has no such record; strict says that the writer is known to have
-// closed it.
+// Files, and the rows in them, would then disappear without an error. A store that its writer has
+// closed has no such record. strict is set if the writer is known to have closed it.
 func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	desc, err := pebble.Peek(dir, fsys)
 	if err != nil {
@@ -345,8 +341,8 @@ func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	}
 }
 
-// close waits for running calls, ends what is open and closes the database.
-// Calls answer why from then on.
+// close waits for running calls, ends open loads, snapshots and readers, and closes the database.
+// From then on calls return why.
 func (t *table) close(why error) error {
 	if !t.end(why) {
 		return nil
@@ -369,15 +365,15 @@ func (t *table) close(why error) error {
 	}
 	t.closeReaders()
 	errs = append(errs, t.db.Close())
-	if !t.dbOpts.ReadOnly { // of one that was opened to be read, nothing can be lost
+	if !t.dbOpts.ReadOnly { // a table opened for reading has nothing to lose
 		errs = append(errs, t.disk.failure())
 	}
 	err := errors.Join(errs...)
 	return errors.Join(err, t.disk.ledger.close(err == nil))
 }
 
-// job begins something that runs long. It returns a context that ends with the
-// caller's and at Close, and a function to call at the end.
+// job begins a long call. It returns a context that ends with the caller's and at Close, and a
+// function to call at the end.
 func (t *table) job(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

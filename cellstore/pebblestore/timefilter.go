@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
-// timeProperty names the range of timestamps kept for every block and file.
+// timeProperty is the name of the stored range of timestamps of every block and file.
 const timeProperty = "quadrille.time"
 
 func newTimeCollector() pebble.BlockPropertyCollector {
@@ -27,9 +27,8 @@ func (timeMapper) MapRangeKeys(sstable.Span) (sstable.BlockInterval, error) {
 }
 
 // blockFilters lets an iterator of a family skip blocks outside the view's time
-// range. Blocks of cells that are too old never matter. Blocks of cells that
-// are too new matter where versions are counted, because they decide which
-// older versions are visible.
+// range. Blocks of too old cells never matter. Blocks of too new cells matter in families that
+// count versions, because they decide which older versions are visible.
 func (v *view) blockFilters(f *family) []pebble.BlockPropertyFilter {
 	lower, upper := uint64(max(v.min, 0)), uint64(math.MaxUint64)
 	if f.uncounted() {

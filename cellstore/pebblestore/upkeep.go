@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	// syncEvery bounds how long an Async commit waits for the log. It also bounds
-	// how long an idle reader keeps an old state.
+	// syncEvery bounds the time that an Async commit waits for the log, and the time that an idle
+	// reader keeps an old state.
 	syncEvery = 400 * time.Millisecond
 
-	// A sweep is due when at least this many cells may be hidden, and also a good
-	// part of all cells of the table, so that the cost of sweeping is in
-	// proportion.
+	// A sweep is due when at least this many cells, and a good part of all cells of the table, may
+	// be hidden, so that the cost of sweeping is in proportion.
 	leastGarbage    = 32 << 10
 	bytesPerGarbage = 256
 
@@ -30,26 +29,26 @@ type upkeep struct {
 	garbage   atomic.Int64 // cells that may be hidden since the last sweep
 	threshold atomic.Int64
 
-	unsynced atomic.Bool // there are Async commits the log may lose
+	unsynced atomic.Bool // there are Async commits that a crash may lose
 	awake    atomic.Bool // tend has been woken for commits
 	tend     chan struct{}
 	sweep    chan struct{}
 
 	unflushed atomic.Pointer[error] // why the last flush failed
 
-	filed   atomic.Bool // there are other sorted files since crowded was looked at
-	crowded atomic.Bool // there are too many to be written before some are merged
+	filed   atomic.Bool // sorted files have changed since crowded was computed
+	crowded atomic.Bool // there are too many: writers wait until some are merged
 }
 
-// mostFiles is the number of sorted files that a read may have to look into. With more,
-// writers wait for the engine to merge some.
+// mostFiles bounds the sorted files that a read may have to search. With more, writers wait until
+// the engine has merged some.
 const mostFiles = 12
 
 // awaitMerges waits while there are too many sorted files.
 func (t *table) awaitMerges(ctx context.Context) error {
 	for t.upkeep.crowded.Load() && t.disk.failure() == nil {
 		t.upkeep.filed.Store(true)
-		t.upkeep.wake() // looks again
+		t.upkeep.wake() // to check again
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -61,10 +60,9 @@ func (t *table) awaitMerges(ctx context.Context) error {
 	return nil
 }
 
-// flushed records the outcome of every flush of memory to disk. While flushes
-// fail, writes are refused: they would otherwise go on until memory is full and
-// then wait for ever. A disk that refuses is no such failure, see disk; damage that is
-// read while cells are merged is one.
+// flushed records the outcome of every flush of memory to disk. While flushes fail, writes are
+// refused: they would otherwise go on until memory is full and then wait for ever. A refusing disk
+// does not make flushes fail, see disk; damage read while cells are merged does.
 func (u *upkeep) flushed(info pebble.FlushInfo) {
 	if info.Err == nil || info.Err.Error() == emptyFlush {
 		u.unflushed.Store(nil)
@@ -115,8 +113,7 @@ func (u *upkeep) wake() {
 	}
 }
 
-// replaced is called when the engine has put files in the place of others, which idle
-// readers would keep.
+// replaced is called when the engine has replaced files, whose old ones idle readers would keep.
 func (t *table) replaced() {
 	_ = t.change(func() error { return nil }) // the same state, in other files
 	t.upkeep.filed.Store(true)
@@ -150,9 +147,9 @@ func (t *table) tend() {
 		if u.filed.Swap(false) {
 			u.crowded.Store(t.db.Metrics().Levels[0].Sublevels >= mostFiles)
 		}
-		u.awake.Store(false) // before the work, so that a commit from now on wakes tend again
+		u.awake.Store(false) // before the work, so that a later commit wakes tend again
 		if u.unsynced.Swap(false) {
-			_ = t.syncLog() // a failure is remembered and answered by writes
+			_ = t.syncLog() // later writes return a failure
 		}
 		t.refresh()
 	}

@@ -36,8 +36,8 @@ type selected struct {
 	// State within one row.
 	next     int  // the first of cols not passed
 	admitted int  // columns that passed the filter and had a cell
-	named    bool // the column at hand is one of cols
-	passes   bool // the column at hand passes the filter
+	named    bool // the current column is one of cols
+	passes   bool // the current column passes the filter
 }
 
 // compile checks a selection and fills the view from it, without allocating
@@ -92,7 +92,7 @@ func (v *view) all(t *layout) {
 	}
 }
 
-// only selects one family, plain or filtered.
+// only selects one family, plain or with the filter.
 func (v *view) only(f int, plain bool) {
 	v.fams = v.fams[:1]
 	v.fams[0].set(f, true, plain)
@@ -102,8 +102,8 @@ func (s *selected) set(index int, whole, plain bool) {
 	s.index, s.whole, s.plain, s.cols = index, whole, plain, s.cols[:0]
 }
 
-// some selects the families and columns named. It lays them out by the index
-// of the family first, which is the order of names, and closes up the gaps.
+// some selects the named families and columns. It first places them at the index of their family,
+// the order of names, and then closes the gaps.
 func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
 		f, err := t.family(sel.Families[0])
@@ -134,7 +134,7 @@ func (v *view) some(t *layout, sel *cellstore.Selection) error {
 		}
 		s := &fams[f]
 		s.index = f
-		if !s.plain { // else the whole family is selected already
+		if !s.plain { // otherwise the whole family is selected already
 			s.cols = append(s.cols, col.Qualifier)
 		}
 	}
@@ -167,8 +167,7 @@ func (v *view) forget() {
 
 const noTTL = math.MinInt64
 
-// uncounted reports whether a version is visible whatever newer ones there
-// are.
+// uncounted reports whether a version's visibility does not depend on newer ones.
 func (f *family) uncounted() bool {
 	return f.maxVersions == allVersions && (f.minVersions == 0 || f.ttl == 0)
 }
@@ -181,7 +180,7 @@ func (v *view) expired(f *family) int64 {
 	return v.now - f.ttl
 }
 
-// lowest is the smallest qualifier the filter may let pass.
+// lowest returns the smallest qualifier that the filter may pass.
 func (v *view) lowest() []byte {
 	if bytes.Compare(v.filter.From, v.filter.Prefix) > 0 {
 		return v.filter.From
@@ -189,7 +188,7 @@ func (v *view) lowest() []byte {
 	return v.filter.Prefix
 }
 
-// start returns where in a row the reading of a family may begin.
+// start returns the position in a row from which a family must be read.
 func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64) {
 	if !s.whole {
 		if f.uncounted() && v.max < math.MaxInt64 {
@@ -207,8 +206,8 @@ func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64)
 // begin starts a row.
 func (s *selected) begin() { s.next, s.admitted, s.named, s.passes = 0, 0, false, false }
 
-// want decides about a new column. If it is not wanted, target is the smallest
-// qualifier that may be wanted; more is false if none can.
+// want decides whether a new column is wanted. If not, target is the smallest qualifier that may be
+// wanted; more is false if there is none.
 func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool) {
 	for s.next < len(s.cols) && bytes.Compare(s.cols[s.next], q) < 0 {
 		s.next++
@@ -236,13 +235,12 @@ func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool)
 	return false, target, open
 }
 
-// full reports whether so many columns are all the filter admits.
+// full reports whether the filter admits no more than the given number of columns.
 func (v *view) full(admitted int) bool {
 	return v.filter.Limit > 0 && admitted-v.filter.Offset >= v.filter.Limit
 }
 
-// admit counts the column at hand, which has a cell to show, and reports
-// whether it is shown.
+// admit counts the current column, which has a cell to show, and reports whether it is shown.
 func (s *selected) admit(v *view) bool {
 	if s.passes {
 		s.admitted++
@@ -253,7 +251,7 @@ func (s *selected) admit(v *view) bool {
 	return s.named
 }
 
-// complete reports whether no column after the one at hand can be wanted.
+// complete reports whether no column after the current one can be wanted.
 func (s *selected) complete(v *view) bool {
 	next := s.next
 	if s.named {

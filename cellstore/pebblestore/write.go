@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// maxBatch bounds the bytes of what is committed in one step. The engine's
-// own bound is 4 GiB, and it ends the process when that is passed.
+// maxBatch bounds the bytes committed in one step. The engine's own bound is 4 GiB, and it ends the
+// process when that is passed.
 const maxBatch = 1 << 30
 
 // rowLocks make read-modify-write serial for each row. Rows share locks by
@@ -29,8 +29,7 @@ const lockCount = 256
 
 var lockSeed = maphash.MakeSeed()
 
-// lockSet is a set of row locks, taken in order so that no two calls wait for
-// each other.
+// lockSet is a set of row locks. They are taken in order, so that no two calls wait for each other.
 type lockSet [lockCount / 64]uint64
 
 func (s *lockSet) add(row []byte) {
@@ -74,8 +73,8 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	return t.lay.Load(), nil
 }
 
-// writer gathers what one call commits. The caller holds the locks of the rows
-// that the call touches.
+// writer collects the changes of one call for its commit. The caller holds the locks of the call's
+// rows.
 type writer struct {
 	t       *table
 	lay     *layout
@@ -85,12 +84,12 @@ type writer struct {
 	key     []byte           // of puts and deletes
 	seek    []byte
 	col     []byte
-	garbage int64 // cells that this may hide, or tombstones
+	garbage int64 // cells that the batch may hide, or tombstones
 	now     int64
 }
 
-// writer returns a writer with an empty batch. The batch must be indexed if
-// deletes are to see what it holds already.
+// writer returns a writer with an empty batch. The batch must be indexed if deletes must see its
+// earlier changes.
 func (t *table) writer(lay *layout, indexed bool) *writer {
 	w, _ := t.stock.Get().(*writer)
 	if w == nil {
@@ -109,7 +108,7 @@ func (w *writer) fresh() {
 	}
 }
 
-// drop gives the writer back.
+// drop returns the writer to the pool.
 func (w *writer) drop() {
 	w.closeIterator()
 	if w.b != nil {
@@ -125,15 +124,14 @@ func (w *writer) drop() {
 func (w *writer) closeIterator() {
 	if w.it != nil {
 		w.t.retired.add(iteratorStats(w.it))
-		_ = w.it.Close() // its errors have been returned
+		_ = w.it.Close() // calls have returned its errors
 		w.it = nil
 	}
 }
 
-// commit makes the batch visible, releases the row locks and then, if it is to
-// be durable, waits for the log. Meanwhile others may go on with the rows, and
-// their commits stand behind this one in the log. An error matches
-// ErrUnknownOutcome.
+// commit makes the batch visible, releases the row locks and then, for a durable commit, waits for
+// the log. Others may use the rows meanwhile: their commits come after this one in the log. An
+// error matches ErrUnknownOutcome.
 func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	w.closeIterator()
 	t := w.t
@@ -192,8 +190,8 @@ func (w *writer) put(fam *family, row, qualifier []byte, ts int64, value []byte)
 }
 
 // place moves the writer's iterator to the first cell of a family's row at or
-// after a version of a column. The iterator sees what the batch holds by then,
-// and no other row.
+// after a version of a column. The iterator sees the present content of the batch, and no other
+// row.
 func (w *writer) place(fam *family, row, qualifier []byte, inverted uint64) (walk, error) {
 	w.seek = appendSuffix(appendPrefix(w.seek[:0], fam.byte, row), qualifier, inverted)
 	return w.placeKey(w.seek)
@@ -217,7 +215,7 @@ func (w *writer) placeKey(key []byte) (walk, error) {
 			return walk{}, err
 		}
 	} else if w.indexed {
-		w.it.SetOptions(&pebble.IterOptions{}) // takes in what the batch has since
+		w.it.SetOptions(&pebble.IterOptions{}) // makes the batch's later changes visible
 	}
 	c := walk{it: w.it}
 	return c, c.moved(w.it.SeekPrefixGE(key))

@@ -1,5 +1,5 @@
-// Package published opens what ingest has published in a directory of this
-// machine, for programs that ask it without a server:
+// Package published opens the data sets that ingest has published in a directory of this machine,
+// for programs that read them without a server:
 //
 //	g, err := published.Open(ctx, "data", "boundaries")
 //	…
@@ -20,8 +20,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// Open opens the published generation of a data set, read-only. The error
-// matches dataset.ErrNoGeneration when there is none. The caller closes it.
+// Open opens the published generation of a data set, read-only. The error matches
+// dataset.ErrNoGeneration if there is none. The caller closes it.
 func Open(ctx context.Context, dir, name string) (*dataset.Generation, error) {
 	c, err := Catalog(dir)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// BenchmarkHot asks a table that is wholly known, and beside it the store it
-// came from: pebblestore, its blocks in memory.
+// BenchmarkHot reads a wholly cached table, and for comparison its store: pebblestore, with its
+// blocks in memory.
 func BenchmarkHot(b *testing.B) {
 	const rows = 100_000
 	r := newRemote(b, rows, 200)

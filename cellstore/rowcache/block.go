@@ -9,11 +9,11 @@ import (
 	"quadrille/cellstore/sieve"
 )
 
-// block is an interval of keys, from ≤ key < upto, and all rows in it that the
-// view's selection shows. Only its place in the cache ever changes.
+// block is an interval of keys, from ≤ key < upto, with all rows in it that the view's selection
+// shows. Only its place in the cache ever changes.
 //
-// Its rows lie in three slices without pointers, so that the collector passes
-// over them: a cache of millions of rows is a few objects per block.
+// Its rows lie in three slices without pointers, so that the garbage collector does not scan them:
+// a cache of millions of rows is a few objects per block.
 type block struct {
 	from []byte
 	upto []byte // empty is the end of the table
@@ -109,7 +109,7 @@ func (w *builder) size() int {
 	return len(w.mem) + rowOverhead*len(w.rows) + cellOverhead*len(w.cell) + blockOverhead
 }
 
-// add copies a row. It is false when the row cannot be cached.
+// add copies a row. It returns false if the row cannot be cached.
 func (w *builder) add(row *cellstore.Row) bool {
 	n := len(row.Key)
 	for i := range row.Cells {
@@ -132,10 +132,10 @@ func (w *builder) add(row *cellstore.Row) bool {
 	return true
 }
 
-// block returns the added rows as those of an interval, whose ends it keeps, and
-// empties the builder.
+// block returns the added rows as a block of an interval, and empties the builder. The block keeps
+// from and upto.
 func (w *builder) block(from, upto []byte) *block {
-	// Copies: what w has grown to is up to twice as large.
+	// Copy the slices: those of w may be twice as large as needed.
 	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}
 	b.rows = slices.Clone(append(w.rows, rowAt{mem: uint32(len(w.mem)), cell: uint32(len(w.cell))}))
 	b.place = sieve.Entry[*block]{Value: b, Size: int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell))}

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// shardBytes is the least a shard holds, if there is more than one. It has
-	// room for many of the largest values.
+	// shardBytes is the least size of a shard, if there is more than one. It has room for many of
+	// the largest values.
 	shardBytes = 8 << 20
 	maxShards  = 16
-	// largestPart of a shard is the most one block may take.
+	// A block may take at most one largestPart-th of a shard.
 	largestPart = 8
 )
 
 // Cache is the memory that stores share. Any number of goroutines may use it.
 //
-// Package sieve chooses which blocks make room: one that was read once, as by a scan,
-// goes before one in use, and a hit writes next to nothing.
+// Package sieve chooses which blocks make room: blocks that were read once, as by a scan, are
+// evicted before those in use, and a hit writes almost nothing.
 type Cache struct {
 	shards []shard
 	turn   atomic.Uint32
@@ -36,7 +36,7 @@ type shard struct {
 	misses atomic.Int64
 }
 
-// NewCache returns a cache of so many bytes.
+// NewCache returns a cache. bytes bounds its size.
 func NewCache(bytes int64) *Cache {
 	bytes = max(bytes, 0)
 	n := int(min(max(bytes/shardBytes, 1), maxShards))
@@ -56,7 +56,7 @@ type Stats struct {
 	Blocks, Bytes, Limit int64
 }
 
-// Stats counts what the cache has done.
+// Stats returns the counts and the size.
 func (c *Cache) Stats() Stats {
 	var s Stats
 	for i := range c.shards {

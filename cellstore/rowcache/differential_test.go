@@ -37,7 +37,7 @@ func someSelection() *rapid.Generator[*cellstore.Selection] {
 	})
 }
 
-// TestAgainstStore asks a cached table and the table itself the same.
+// TestAgainstStore compares the reads of a cached table with those of the table itself.
 func TestAgainstStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := must(pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()}))
@@ -101,7 +101,7 @@ func TestAgainstStore(t *testing.T) {
 	})
 }
 
-// noSnapshots is a store whose scans show no one moment.
+// noSnapshots is a store whose scans show no single moment.
 type noSnapshots struct{ cellstore.Store }
 
 func (s noSnapshots) Capabilities() cellstore.Capabilities {
@@ -144,8 +144,8 @@ func sameAll(t *rapid.T, call string, a, b iter.Seq2[*cellstore.Row, error], tak
 	}
 }
 
-// TestConcurrent reads with many goroutines through a cache that is too small,
-// beside a writer of another table and one of a row that is only looked at.
+// TestConcurrent reads with many goroutines through a cache that is too small. Beside them run a
+// writer of another table and one of a row that readers only look at.
 func TestConcurrent(t *testing.T) {
 	const rows = 500
 	r := newRemote(t, rows, 100)

@@ -1,18 +1,14 @@
-// Package rowcache keeps what reads of a remote store have answered, so that
-// the next answer needs no trip.
+// Package rowcache caches the answers of a remote store, so that the next read needs no round trip.
 //
-// It is made for tables that do not change, such as those of a published
-// generation of a data set: what is known of them stays true, also while the
-// store behind cannot be reached.
+// It is made for tables that do not change, such as those of a published generation of a data set:
+// cached rows stay true, also while the store cannot be reached.
 //
-// # What is kept
+// # Contents
 //
-// For every table and selection a view knows disjoint intervals of keys and the
-// rows in them, all of them: that an interval holds no further row is known too,
-// so "not found" is answered from memory like everything else. Get, Next and
-// NextEach are answered where the intervals say all there is to say, and a Scan
-// where they cover all its ranges. What they do not know goes to the store once
-// and leaves an interval behind:
+// For every table and selection, a view has disjoint intervals of keys with all rows in them. An
+// interval holds no other row, so "not found" is answered from memory too. Get, Next and NextEach
+// are answered from memory if the intervals determine the answer, and a Scan if they cover all its
+// ranges. Any other read goes to the store once and leaves an interval behind:
 //
 //	Get        the row asked for, or that it is not there
 //	Next       a block of rows from the key asked for on, as many as make some
@@ -20,37 +16,32 @@
 //	NextEach   the same for each family that is not known, at once
 //	Scan       all it read, unless that is a lot
 //
-// Prev, MultiGet and scans in reverse pass by: no reader of published data sends
-// them.
+// Prev, MultiGet and reverse scans bypass the cache: no reader of published data uses them.
 //
-// Intervals rather than single questions are kept because most questions for an
-// address or a tile were never asked before: of 20,000 new keys between rows that
-// were known in part, 2,236 needed a call of the store, and all 20,000 with a map
-// of questions (otter v2). A hit took 1.3 µs here and 0.2 µs in the map, and a call
-// takes 1.6 ms.
+// Intervals are cached rather than single reads, because most reads for an address or a tile are
+// new: of 20,000 new keys between rows that were cached in part, 2,236 needed a call of the store,
+// and all 20,000 with a map of reads (otter v2). A hit took 1.3 µs here and 0.2 µs in the map, and
+// a call takes 1.6 ms.
 //
-// A question is one call of the store at most, and NextEach one round of them.
-// Questions that are the same and asked at once wait for one call. It runs on
-// as long as anybody waits: one caller giving up fails no other. Errors are
-// never kept.
+// A read makes one call of the store at most, and NextEach one round of calls. Equal reads at the
+// same time share one call. The call goes on as long as anybody waits for it: a caller that gives
+// up fails no other. Errors are never cached.
 //
-// Selections are kept apart: a view that has all families does not answer for
-// one of them. There is a bounded number of views per table; those that are not
-// used make room.
+// Each selection has its own view: a view that has all families does not answer for one of them.
+// The number of views per table is bounded; unused ones make room.
 //
 // # Writes
 //
-// Writes are passed on. Those through the Store that New returned make it forget
-// the table, and reads pass the cache by until they are done, so that the store
-// remains what its driver's contract says. After a write whose outcome is not
-// known they pass it by for good, as it may be done later still. Writes by
-// others are not noticed. For tables with a TTL, where answers depend on the time, every read passes by, and
-// so do Snapshots.
+// Writes go to the store. A write through the Store that New returned empties the table's cache,
+// and reads bypass the cache until the write is done, so that the contract of the store's driver
+// still holds. After a write with an unknown outcome they bypass it for good, as the write may
+// still be done later. Writes by others are not noticed. Every read of a table with a TTL bypasses
+// the cache, because its answers depend on the time. So do Snapshots.
 //
 // # Bytes
 //
-// What a read returns is a copy in the caller's Row. A [Cache] is bounded in
-// bytes, its own bookkeeping included, and may be shared by any number of
-// stores; rows being read at the moment come on top. A row that takes more than
-// an eighth of the cache, or of its share if it is divided, is not kept.
+// A read copies its answer to the caller's Row. A [Cache] is bounded in bytes, its own bookkeeping
+// included, and may be shared by any number of stores. Rows being read at the moment take further
+// memory. A row that takes more than an eighth of the cache, or of a shard if it has several, is
+// not cached.
 package rowcache

@@ -28,7 +28,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// remote is a store whose calls are counted, delayed and broken.
+// remote is a store that counts, delays and breaks calls.
 type remote struct {
 	cellstore.Store
 	calls   atomic.Int64
@@ -145,8 +145,8 @@ func (t *remoteTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*
 	return t.counted(ctx, t.Table.Scan(ctx, scan))
 }
 
-// newRemote is a store with a table t of families f and g: rows k000, k002 and
-// so on, with g in every other.
+// newRemote returns a store with a table t of families f and g: rows k000, k002 and so on, with g
+// in every other.
 func newRemote(tb testing.TB, rows, valueBytes int) *remote {
 	tb.Helper()
 	s := must(pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()}))

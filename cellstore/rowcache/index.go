@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// chunkBlocks is the most blocks of a chunk, which an insertion copies.
+// chunkBlocks bounds the blocks of a chunk. An insertion copies the chunk.
 const chunkBlocks = 128
 
-// index is a set of disjoint blocks in order. Readers take no lock: they may see
-// the set as it was a moment ago, and its blocks still tell the truth. Changes
-// are made under the view's lock, on a copy of the chunk that they concern.
+// index is a set of disjoint blocks in order. Readers take no lock: they may see an earlier state
+// of the set, whose blocks are still correct. Writers hold the view's lock and change a copy of the
+// chunk.
 type index struct{ top atomic.Pointer[[]*chunk] }
 
-// chunk has the blocks that begin from low on, up to the low of the next.
+// chunk holds the blocks that begin at or after low and before the low of the next chunk.
 type chunk struct {
 	low    []byte
 	blocks atomic.Pointer[[]*block]

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxViews bounds the selections of a table that are kept apart.
+	// maxViews bounds the views of a table.
 	maxViews = 128
-	// maxSelection is the longest selection, in bytes as it is written below,
-	// that gets a view.
+	// maxSelection bounds the encoded length of a selection with a view, in bytes.
 	maxSelection = 4 << 10
 )
 
-// known holds what is known about a table between two changes of it.
+// known is the cached part of one state of a table: a view for each selection. A change of the
+// table ends it.
 type known struct {
-	bypass bool // nothing is known: reads bypass the cache
+	bypass bool // nothing is cached: reads go to the store
 
 	cache     *Cache
 	validator cellstore.Validator
@@ -31,7 +31,7 @@ type known struct {
 	dead bool
 }
 
-// bypassing is the known of a table that is being changed, or has a TTL.
+// bypassing stands for a table that is being changed, or has a TTL.
 var bypassing = &known{bypass: true}
 
 func newKnown(c *Cache, v cellstore.Validator) *known {
@@ -46,7 +46,7 @@ func newKnown(c *Cache, v cellstore.Validator) *known {
 	return k
 }
 
-// forget drops all that is known, for good.
+// forget empties k for good.
 func (k *known) forget() {
 	if k.bypass {
 		return
@@ -60,7 +60,8 @@ func (k *known) forget() {
 	k.views.Store(&map[string]*view{})
 }
 
-// view returns the view of a selection, nil when it gets none.
+// view returns the view of a selection. It is nil if the selection is too long or invalid, or after
+// forget.
 func (k *known) view(sel *cellstore.Selection) *view {
 	var buf [192]byte
 	key := appendSelection(buf[:0], sel)
@@ -74,7 +75,7 @@ func (k *known) view(sel *cellstore.Selection) *view {
 	return v
 }
 
-// family is view for one family, as NextEach asks for it.
+// family is view for one family, for NextEach.
 func (k *known) family(name string) *view {
 	var buf [192]byte
 	v := (*k.views.Load())[string(appendFamily(buf[:0], name))]
@@ -109,8 +110,8 @@ func (k *known) open(key string, sel *cellstore.Selection) *view {
 	return v
 }
 
-// makeRoom drops the views that were not used since it was called last, or any
-// half of them when all were.
+// makeRoom drops the views that were not used since its last call, or any half of them if all were
+// used.
 func makeRoom(views map[string]*view) {
 	for _, unusedOnly := range []bool{true, false} {
 		for key, v := range views {

@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// answer is the answer to a question as far as memory knows it.
+// answer is the result of a lookup in memory.
 type answer uint8
 
 const (
@@ -32,8 +32,8 @@ func (v *view) get(key []byte, row *cellstore.Row) answer {
 	return found
 }
 
-// next looks up the first row of [from, to). If memory does not know it, next
-// returns the key from which the store has to be asked.
+// next looks up the first row of [from, to). If it is not cached, next returns the key from which
+// the store must be read.
 func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	for {
 		b := v.index.at(from)
@@ -59,7 +59,7 @@ func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	}
 }
 
-// The kinds of questions.
+// The kinds of reads.
 const (
 	askGet byte = iota
 	askNext
@@ -100,8 +100,7 @@ func (v *view) readNext(t cellstore.Table) func(context.Context, *question) (*bl
 	}
 }
 
-// batch is some rows of a range from its beginning, and whether there may be
-// more.
+// batch has the first rows of a range, and whether there may be more.
 type batch struct {
 	all  []*cellstore.Row
 	more bool
@@ -131,7 +130,7 @@ func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Rang
 	return out, nil
 }
 
-// blockOf makes a block of rows in order, nil when it cannot be one.
+// blockOf makes a block of rows in order. It is nil if they cannot be cached.
 func (v *view) blockOf(rows []*cellstore.Row, from, upto []byte) *block {
 	w := builder{view: v}
 	for _, row := range rows {

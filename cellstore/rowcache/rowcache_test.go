@@ -17,7 +17,7 @@ func open(tb testing.TB, r *remote, bytes int64) (cellstore.Table, *Cache) {
 	return must(New(r, Options{Cache: c}).Table(ctx, "t")), c
 }
 
-// costs checks how many calls of the store something takes.
+// costs checks the number of store calls that f makes.
 func costs(t *testing.T, r *remote, want int64, what string, f func()) {
 	t.Helper()
 	before := r.calls.Load()
@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 	costs(t, r, 1, "a multi-get", many)
 }
 
-// TestBlobs: large rows are read one by one, however they are asked for.
+// TestBlobs: large rows are read one by one, in every kind of read.
 func TestBlobs(t *testing.T) {
 	r := newRemote(t, 50, 100<<10)
 	tab, c := open(t, r, 64<<20)
@@ -147,7 +147,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestViewsBounded: selections made up by callers do not pile up.
+// TestViewsBounded: arbitrary selections of callers do not accumulate.
 func TestViewsBounded(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, c := open(t, r, 1<<20)
@@ -164,7 +164,7 @@ func TestViewsBounded(t *testing.T) {
 	}
 }
 
-// TestDown: known rows are answered while the store is down, and failures are not cached.
+// TestDown: reads of cached rows succeed while the store is down, and failures are not cached.
 func TestDown(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -189,8 +189,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestJoined: many callers with the same question cost one call, and one that gives up does not
-// fail the others.
+// TestJoined: many callers of the same read cost one call, and one that gives up does not fail the
+// others.
 func TestJoined(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -290,7 +290,7 @@ func TestWriteDuringRead(t *testing.T) {
 	}
 }
 
-// TestOwnBytes: what a read returned is the caller's to change.
+// TestOwnBytes: a caller may change the returned rows.
 func TestOwnBytes(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -308,7 +308,7 @@ func TestOwnBytes(t *testing.T) {
 	}
 }
 
-// TestNoAllocations leaves Prev out, which is the store's own.
+// TestNoAllocations leaves out Prev, which goes to the store.
 func TestNoAllocations(t *testing.T) {
 	r := newRemote(t, 1000, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -344,7 +344,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestNoRanges: no ranges are the whole table, however they are written.
+// TestNoRanges: a scan without ranges is of the whole table, in every notation.
 func TestNoRanges(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, _ := open(t, r, 1<<20)
@@ -382,8 +382,8 @@ func (t *losingTable) Apply(ctx context.Context, ms ...cellstore.Mutation) error
 	return &cellstore.BatchError{Errs: map[int]error{0: cellstore.ErrUnknownOutcome}}
 }
 
-// TestLateWrite: a write that is done after its outcome was called unknown is
-// seen, whatever was read in between.
+// TestLateWrite: a write is done after its call has returned an unknown outcome. Reads then show
+// it, although an earlier read did not.
 func TestLateWrite(t *testing.T) {
 	l := &losing{remote: newRemote(t, 10, 10)}
 	tab := must(New(l, Options{}).Table(ctx, "t"))
@@ -417,8 +417,7 @@ func (b *busy) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	return b.remote.AlterTable(ctx, schema)
 }
 
-// TestOpenedDuringChange: what is read of a table that was opened during a change of it is not
-// cached.
+// TestOpenedDuringChange: a table is opened during a change of it. Its reads are not cached.
 func TestOpenedDuringChange(t *testing.T) {
 	b := &busy{remote: newRemote(t, 10, 10)}
 	s := New(b, Options{})

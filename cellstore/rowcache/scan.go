@@ -203,8 +203,8 @@ func (r *recorder) add(row *cellstore.Row) {
 	r.rows = append(r.rows, row.Clone())
 }
 
-// keep takes what was read as all rows of a range or, when the scan was left
-// early, as those up to the last.
+// keep caches the recorded rows as all rows of a range, or as those up to the last one if the scan
+// ended early.
 func (r *recorder) keep(rg cellstore.Range, early bool) {
 	if r.off || early && len(r.rows) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// table is a table of a store. What it does not override passes by: Prev, MultiGet,
+// table is a table of a store. The methods it does not override bypass the cache: Prev, MultiGet,
 // snapshots, splits and the schema.
 type table struct {
 	cellstore.Table
@@ -16,8 +16,8 @@ type table struct {
 	shared *shared
 }
 
-// look returns what is known, nil when the store has to be asked in any case. The
-// store then also answers calls that cannot succeed, with its error.
+// look returns the cached part of the table, or nil if every read must go to the store. The store
+// then also returns the errors of calls that cannot succeed.
 func (t *table) look(ctx context.Context) *known {
 	if t.s.closed.Load() || ctx.Err() != nil {
 		return nil
@@ -36,7 +36,7 @@ func (t *table) view(ctx context.Context, sel *cellstore.Selection) *view {
 	return nil
 }
 
-// fail makes an error name the call of the caller instead of the call behind it.
+// fail makes an error name the caller's call instead of the store's.
 func (t *table) fail(op string, row []byte, err error) error {
 	var e *cellstore.Error
 	if errors.As(err, &e) {
@@ -85,7 +85,7 @@ func (t *table) Next(ctx context.Context, from, to []byte, sel *cellstore.Select
 	return ok, nil
 }
 
-// fetchNext asks the store where memory has no answer.
+// fetchNext reads from the store what memory lacks.
 func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cellstore.Row) (bool, error) {
 	row.Reset()
 	b, err := v.ask(ctx, askNext, at, to, v.readNext(t.Table))
@@ -101,8 +101,7 @@ func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cell
 	return true, nil
 }
 
-// NextEach implements cellstore.Reader. The families that are not known are
-// asked for at once.
+// NextEach implements cellstore.Reader. It reads all uncached families at once.
 func (t *table) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
 	k := t.look(ctx)
 	if k == nil || len(rows) < len(families) {
@@ -133,8 +132,8 @@ func (t *table) NextEach(ctx context.Context, from, to []byte, families []string
 	return nil
 }
 
-// fetchEach has the store answer for the families that are missing. It is
-// apart from NextEach because its closure would allocate there.
+// fetchEach reads the missing families from the store. It is a function of its own because its
+// closure would allocate in NextEach.
 func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing []int) error {
 	return cellstore.Concurrently(ctx, len(missing), func(ctx context.Context, i int) error {
 		i = missing[i]
@@ -142,10 +141,10 @@ func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, famili
 	})
 }
 
-// fetchFamily has the store answer for one family of a NextEach.
+// fetchFamily reads one family of a NextEach from the store.
 func (t *table) fetchFamily(ctx context.Context, k *known, from, to []byte, family []string, row *cellstore.Row) error {
 	v := k.family(family[0])
-	if v == nil { // dropped since
+	if v == nil { // the family was dropped meanwhile
 		_, err := t.Table.Next(ctx, from, to, &cellstore.Selection{Families: family}, row)
 		return err
 	}

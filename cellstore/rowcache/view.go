@@ -9,14 +9,14 @@ import (
 	"quadrille/cellstore"
 )
 
-// view is what is known of a table through one selection.
+// view is the cached part of a table for one selection.
 type view struct {
 	known    *known
 	sel      *cellstore.Selection // its own
 	families []string             // of the table
 	index    index
 	size     rowSize
-	used     atomic.Bool // since views had to make room
+	used     atomic.Bool // since makeRoom was last called
 
 	mu      sync.Mutex // guards changes of the index, and the fields below
 	dead    bool
@@ -39,7 +39,7 @@ func (v *view) touch() {
 	}
 }
 
-// forget drops every block, and takes no more.
+// forget drops every block. The view then takes no more.
 func (v *view) forget() {
 	v.mu.Lock()
 	v.dead = true
@@ -51,7 +51,7 @@ func (v *view) forget() {
 	}
 }
 
-// keep inserts a block, or the part of it that is not known yet.
+// keep inserts a block, or the part of it that is not cached yet.
 func (v *view) keep(b *block) {
 	if !v.known.cache.place(b) {
 		return
@@ -74,9 +74,8 @@ func (v *view) remove(b *block) {
 	v.mu.Unlock()
 }
 
-// put inserts the part of a block that lies between the blocks already there. It
-// replaces blocks that lie wholly in the new one, so that runs of small blocks
-// become large ones.
+// put inserts the part of a block between existing blocks. It replaces blocks that lie wholly in
+// the new one, so that runs of small blocks become large ones.
 func (v *view) put(b *block) (kept *block, covered []*block) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,7 +85,7 @@ func (v *view) put(b *block) (kept *block, covered []*block) {
 	from, upto := b.from, b.upto
 	if p := v.index.at(from); p != nil {
 		if endsBy(upto, p.upto) {
-			return nil, nil // known already
+			return nil, nil // cached already
 		}
 		if !bytes.Equal(p.from, from) {
 			from = p.upto
@@ -121,25 +120,24 @@ func endsBy(upto, other []byte) bool {
 	return len(other) == 0 || len(upto) > 0 && bytes.Compare(upto, other) <= 0
 }
 
-// question identifies what concurrent reads may share.
+// question identifies a read, which concurrent callers may share.
 type question struct {
 	kind     byte
 	from, to string
 }
 
-// flight is a call of the store that is under way.
+// flight is a running call of the store.
 type flight struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiters int // guarded by the view's lock
 
-	block *block // nil when it cannot be one
+	block *block // nil if the rows cannot be cached
 	err   error
 }
 
-// ask sends a question to the store, once for all callers that ask the same at
-// that time. read runs on another goroutine, which may outlive the caller, so its
-// arguments must not be the caller's.
+// ask reads from the store, once for all concurrent callers of the same question. read runs on
+// another goroutine, which may outlive the caller, so it must not use the caller's memory.
 func (v *view) ask(ctx context.Context, kind byte, from, to []byte, read func(context.Context, *question) (*block, error)) (*block, error) {
 	v.mu.Lock()
 	f := v.flights[question{kind, string(from), string(to)}]
@@ -173,7 +171,7 @@ func (v *view) fly(ctx context.Context, f *flight, q question, read func(context
 	v.known.cache.missed()
 	f.block, f.err = read(ctx, &q)
 	if f.err == nil && f.block != nil {
-		v.keep(f.block) // before it lands, so that nobody asks again
+		v.keep(f.block) // before the flight ends, so that nobody reads again
 	}
 	v.mu.Lock()
 	v.land(f, q)
@@ -188,21 +186,20 @@ func (v *view) land(f *flight, q question) {
 }
 
 const (
-	// blockBytes is about the size of the blocks that are read ahead, and
-	// blockRows the most rows of one.
+	// blockBytes is the approximate size of a block, and blockRows bounds its rows.
 	blockBytes = 16 << 10
 	blockRows  = 32
 )
 
-// rowSize learns how large the rows of a view are.
+// rowSize estimates the size of a view's rows.
 type rowSize struct {
-	alone      bool // one row at a time whatever their size
+	alone      bool // read one row at a time
 	mean, peak atomic.Int64
 }
 
-// rows returns how many rows to read when one is asked for: one until the size of a row is known,
-// and few where even some rows are large. A tile of half a megabyte must not be read only because
-// it lies beside another.
+// rows returns the number of rows to read for a read of one: one until the size of rows is known,
+// and few if any rows are large. A tile of half a megabyte must not be read only because it lies
+// beside another.
 func (s *rowSize) rows() int {
 	mean := s.mean.Load()
 	if s.alone || mean == 0 {
@@ -216,7 +213,7 @@ func (s *rowSize) observe(row *cellstore.Row) {
 	for i := range row.Cells {
 		n += int64(len(row.Cells[i].Qualifier) + len(row.Cells[i].Value) + cellOverhead)
 	}
-	// Of two updates at once one may be lost: these are estimates.
+	// One of two concurrent updates may be lost: these are estimates.
 	mean := s.mean.Load()
 	if mean == 0 {
 		mean = n

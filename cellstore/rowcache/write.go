@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// Writes are passed on. They make the cache forget what it knows about the table.
+// Writes go to the store. They empty the cache of the table.
 
 // write runs a write. If its outcome is unknown, it may be applied later, after the old rows have
 // been read again. After such a write, nothing of the table is cached any more.
@@ -20,7 +20,7 @@ func (sh *shared) write(f func() error) error {
 	return err
 }
 
-// mayStillApply reports whether a change that failed with err may yet be applied.
+// mayStillApply reports whether a change that failed with err may still be applied later.
 func mayStillApply(err error) bool {
 	return errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrUnavailable)
 }

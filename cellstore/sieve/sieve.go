@@ -1,6 +1,6 @@
-// Package sieve decides which entry of a cache makes room for another: the oldest that was not
-// used since its turn came last. A use only sets a flag, so that caches count a hit without a
-// lock that excludes other hits, and what was read once goes before what is in use.
+// Package sieve decides which entry of a cache makes room for another: the oldest that was not used
+// since the hand last passed it. A use only sets a flag, so concurrent hits need no exclusive lock.
+// Entries that were read once are evicted before those in use.
 //
 // The policy is SIEVE, of Zhang and others, "SIEVE is Simpler than LRU" (NSDI 2024).
 package sieve
@@ -19,7 +19,7 @@ type Entry[T any] struct {
 
 // Use notes that the entry was used. Any number of goroutines may call it at any time.
 func (e *Entry[T]) Use() {
-	if !e.used.Load() { // most are, and reading does not disturb other processors
+	if !e.used.Load() { // usually it is set, and a read does not disturb other processors
 		e.used.Store(true)
 	}
 }
@@ -28,7 +28,7 @@ func (e *Entry[T]) Use() {
 // Only one goroutine may use it at a time.
 type List[T any] struct {
 	newest, oldest *Entry[T]
-	hand           *Entry[T] // looked at next; nil is the oldest
+	hand           *Entry[T] // the next candidate; nil is the oldest
 
 	size, evicted int64
 	count         int
@@ -37,10 +37,10 @@ type List[T any] struct {
 // Size is the sum of the entries' sizes.
 func (l *List[T]) Size() int64 { return l.size }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (l *List[T]) Len() int { return l.count }
 
-// Evicted is how many entries made room so far.
+// Evicted returns the number of evictions so far.
 func (l *List[T]) Evicted() int64 { return l.evicted }
 
 // Add puts an entry that is in no list before all others.
@@ -79,9 +79,9 @@ func (l *List[T]) Remove(e *Entry[T]) {
 	l.count--
 }
 
-// Evict takes out the entry that is to make room, and returns it: nil if the list is empty.
-// The hand goes from the oldest towards the newest. What was used since it last passed is
-// spared, and no longer counts as used.
+// Evict removes and returns the entry that is to make room, or nil if the list is empty. The hand
+// goes from the oldest entry towards the newest. It spares entries used since it last passed, and
+// clears their mark of use.
 func (l *List[T]) Evict() *Entry[T] {
 	if l.oldest == nil {
 		return nil
@@ -96,7 +96,7 @@ func (l *List[T]) Evict() *Entry[T] {
 			e = l.oldest
 		}
 	}
-	l.hand = e // removing it moves the hand on
+	l.hand = e // Remove moves the hand on
 	l.Remove(e)
 	l.evicted++
 	return e

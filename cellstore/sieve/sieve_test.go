@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plain is the policy said again over a slice, the oldest first.
+// plain is the same policy over a slice, the oldest entry first.
 type plain struct {
 	ids  []int
 	used map[int]bool
@@ -47,7 +47,8 @@ func TestListAgainstSlice(t *testing.T) {
 			case op < 2:
 				entries[id] = &Entry[int]{Value: id, Size: int64(id % 7)}
 				l.Add(entries[id])
-				// A hand that has passed the newest begins anew, whatever comes behind it.
+				// A hand that has passed the newest begins again at the oldest, even if entries are
+				// added.
 				if want.hand == len(want.ids) {
 					want.hand = 0
 				}
@@ -62,7 +63,7 @@ func TestListAgainstSlice(t *testing.T) {
 					t.Fatalf("%d was evicted, and its turn is %d's", e.Value, id)
 				}
 			case op == 5 && len(entries) > 0:
-				// One that is gone already may be removed once more.
+				// An entry that is gone already may be removed again.
 				some := rapid.IntRange(0, id).Draw(t, "removed")
 				if e := entries[some]; e != nil {
 					l.Remove(e)

@@ -107,7 +107,7 @@ func (j *judge) inside() quadkey.Position {
 const slack = 0.02
 
 // drawn reports whether the geometry of a feature holds a position, in degrees as if these were plane, and whether a
-// border is too near to tell. Lines hold nothing.
+// border is too near to decide. Lines hold nothing.
 func drawn(f *feature.Feature, at quadkey.Position) (in, near bool) {
 	g, err := f.Orb()
 	if err != nil || g == nil {

@@ -10,8 +10,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// ground is what is known about a feature with a border independently of its layer: positions
-// well inside of it, and the cells around it.
+// ground describes a feature with a border independently of its layer: positions well inside of it,
+// and the cells around it.
 type ground struct {
 	inside [][]quadkey.Position // with positions around each
 	around []quadkey.Range
@@ -21,7 +21,7 @@ type ground struct {
 const tries = 64
 
 // groundOf finds positions in a polygon, and on a line. Borders are straight in degrees here and on the map in
-// layers, so only what is well inside counts.
+// layers, so only positions well inside count.
 func (j *judge) groundOf(f *feature.Feature) *ground {
 	if g := j.grounds[f.ID]; g != nil {
 		return g

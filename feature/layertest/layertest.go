@@ -182,7 +182,7 @@ func (j *judge) twice() {
 	}
 }
 
-// get gets features by their ids, and by ids that do not exist.
+// get checks Get with the ids of all features, and with ids that do not exist.
 func (j *judge) get() {
 	for range min(j.rounds, len(j.all)) {
 		want := &j.all[j.r.IntN(len(j.all))]
@@ -200,7 +200,7 @@ func (j *judge) get() {
 	}
 }
 
-// ends ends answers early: by the loop, and by the context.
+// ends checks answers that stop early: by a break of the loop, and by a cancelled context.
 func (j *judge) ends() {
 	for _, err := range j.l.Features(j.Context(), &feature.Query{}) {
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 type Memory struct {
 	About feature.Info
 	List  []feature.Feature
-	// Sorts says that it supports the order of a property.
+	// Sorts is set if the layer supports the order of a property.
 	Sorts bool
 }
 
@@ -92,7 +92,7 @@ func (m *Memory) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 	return m.Features(ctx, &feature.Query{In: feature.Tile(t)})
 }
 
-// errFound ends a look at the parts of an area.
+// errFound ends a walk over the parts of an area.
 var errFound = errors.New("found")
 
 // within reports whether a position is in an area; nil is the world.

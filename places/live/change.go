@@ -7,21 +7,21 @@ import (
 	"quadrille/quadkey"
 )
 
-// Change is one feature before and after a write, decided. What it refers to is valid until
-// the call ends that is given it.
+// Change is one feature before and after a decided write. Its memory is valid until the call that
+// gets it returns.
 type Change struct {
 	ID      string
 	Version int64 // of the feature Is, or of its removal: milliseconds since 1970
-	// Was and Is are the feature before and after, with when it removes itself. Was is nil if
-	// there was none, Is if it is gone.
+	// Was and Is are the feature before and after, with their expiry times. Was is nil if there was
+	// none, and Is if it is gone.
 	Was, Is *feature.Feature
 	Expired bool // the feature is gone because its time was over
-	// Seq is the rising number of the change in the log, and Before that of the previous change.
-	// Seq is 0 for a change that the log leaves to the index: one without a move, in a log that
-	// is not whole.
+	// Seq is the rising number of the change in the log, and Before the number of the previous
+	// change. Seq is 0 for a change that the log leaves to the index: one without a move, in a log
+	// that is not whole.
 	Seq, Before uint64
-	// By is the edition of the areas by which both ends are judged. Judged is set for a feature
-	// that has stayed while areas around it changed: the edition by which it was judged before.
+	// By is the edition of the areas that both ends are judged by. Judged is set for a feature that
+	// has stayed while areas around it changed: it is the edition that it was judged by before.
 	By, Judged       uint64
 	More, JudgedMore string // the rest of the names of these editions
 
@@ -32,7 +32,7 @@ type Change struct {
 // redrawn reports whether the feature has stayed while areas around it changed.
 func (c *Change) redrawn() bool { return c.Judged != 0 || c.JudgedMore != "" }
 
-// moved reports whether the place of the feature differs.
+// moved reports whether the position of the feature has changed.
 func (c *Change) moved() bool {
 	return c.Was == nil || c.Is == nil || c.Was.Position != c.Is.Position || c.Was.Bounds != c.Is.Bounds
 }
@@ -86,7 +86,7 @@ type ready struct {
 	err        error
 }
 
-// latest is the last instant at which a feature can remove itself: the end of the year 9999.
+// latest is the latest expiry time of a feature: the end of the year 9999.
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Expiry returns the stored form of an instant, in milliseconds since 1970: 0 for never.
@@ -97,7 +97,7 @@ func Expiry(t time.Time) int64 {
 	return max(min(t.UnixMilli(), latest.UnixMilli()), 1)
 }
 
-// ExpiryTime is the instant that is stored.
+// ExpiryTime converts the stored form of an instant.
 func ExpiryTime(ms int64) (t time.Time) {
 	if ms != 0 {
 		t = time.UnixMilli(ms).UTC()
@@ -110,5 +110,5 @@ func over(f *feature.Feature, now int64) bool {
 	return !f.Expires.IsZero() && f.Expires.UnixMilli() <= now
 }
 
-// objectOf returns the properties that an object has.
+// objectOf returns the properties of an object.
 func objectOf(object []byte) feature.Properties { return feature.Compact(object[1 : len(object)-1]) }

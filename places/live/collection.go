@@ -11,13 +11,13 @@ import (
 	"quadrille/feature"
 )
 
-// Collection is a collection that takes writes. Questions are answered by its Index. Any number of
-// goroutines may use it.
+// Collection is a collection that takes writes. Its Index answers queries. Any number of goroutines
+// may use it.
 type Collection struct {
 	// The state that writes change. Only the goroutine that makes the writes uses it; all others
 	// use the fields of now.
 	*stored
-	learned uint64 // the changes of learner that meta has
+	learned uint64 // the changes of learner that are in meta
 	behind  error  // why the index lacks a step of its log, until both are opened again
 	step    step
 
@@ -25,7 +25,7 @@ type Collection struct {
 	turn    Turn // of commits
 	table   string
 	now     atomic.Pointer[current]
-	trouble atomic.Pointer[Trouble] // nil while writes are taken
+	trouble atomic.Pointer[Trouble] // nil while the collection takes writes
 	meta    atomic.Pointer[description]
 
 	requests   chan *request
@@ -44,13 +44,13 @@ type Collection struct {
 	prunes  sync.Once
 }
 
-// request is writes that wait for their commit.
+// request has writes that wait for their commit.
 type request struct {
 	writes   []Write
 	ready    []ready
 	outcomes []Outcome
 	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives up
-	judged   chan struct{} // closed once the outcomes stay as they are
+	judged   chan struct{} // closed once the outcomes are final
 	done     chan struct{}
 	alone    func(*step) error // makes a step of its own, which has one outcome
 }
@@ -62,9 +62,9 @@ func newRequest(writes []Write, outcomes []Outcome) *request {
 // take takes the request, and reports false if it was already taken.
 func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
-// fail gives an error to all writes, except those that are invalid in themselves or were
-// refused before. The error also replaces a result that depended on features which may not
-// stay, for example that there is no such feature.
+// fail sets the error of all writes, except those that are invalid in themselves or were refused
+// before. The error also replaces results that depended on features of the failed step, for example
+// that there is no such feature.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
@@ -211,7 +211,7 @@ func (s *stored) redo(c Change) error {
 	return s.index.Apply([]Change{c})
 }
 
-// Declared returns the types that are declared.
+// Declared returns the declared types.
 func (c *Collection) Declared() feature.Schema { return c.meta.Load().Declared }
 
 // close ends the collection after the writes that have begun.
@@ -222,10 +222,10 @@ func (c *Collection) close() error {
 	return c.now.Load().close()
 }
 
-// Write makes writes in the order given, each by itself. It fills in the outcome of each;
-// outcomes must be as many. Once Write returns, every write that succeeded is on the disk and
-// seen by every question that begins. An error of the context means that nothing is written. An
-// error that matches ErrClosed means that the outcomes are not known.
+// Write makes writes in the given order, each by itself. It fills in the outcome of each; outcomes
+// must have the same length. Once Write returns, every successful write is on the disk, and every
+// later query sees it. After an error of the context nothing is written. After an error that
+// matches ErrClosed the outcomes are unknown.
 //
 // Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
 // kept, ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition
@@ -241,7 +241,7 @@ func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outco
 	return c.submit(ctx, r)
 }
 
-// submit submits a request and waits for its outcomes. Its errors are those of Write.
+// submit submits a request and waits for its outcomes. It returns the errors of Write.
 func (c *Collection) submit(ctx context.Context, r *request) error {
 	select {
 	case c.requests <- r:
@@ -276,7 +276,7 @@ func (c *Collection) submit(ctx context.Context, r *request) error {
 // Done is closed when the collection is closed or dropped.
 func (c *Collection) Done() <-chan struct{} { return c.quit }
 
-// unlessClosed gives an error of the store its meaning once the collection is closed.
+// unlessClosed replaces an error of the store by ErrClosed once the collection is closed.
 func (c *Collection) unlessClosed(err error) error {
 	select {
 	case <-c.quit:

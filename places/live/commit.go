@@ -33,7 +33,8 @@ func (k *step) begin(c *Collection) {
 	k.decision.begin()
 }
 
-// commit makes the writes of requests, in steps of maxCommit writes. Its error is that of a step.
+// commit makes the writes of requests, in steps of maxCommit writes. It returns the error of a
+// step.
 func (c *Collection) commit(batch []*request) (err error) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := &c.step
@@ -103,7 +104,7 @@ func (k *step) apply() error {
 		k.rows = k.changes[i].expiry(k.rows)
 	}
 	own := len(k.rows)
-	var told error // the error of a step that is in the log all the same
+	var told error // the error of a step that is in the log nevertheless
 	end := End{k.seq, k.floor, c.end.Step + 1}
 	write := func(rows []cellstore.Mutation) error {
 		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
@@ -134,7 +135,7 @@ func (k *step) apply() error {
 	return told
 }
 
-// make makes changes in the index, and has them written.
+// make makes changes in the index, and calls write to write them.
 func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation) error) error {
 	if len(changes) > 0 && changes[0].redrawn() {
 		return write(nil) // only the areas around the features have changed
@@ -156,7 +157,7 @@ func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation
 	return nil
 }
 
-// learn counts the values of the changes, or takes that back.
+// learn counts the values of the changes, or undoes that.
 func (k *step) learn(by int64) {
 	for i := range k.changes {
 		ch := &k.changes[i]
@@ -258,11 +259,11 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 	}
 }
 
-// committed are requests whose writes are visible, but not on the disk yet.
+// committed has requests whose writes are visible, but not on the disk yet.
 type committed struct {
 	requests []*request
 	seq      uint64 // of the last event
-	behind   bool   // the log alone has the last step
+	behind   bool   // only the log has the last step
 }
 
 // acknowledge syncs commits, as many at once as there are, and answers their requests. Meanwhile
@@ -284,7 +285,7 @@ func (c *Collection) acknowledge() {
 		}
 		err := c.refused(c.log.Sync(context.Background()))
 		if err != nil {
-			err = unknown(err) // they have been applied, whatever the store returned for this row
+			err = unknown(err) // they may have been applied, even if the store's error for this row denies it
 		}
 		if last := batch[len(batch)-1]; err == nil && !last.behind && last.seq != c.seq.Load() {
 			c.seq.Store(last.seq)

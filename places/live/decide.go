@@ -7,7 +7,7 @@ import (
 	"quadrille/feature"
 )
 
-// State is the state by which writes are decided.
+// State is the state that writes are decided by.
 type State interface {
 	// Find writes the feature with an id over f, as the last change left it, even if it has
 	// expired. Its Version is 0 if there is none. Properties are left out. last is the last
@@ -26,7 +26,7 @@ type decision struct {
 	whole   bool  // every change has a number, also where nothing has moved
 	now     int64 // by the clock, in milliseconds
 	limit   int64 // later times can only come from a wrong clock
-	settled bool  // the clock is sure
+	settled bool  // the clock is settled
 
 	seq     uint64 // of the last numbered change
 	floor   int64  // the greatest version of a feature that is gone
@@ -57,7 +57,7 @@ func (d *decision) begin() {
 	}
 	d.changes, d.used, d.bytes, d.arena = d.changes[:0], 0, 0, d.arena[:0]
 	if d.ahead(d.floor) {
-		// A clock was wrong. New features must not be dated by it before that time comes.
+		// A clock was wrong. The floor must not date new features before that time comes.
 		d.floor = d.now
 	}
 }
@@ -105,7 +105,7 @@ func (d *decision) fill(f *found) error {
 	return nil
 }
 
-// write decides a write. It adds the resulting change, or sets the reason why there is none.
+// write decides a write. It adds the resulting change, or sets the error in o.
 func (d *decision) write(w *Write, given *ready, o *Outcome) {
 	if *o = (Outcome{Err: given.err}); o.Err != nil {
 		return
@@ -129,7 +129,7 @@ func (d *decision) write(w *Write, given *ready, o *Outcome) {
 		}
 	}
 	version := max(d.now, was.last+1)
-	if was.last == 0 { // the versions of a feature that had the id are not known
+	if was.last == 0 { // versions of an earlier feature with the id are unknown
 		version = max(version, d.floor+1)
 	}
 	var is found
@@ -199,7 +199,7 @@ func (d *decision) next(w *Write, given *ready, was *found, version int64) (next
 // same reports whether two schemas are the same slice, without comparing all fields.
 func same(a, b feature.Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// typed gives properties the types that are declared.
+// typed converts properties to their declared types.
 func typed(declared feature.Schema, object []byte) ([]byte, error) {
 	if len(declared) == 0 {
 		return object, nil
@@ -211,7 +211,7 @@ func typed(declared feature.Schema, object []byte) ([]byte, error) {
 // returns the state after the change.
 func (d *decision) change(c Change, was, is found) found {
 	if was.Version != 0 {
-		// Those of a feature that cannot be read count until the collection is opened again.
+		// Properties that cannot be read stay counted until the collection is opened again.
 		_ = d.fill(&was)
 		c.Was, c.was = was.Feature, was.object
 	}

@@ -23,7 +23,7 @@ type thing struct {
 	version    int64
 }
 
-// world is a State, and the model of what writes do to it.
+// world is a State, and the model of the effects of writes on it.
 type world struct {
 	things map[string]thing
 	last   map[string]int64 // versions of ids, including those of removed features
@@ -60,7 +60,7 @@ func (w *world) gone(id string, version int64) {
 	w.last[id] = version
 }
 
-// tell makes a write at a time, by the documented rules, and returns its outcome.
+// tell makes a write at the time now, by the documented rules, and returns its outcome.
 func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	it, is := w.things[in.ID]
 	lies, there := is, is && (it.expires == 0 || it.expires > now)
@@ -130,7 +130,7 @@ func TestDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := int64(1_700_000_000_000)
 		is := &world{things: map[string]thing{}, last: map[string]int64{}}
-		forgets := rapid.Bool().Draw(t, "forgets") // versions of ids that are gone, once a step has ended
+		forgets := rapid.Bool().Draw(t, "forgets") // whether the state forgets versions of removed ids after each step
 		d := &decision{redraw: &redraw{Now: Edition{Number: 7}}}
 		versions := []int64{1}
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
@@ -193,7 +193,7 @@ func drawWrite(t *rapid.T, now int64, versions []int64) Write {
 	return w
 }
 
-// compare replays the changes on the state before, and compares it with the model.
+// compare replays the changes on the earlier state, and compares the result with the model.
 func compare(t *rapid.T, from, want *world, d *decision, moves int) {
 	at, last, numbered := from.things, uint64(0), 0
 	for i := range d.changes {

@@ -18,7 +18,7 @@ import (
 // that are not of the declared type; filters and orders skip those. A history that begins, or
 // becomes longer, reaches back only as far as the previous one did, see Meta.Since. When a
 // history begins, every point is written once, and other writes wait for that. Errors match
-// ErrInvalid or feature.ErrType if the description is not valid, or are those of Write.
+// ErrInvalid or feature.ErrType if the description is not valid, or come from Write.
 func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
 	r.alone = func(k *step) (err error) {
@@ -52,7 +52,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 	return c.learner.Others(), nil
 }
 
-// succeed checks a description that is to replace another one.
+// succeed checks a description that replaces another one.
 func (m *description) succeed(was *description, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
 		return feature.Faultf(ErrInvalid, "a collection keeps its name: make another one, and write the points there")
@@ -79,9 +79,8 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 	return nil
 }
 
-// ready makes the table hold what either of two descriptions needs. What only the first
-// needs is removed when the collection is opened again: answers that have begun still look
-// for it.
+// ready makes the table fit either of two descriptions. Data that only the first needs is removed
+// when the collection is opened again: running answers may still read it.
 func (k *step) ready(was, next *description) error {
 	c, ctx, both := k.c, context.Background(), next.Meta
 	both.History = max(was.History, next.History)
@@ -114,7 +113,7 @@ func (k *step) ready(was, next *description) error {
 	return nil
 }
 
-// errNoHistory refuses a history where the index keeps none.
+// errNoHistory refuses a history if the index keeps none.
 var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
 // forget removes the remains of a collection's past if it has no history, so that a later history
@@ -139,8 +138,8 @@ func (s *Store) forget(ctx context.Context, table cellstore.Table, m *Meta) erro
 	return nil
 }
 
-// tidy makes a table hold no more than its description says. What fails is done when the
-// table is next opened.
+// tidy removes data that the description of a table does not need. If it fails, the next opening of
+// the table repeats it.
 func (s *Store) tidy(ctx context.Context, table cellstore.Table, m *description) {
 	want, err := s.kind.Schema(&m.Meta).Normalize()
 	if err == nil && !slices.Equal(table.Schema().Families, want.Families) {
@@ -175,7 +174,7 @@ func (c *Collection) prune() {
 	})
 }
 
-// grace is how much longer than the history versions are kept, for running queries.
+// grace is the time for which versions are kept beyond the history, for running queries.
 const grace = time.Minute
 
 // pruneSome removes a little, and reports whether there is much.

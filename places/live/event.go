@@ -26,9 +26,9 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
-	// By is the edition of the areas by which both ends are judged, 0 if none was known. Was is set
-	// for a feature that has stayed while areas around it changed: the edition by which it was judged
-	// before. Then From is To.
+	// By is the edition of the areas that both ends are judged by, 0 if none was known. Was is set
+	// for a feature that has stayed while areas around it changed: it is the edition that the
+	// feature was judged by before. Then From is To.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
 	// More and WasMore are the rest of the names of these editions.
@@ -61,8 +61,8 @@ func (e *Event) parse(row *cellstore.Row) bool {
 	return err == nil
 }
 
-// change returns the change that an event of a whole log is. The feature before is not in it. The
-// error says that the log is not whole.
+// change converts an event of a whole log to a Change, without the feature before. It returns an
+// error if the log is not whole.
 func (e *Event) change() (Change, error) {
 	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By, More: e.More}
 	switch {
@@ -109,7 +109,7 @@ func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone
 const followed = 32
 
 // Follower reads the events after a given one, in the order of the writes: after LastEvent only
-// future ones, after 0 all that are kept. If each new Follower begins after the last event of the
+// future events, after 0 all stored ones. If each new Follower begins after the last event of the
 // previous one, every event comes exactly once, even across restarts. A Follower holds nothing
 // between two calls. It belongs to one goroutine.
 type Follower struct {
@@ -151,7 +151,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 	f.c.waiting.Lock()
 	f.changed = f.c.changed
 	f.c.waiting.Unlock()
-	last := f.c.seq.Load() // later ones may be lost yet
+	last := f.c.seq.Load() // later events may still be lost
 	if f.after > last {
 		return nil, f.c.eventsGone(last)
 	}
@@ -165,7 +165,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 			if i == 0 {
 				return nil, f.c.eventsGone(e.Before)
 			}
-			f.changed = atOnce // to be returned after the events before the gap
+			f.changed = atOnce // the error is returned after the events before the gap
 			return events[:i], nil
 		}
 		f.after = e.Seq
@@ -190,7 +190,7 @@ func (e *Event) still() bool {
 // follows reports whether there was no event between one and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
-// CheckEvents returns the error that a Follower would get at once. It matches
+// CheckEvents returns the error that a Follower after the given event would get at once. It matches
 // ErrEventsGone unless all events after a given one are kept.
 func (c *Collection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)

@@ -9,12 +9,12 @@ import (
 	"quadrille/feature"
 )
 
-// rowOfEvent is a row with the value of an event.
+// rowOfEvent returns a row with the value of an event.
 func rowOfEvent(value []byte) *cellstore.Row {
 	return &cellstore.Row{Key: eventKey(7), Cells: []cellstore.Cell{{Family: famEvent, Value: value}}}
 }
 
-// Anything but an event of a whole log is reported, without a panic.
+// A row with anything but an event of a whole log is reported, without a panic.
 func TestEventIsDamaged(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"id":"a","version":1,"to":[8,47],"is":{"properties":{}}}`:             true,

@@ -8,17 +8,17 @@ import (
 	"quadrille/cellstore"
 )
 
-// endKey is the row key of when a feature expires.
+// endKey returns the key of a feature's expiry row.
 func endKey(expires int64, id string) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
 }
 
-// ExpiryRow says when a feature expires.
+// ExpiryRow returns the row with a feature's expiry time.
 func ExpiryRow(expires int64, id string) cellstore.Mutation {
 	return cellstore.Mutation{Row: endKey(expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}}
 }
 
-// expiry appends the rows that tell when the feature expires, if the change changes that.
+// expiry appends the rows with the feature's expiry time, if the change changes it.
 func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
 	was, is := int64(0), int64(0)
 	if c.Was != nil {
@@ -39,15 +39,15 @@ func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
 // Expirer finds the features of a collection that have expired. It belongs to one goroutine.
 type Expirer struct {
 	clock  *cellstore.Clock
-	swept  int64 // when it looked last
+	swept  int64 // time of the last search
 	unsure int64 // features may have expired by a wrong clock up to this instant
 }
 
 // NewExpirer returns an Expirer that uses a clock.
 func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
 
-// Expired returns writes that remove features which have expired, at most so many. Features that
-// expired all at once, at the start or by a step of the clock, wait until the clock is settled.
+// Expired returns writes that remove expired features, most at once. Features that expired all at
+// once, at the start or by a step of the clock, wait until the clock is settled.
 func (e *Expirer) Expired(table cellstore.Table, most int) (gone []Write) {
 	now := e.clock.Now()
 	switch {
@@ -63,7 +63,7 @@ func (e *Expirer) Expired(table cellstore.Table, most int) (gone []Write) {
 	}
 	for row, err := range table.Scan(context.Background(), scan) {
 		if err != nil || len(row.Key) <= keyHead {
-			break // it is tried again in a second
+			break // the next try is in a second
 		}
 		at := int64(binary.BigEndian.Uint64(row.Key[1:]))
 		gone = append(gone, Write{Kind: expire, ID: string(row.Key[keyHead:]), Expires: time.UnixMilli(at)})

@@ -26,7 +26,7 @@ func (l elsewhere) Append(ctx context.Context, s *live.Step) error {
 	return l.Log.Append(ctx, &alone)
 }
 
-// Expiry rows are in the table of the collection, whatever its log.
+// Expiry rows are in the table of the collection, with any log.
 func TestExpiryOfAnotherLog(t *testing.T) {
 	store := buildtest.Store(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))

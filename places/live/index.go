@@ -8,12 +8,12 @@ import (
 	"quadrille/feature"
 )
 
-// Index answers questions from the features of one collection: it is a cache of the log. Any number
-// of goroutines may ask, while one calls the methods of State, Apply and At.
+// Index answers queries from the features of one collection: it is a cache of the log. Any number
+// of goroutines may query, while one calls the methods of State, Apply and At.
 type Index interface {
 	feature.Layer
 	State
-	// Apply makes changes in their order, which the log has on the disk. Questions see all of them or
+	// Apply makes changes in their order. The log has them on the disk. Queries see all of them or
 	// none. After an error the index is closed and opened again.
 	Apply(changes []Change) error
 	// At returns the Seq of the last change that the index has.
@@ -29,11 +29,11 @@ type Tabled interface {
 	// Together makes changes as Apply does, and calls write once to write their rows and the log
 	// as one atomic step. If write returns an error, nothing has changed.
 	Together(changes []Change, write func(rows []cellstore.Mutation) error) error
-	// On returns an index in the same state, of a table that has been opened again.
+	// On returns an index in the same state, for a table that has been opened again.
 	On(table cellstore.Table) Index
 }
 
-// Historian is a Tabled index that can keep where features were, as of a feature.Query.At.
+// Historian is a Tabled index that can keep earlier states of features, for feature.Query.At.
 type Historian interface {
 	Tabled
 	feature.Tracker
@@ -45,8 +45,8 @@ type Historian interface {
 	Prune(ctx context.Context, before int64) (much bool, err error)
 }
 
-// Sweeper is an Index with something to discard, such as snapshots of queries that have ended.
-// The goroutine that calls Apply calls Sweep every second.
+// Sweeper is an Index with garbage to discard, such as snapshots of queries that have ended. The
+// goroutine that calls Apply calls Sweep every second.
 type Sweeper interface {
 	Sweep()
 }
@@ -72,7 +72,8 @@ type Opening struct {
 
 // Kind is a kind of live collections: how their features are kept.
 type Kind struct {
-	// Prefix begins the names of the collections' tables. Version is that of their row layout.
+	// Prefix begins the names of the collections' tables. Version is the version of their row
+	// layout.
 	Prefix  string
 	Version int
 	// Families are the index's families in the table of a collection. Past is the family of the
@@ -86,7 +87,7 @@ type Kind struct {
 	Info func(m *Meta) *feature.Info
 	// Open opens the index of a collection.
 	Open func(ctx context.Context, o *Opening) (Index, error)
-	// Whole says that the log keeps all of each change. An index that is not Tabled needs that.
+	// Whole is set if the log keeps all of each change. An index that is not Tabled needs that.
 	Whole bool
 	// Log opens the log in a table. If it is nil, the log is a TableLog.
 	Log func(table cellstore.Table) Log

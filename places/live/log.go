@@ -10,22 +10,22 @@ import (
 	"quadrille/cellstore"
 )
 
-// Log keeps the changes of one collection in their order. It is the truth: what an index lacks
-// of it, the index gets from it. One goroutine appends at a time.
+// Log keeps the changes of one collection in their order. It is the truth: an index gets missing
+// changes from it. One goroutine appends at a time.
 type Log interface {
-	// Append writes a step that follows on End, wholly or not at all. The error matches ErrTaken
-	// if another step has done so. After any other error End tells whether the step is there. It
-	// need not be on the disk before Sync.
+	// Append writes a step that follows End, wholly or not at all. The error matches ErrTaken if
+	// another step already follows End. After any other error, End shows whether the step is there.
+	// It need not be on the disk before Sync.
 	Append(ctx context.Context, s *Step) error
 	// Sync makes all appended steps durable.
 	Sync(ctx context.Context) error
-	// End returns where the log ends.
+	// End returns the end of the log.
 	End(ctx context.Context) (End, error)
 	// Read returns up to most events with numbers above after, and not above last.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 
-// End is where a log ends.
+// End describes the end of a log.
 type End struct {
 	Seq   uint64 // of the last change
 	Floor int64  // the greatest version of a feature that is gone
@@ -89,7 +89,7 @@ type TableLog struct {
 }
 
 // NewTableLog returns the log in a table. A whole one keeps all of each change, for an index
-// that is elsewhere; any other keeps where features were and are.
+// outside the table; any other keeps only the positions of features before and after.
 func NewTableLog(table cellstore.Table, whole bool) *TableLog {
 	return &TableLog{table: table, whole: whole}
 }
@@ -111,14 +111,14 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 	}
 	err := l.table.Apply(ctx, s.Rows...)
 	if l.last = s.End; err != nil {
-		l.last = End{} // so that it is read again
+		l.last = End{} // so that the next call reads it again
 	}
 	return err
 }
 
-// follow returns an error unless a step follows on the last one that is there. Reading the row costs
-// the more, the more often it has been written since the store's memory was last flushed; a check only
-// looks at its newest version.
+// follow returns an error unless a step follows the last stored one. The cost of reading the row
+// grows with the writes to it since the store's memory was last flushed; a check only reads its
+// newest version.
 func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 	if l.last.Step+1 != step || l.last == (End{}) {
 		if l.last, err = l.End(ctx); err != nil {
@@ -141,7 +141,7 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 	return nil
 }
 
-// eventOf returns the event that a change is, until the next one.
+// eventOf converts a change to an event, which is valid until the next call.
 func (l *TableLog) eventOf(c *Change) *Event {
 	l.event = Event{
 		Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired,

@@ -13,7 +13,7 @@ import (
 	"quadrille/places/live/livetest"
 )
 
-// disk is one in memory.
+// disk returns a disk in memory.
 func disk(testing.TB) livetest.Disk {
 	mem := vfs.NewCrashableMem()
 	return livetest.Disk{

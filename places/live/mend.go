@@ -30,9 +30,9 @@ type Trouble struct {
 	Err error
 }
 
-// DamagedError says why a collection cannot be read. It matches one of ErrDamaged,
-// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable. Of its cause's other matches it
-// only has cellstore.ErrShortage.
+// DamagedError is the reason why a collection cannot be read. It matches one of ErrDamaged,
+// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable. Of the other errors that its cause
+// matches, it matches only cellstore.ErrShortage.
 type DamagedError struct {
 	Name    string
 	Private bool // whether the collection is known to be private
@@ -92,7 +92,7 @@ func (s *Store) Troubles() []Trouble {
 	return all
 }
 
-// current is the state that questions are answered from.
+// current is the state for queries.
 type current struct {
 	index Index
 	log   Log
@@ -156,7 +156,7 @@ func (c *Collection) take(s *stored) {
 	c.stored, c.learned, c.behind = s, s.learner.Changes(), nil
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
 		s.meta.Schema = found
-		c.learned-- // the next step writes it
+		c.learned-- // the next step writes the schema
 	}
 	c.meta.Store(s.meta)
 	if c.seq.Swap(s.end.Seq) != s.end.Seq {
@@ -165,7 +165,7 @@ func (c *Collection) take(s *stored) {
 	c.show(s, nil)
 }
 
-// refusing says why the table takes no writes, nil while it does.
+// refusing returns the reason why the table takes no writes, nil while it takes them.
 func (c *Collection) refusing() error {
 	if c.store.recoverer == nil {
 		return nil
@@ -173,7 +173,7 @@ func (c *Collection) refusing() error {
 	return c.store.recoverer.Trouble(c.table)
 }
 
-// refused gives an error of a write its meaning.
+// refused wraps the store's error of a write.
 func (c *Collection) refused(err error) error {
 	switch {
 	case err == nil:
@@ -181,20 +181,21 @@ func (c *Collection) refused(err error) error {
 	case c.refusing() != nil:
 		return refuse(err)
 	case errors.Is(err, cellstore.ErrTableNotFound):
-		// It is being dropped. Should that be refused, writes are taken again.
+		// The collection is being dropped. If the disk refuses that, the collection takes writes
+		// again.
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return wrap(err)
 }
 
-// refuse returns an error that says that nothing is written, and why.
+// refuse wraps an error as ErrRefused: nothing is written.
 func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrRefused, err) }
 
-// disturbed has the table looked at.
+// disturbed requests a check of the table.
 func (c *Collection) disturbed() {
 	select {
 	case c.failed <- struct{}{}:
-	default: // it will be
+	default: // a check is already requested
 	}
 }
 
@@ -304,8 +305,8 @@ func (c *Collection) reopen() error {
 	return refused
 }
 
-// reload takes the state of a table that was opened again. Where the log ends as before, nothing has
-// been lost, and the state is only served from the new table.
+// reload takes the state of a table that was opened again. If the log has the same end as before,
+// nothing has been lost, and the state only moves to the new table.
 func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
 	log := c.store.kind.OpenLog(table)
 	end, err := log.End(ctx)
@@ -320,7 +321,7 @@ func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
 	if err != nil {
 		return err
 	}
-	_ = c.now.Load().close() // before it is opened a second time
+	_ = c.now.Load().close() // before it is opened again
 	s, err := c.load(ctx, table, m)
 	if err != nil {
 		return err
@@ -343,12 +344,12 @@ func (c *Collection) wait(pause time.Duration) bool {
 		case <-timer.C:
 			return true
 		case <-c.quit:
-			return false // writers that wait are told
+			return false // waiting writers get an error
 		}
 	}
 }
 
-// Trouble returns why the collection takes no writes, nil while it does. It
+// Trouble returns the reason why the collection takes no writes, nil while it takes them. It
 // matches ErrRefused, or ErrDamaged if the collection cannot be read either.
 func (c *Collection) Trouble() error {
 	if t := c.trouble.Load(); t != nil {
@@ -363,7 +364,7 @@ func (c *Collection) Meta() *Meta { return &c.meta.Load().Meta }
 // Index returns the present index, nil while the collection cannot be read.
 func (c *Collection) Index() Index { return c.now.Load().index }
 
-// Now returns the time of the clock by which features are dated and expire.
+// Now returns the time of the clock that dates and expires features.
 func (c *Collection) Now() time.Time { return c.store.clock.Time() }
 
 // Info implements feature.Layer, also while the collection cannot be read.
@@ -402,8 +403,7 @@ func (c *Collection) Cluster(ctx context.Context, id string) (in feature.Area, e
 	return in, err
 }
 
-// answers is read for an answer that comes bit by bit. Once some of it has come, it does not
-// begin again.
+// answers is read for an answer that comes in parts. Once a part has come, it does not begin again.
 func (c *Collection) answers(ctx context.Context, ask func(Index) iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var begun bool

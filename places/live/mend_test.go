@@ -14,7 +14,7 @@ func TestReadPauses(t *testing.T) {
 	calls, paused := 0, 0
 	ctx := feature.WithPause(t.Context(), func() {
 		paused++
-		c.show(&stored{}, nil) // it has been opened again
+		c.show(&stored{}, nil) // as if the table has been opened again
 	})
 	err := c.read(ctx, func(*current) error {
 		if calls++; calls == 1 {

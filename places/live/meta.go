@@ -12,7 +12,7 @@ import (
 // Meta describes a collection.
 type Meta struct {
 	SchemaVersion int `json:"schema_version"`
-	// Name is that of the collection, see CheckName.
+	// Name is the collection's name, see CheckName.
 	Name string `json:"name"`
 	// Schema are the known properties, by name.
 	Schema feature.Schema `json:"schema"`
@@ -20,23 +20,22 @@ type Meta struct {
 	// collection.
 	Points int64      `json:"points,omitempty"`
 	Bounds [4]float64 `json:"bounds,omitzero"`
-	// Expiring says that points of a published collection expire.
+	// Expiring is set if points of a published collection expire.
 	Expiring bool `json:"expiring,omitempty"`
 	// Title, Attribution and Licence are shown to everybody who may read the collection.
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
 	Licence     string `json:"licence,omitempty"`
-	// Events is how long a live collection keeps its moves for followers.
+	// Events is the time for which a live collection keeps its moves for followers.
 	Events Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
 	// Search includes the names of a published collection in searches of all names.
 	Search bool `json:"search,omitempty"`
-	// History is how long a live collection keeps the past of features.
+	// History is the time for which a live collection keeps the past of features.
 	History Duration `json:"history,omitzero"`
-	// Since is when the memory of a live collection begins, if its history began or
-	// became longer after the collection was made: milliseconds since 1970. See
-	// Remembers.
+	// Since is the start of a live collection's history, in milliseconds since 1970, if the history
+	// began or became longer after the collection was made. See Remembers.
 	Since int64 `json:"since,omitempty"`
 }
 
@@ -53,10 +52,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ErrName is matched when a collection cannot have a name.
+// ErrName is matched if no collection can have a name.
 var ErrName = errors.New("name of a collection is not valid")
 
-// MaxName is the longest name of a collection, in bytes.
+// MaxName bounds the name of a collection, in bytes.
 const MaxName = 40
 
 // CheckName returns an error that matches ErrName unless a collection can have the name:
@@ -86,9 +85,9 @@ func (m *Meta) Remembers(now time.Time) time.Time {
 // Bounds of a description.
 const (
 	maxTitle = 1000 // bytes of each text
-	// MaxHistory is the longest history, and the longest time that events are kept.
+	// MaxHistory bounds the history, and the time for which events are kept.
 	MaxHistory = Duration(400 * 24 * time.Hour)
-	// DefaultEvents is how long a collection keeps its events unless it says otherwise.
+	// DefaultEvents is the default of Meta.Events.
 	DefaultEvents = Duration(24 * time.Hour)
 )
 

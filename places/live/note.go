@@ -9,13 +9,13 @@ import (
 	"quadrille/cellstore"
 )
 
-// MaxNote is the most bytes that the name of a note has.
+// MaxNote bounds the name of a note, in bytes.
 const MaxNote = 200
 
-// SetNote keeps a document of the program's own with the collection, under a name of 1 to
-// MaxNote bytes. It replaces a note of the name; nil removes it. Notes are removed with
-// their collection, and mean nothing to it. An Async note may be lost for about a second.
-// Errors match ErrClosed or ErrRefused, or come from the store.
+// SetNote stores a document of the calling program with the collection, under a name of 1 to
+// MaxNote bytes. It replaces a note of the same name; nil removes it. Notes are removed with their
+// collection, which does not use them. An Async note may be lost for about a second. Errors match
+// ErrClosed or ErrRefused, or come from the store.
 func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
 	if name == "" || len(name) > MaxNote {
 		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
@@ -25,7 +25,7 @@ func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d c
 		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.All)
 	}
 	note.Durability = d
-	// One that answers ErrClosed has written nothing.
+	// A call that returns ErrClosed has written nothing.
 	err := c.unlessClosed(c.read(ctx, func(now *current) error { return c.refused(now.rows.Apply(ctx, note)) }))
 	if errors.Is(err, ErrRefused) {
 		c.disturbed()

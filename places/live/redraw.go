@@ -12,8 +12,8 @@ import (
 )
 
 // Edition is one edition of the areas that moves are judged by, such as a generation of boundaries.
-// The number and the text name it: areas may be of several data sets. The identity tells two of the same names
-// apart. The zero Edition is none.
+// The number and the text name it: areas may be of several data sets. The identity distinguishes
+// two editions with equal names. The zero Edition is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
 	More     string `json:"more,omitempty"`
@@ -33,7 +33,7 @@ type redraw struct {
 	From string  `json:"from,omitempty"`
 }
 
-// by returns the edition by which a point is judged.
+// by returns the edition that a point is judged by.
 func (r *redraw) by(id string) *Edition {
 	if id < r.From {
 		return &r.Next
@@ -42,21 +42,21 @@ func (r *redraw) by(id string) *Edition {
 }
 
 const (
-	// RedrawStep is the number of ids that a step of Redraw looks at.
+	// RedrawStep is the number of ids in a step of Redraw.
 	RedrawStep = 256
-	// RedrawWait bounds how long a step asks about a feature while writes wait.
+	// RedrawWait bounds the time that a step takes for a feature while writes wait.
 	RedrawWait = time.Second
 )
 
-// Editions returns the edition by which the points of the collection are judged, and the target
-// of a Redraw. next is the zero Edition unless Redraw has begun.
+// Editions returns the edition that the points of the collection are judged by, and the target of a
+// Redraw. next is the zero Edition unless Redraw has begun.
 func (c *Collection) Editions() (now, next Edition) {
 	r := &c.meta.Load().Redraw
 	return r.Now, r.Next
 }
 
-// Differs reports whether a position in degrees is in other areas by one edition than by another. It
-// must not call the collection: writes may wait for it.
+// Differs reports whether a position in degrees is in different areas in two editions. It must not
+// call the collection: writes may wait for it.
 type Differs func(ctx context.Context, lat, lon float64) (bool, error)
 
 // Redraw takes a step from one edition of the areas to another, and reports whether it was the
@@ -117,7 +117,7 @@ func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]jud
 	defer turn.Pause()
 	known := map[string]judged{}
 	for i, p := range next {
-		if i > 0 { // the first question may open files, and needs no processor for that
+		if i > 0 { // the first call may open files, and needs no processor for that
 			turn.Step()
 		}
 		other, err := differs(ctx, p.at.Lat, p.at.Lon)
@@ -165,10 +165,10 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		is, asked := known[id]
 		if !asked || is.Position != f.Position { // it has moved since
 			if !first {
-				at.From = id // the next step begins with it
+				at.From = id // the next step begins with this feature
 				return false, nil
 			}
-			// Else the step would never get past a feature that moves all the time.
+			// Otherwise the step would never pass a feature that moves all the time.
 			k.c.turn.Step()
 			soon, cancel := context.WithTimeout(ctx, RedrawWait)
 			defer cancel()

@@ -22,8 +22,8 @@ func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string
 	return table, err
 }
 
-// WidestSchema declares a table for everything that a collection may hold: any number of
-// versions, and events for as long as they may be kept.
+// WidestSchema declares a table for any content of a collection: any number of versions, and events
+// of the longest time.
 func (k *Kind) WidestSchema(name string) cellstore.Schema {
 	return k.Schema(&Meta{Name: name, History: MaxHistory, Events: MaxHistory})
 }
@@ -34,13 +34,13 @@ type RowKind uint8
 const (
 	NotLive RowKind = iota // belongs to the index
 	Kept                   // stays unchanged
-	Remade                 // Salvage makes it anew
+	Remade                 // Salvage writes it again
 	Unsound                // is unreadable
 )
 
 // Salvage is the readable part of a damaged collection besides its index.
 type Salvage struct {
-	// Lost says that the description is lost. The collection is private then.
+	// Lost is set if the description is lost. The collection is private then.
 	Lost bool
 
 	kind *Kind
@@ -50,7 +50,7 @@ type Salvage struct {
 	end  End
 }
 
-// NewSalvage begins with nothing.
+// NewSalvage returns an empty Salvage.
 func NewSalvage(kind *Kind, name string) *Salvage {
 	return &Salvage{kind: kind, name: name, rest: map[string][]byte{}}
 }

@@ -22,7 +22,7 @@ var (
 	ErrNotFound = feature.NotFound("no such point")
 	// ErrInvalid is matched if a feature or a description cannot be stored.
 	ErrInvalid = errors.New("point is not valid")
-	// ErrExists is matched when a collection, or a feature that must be new, is there.
+	// ErrExists is matched if a collection, or a feature that must be new, exists already.
 	ErrExists = errors.New("it exists already")
 	// ErrTooMany is matched if SetMaxCollections allows no further collection.
 	ErrTooMany = errors.New("there are as many collections as there may be")
@@ -59,21 +59,22 @@ type Store struct {
 	creating  chan struct{} // has a value while a collection is made, one at a time
 	work      sync.WaitGroup
 
-	mu          sync.RWMutex        // never held while the disk is waited for
+	mu          sync.RWMutex        // never held while waiting for the disk
 	quit        chan struct{}       // closed with it
-	closed      bool                // no work begins any more
+	closed      bool                // no new work begins
 	dropping    map[string]struct{} // names reserved until the collection has ended
 	collections map[string]*Collection
 	damaged     map[string]Trouble // collections that could not be opened
 	most        int                // collections; 0 for any number
 }
 
-// Options set how live collections are opened. Open uses the zero value.
+// Options configure live collections. Open uses the zero value.
 type Options struct {
 	// Notify is called with every collection that gets into trouble, into a different
 	// trouble, or out of it. It must not wait, nor call the Store. It may be nil.
 	Notify func(Trouble)
-	// Turn returns the Turn by which commits share processors. If it is nil, they work at once.
+	// Turn returns the Turn that shares processors between commits and other work. If it is nil,
+	// commits work at once.
 	Turn func() Turn
 
 	// Pause is the time between two attempts to take writes again: a second unless it is set.
@@ -144,9 +145,9 @@ func (k *Kind) Names(ctx context.Context, store cellstore.Store) (names []string
 	return names, nil
 }
 
-// take takes a collection that has a table into service, or notes why it cannot be read.
-// The error matches ErrUnfinished if nothing was ever in the table. again says that it
-// could not be read before.
+// take brings a collection that has a table into service, or records why it cannot be read. The
+// error matches ErrUnfinished if nothing was ever in the table. again is set if it could not be
+// read before.
 func (s *Store) take(ctx context.Context, name string, again bool) error {
 	c, m, err := s.open(ctx, name)
 	if err == nil {
@@ -281,7 +282,7 @@ func (s *Store) Create(ctx context.Context, meta Meta) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The collection is there from the moment that this row is on the disk.
+	// The collection exists once this row is on the disk.
 	err = wrap(table.Apply(ctx, m.mutation()))
 	if err == nil {
 		var c *Collection
@@ -332,8 +333,8 @@ func (s *Store) unreadable(name string) error {
 
 func exists(name string) error { return fmt.Errorf("collection %s: %w", name, ErrExists) }
 
-// table makes the table of a new collection, or takes the empty one that is there since a
-// program ended before it had made the collection.
+// table makes the table of a new collection, or uses an empty one that remains from a program that
+// ended while creating the collection.
 func (s *Store) table(ctx context.Context, m *description) (cellstore.Table, error) {
 	schema := s.kind.Schema(&m.Meta)
 	err := s.cells.CreateTable(ctx, schema)
@@ -345,7 +346,7 @@ func (s *Store) table(ctx context.Context, m *description) (cellstore.Table, err
 		}
 		err = s.take(ctx, m.Name, false)
 		switch {
-		case err == nil: // the caller that made it got an error
+		case err == nil: // its creator got an error
 			return nil, exists(m.Name)
 		case !errors.Is(err, ErrUnfinished):
 			return nil, err
@@ -374,7 +375,7 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 		}
 	}
 	s.mu.Lock()
-	closes := err == nil && s.collections[name] == c // otherwise Close has done it
+	closes := err == nil && s.collections[name] == c // otherwise Close has closed it
 	if closes {
 		delete(s.collections, name)
 	}
@@ -480,8 +481,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// ClockOf returns the clock of a store, so that dates of the store are not judged by
-// another clock.
+// ClockOf returns the clock of a store. Compare the store's times only with this clock.
 func ClockOf(store cellstore.Store) *cellstore.Clock {
 	if t, ok := store.(cellstore.Timekeeper); ok {
 		return t.Clock()

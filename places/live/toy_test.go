@@ -26,7 +26,7 @@ type toy struct {
 	rows  map[int]map[string]struct{} // ids by whole degrees of latitude
 }
 
-// toys are a kind of collections. Its tables have the log alone.
+// toys is the kind of toy. Its tables have only the log.
 var toys = &live.Kind{
 	Prefix: "toys_", Version: 1, Whole: true,
 	Families: func(*live.Meta) []cellstore.Family { return nil },
@@ -59,7 +59,8 @@ func (x *toy) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(f.Properties.AppendMembers(append(dst, '{')), '}'), nil
 }
 
-// Apply implements live.Index. What a change refers to ends with the call, so features are copied.
+// Apply implements live.Index. The memory of a change is valid only during the call, so features
+// are copied.
 func (x *toy) Apply(changes []live.Change) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,5 +142,5 @@ func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.F
 	return list
 }
 
-// The suite that every index passes.
+// toy passes the suite for every index.
 func TestToy(t *testing.T) { livetest.Index(t, toys, disk) }

@@ -121,8 +121,8 @@ type numbered struct {
 	id     uint32
 }
 
-// addNumbers writes the rows that lead from numbers to features. Of features with the
-// same number the first counts.
+// addNumbers writes the rows that map numbers to features. The first of several features with the
+// same number counts.
 func addNumbers(l *bulkload.Load, list []numbered, timestamp int64) error {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	list = slices.CompactFunc(list, func(a, b numbered) bool { return a.number == b.number })

@@ -1,7 +1,6 @@
-// Package names finds what has a name and is no place of the gazetteer: regions of
-// every layer, airports, time zones, weather stations and the points that users bring.
-// It answers beside places.Finder.Search, with scores of the same scale, so that the two
-// can be merged.
+// Package names finds named features that are no places of the gazetteer: regions of every layer,
+// airports, time zones, weather stations and the points that users bring. It answers beside
+// places.Finder.Search, with scores of the same scale, so that the two can be merged.
 //
 // # Tables
 //

@@ -30,8 +30,8 @@ const (
 
 var kinds = []Kind{Region, Airport, Zone, Station, Point}
 
-// Division is the Type of a first-level division of a country that a gazetteer names and no
-// layer draws. Its ID is the gazetteer's code, "DE.02".
+// Division is the Type of a first-level division of a country that is only in the gazetteer and in
+// no layer. Its ID is the gazetteer's code, "DE.02".
 const Division = "admin1"
 
 // Feature is a named thing in the index.
@@ -44,7 +44,7 @@ type Feature struct {
 	// zone's region, an airport, a station or a point.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Title is the name that people use if it is more than Name: "Rice County".
+	// Title is the usual name if it is longer than Name: "Rice County".
 	Title string `json:"title,omitempty"`
 	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
 	Country string `json:"country,omitempty"`
@@ -54,13 +54,14 @@ type Feature struct {
 	Lon float64 `json:"lon"`
 	// Bounds of a region are west, south, east and north in degrees. Those of a country may
 	// leave out parts that lie far from its main part. A region that no layer draws has
-	// none: the rows of places alone tell which places are in it.
+	// none: only the rows of places say which places are in it.
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is the population according to a source, 0 if unknown.
 	Population uint64 `json:"inhabitants,omitempty"`
 	// People is the known population of the places in a region. It ranks the region in searches,
 	// and is not its population. Its JSON name is older: the value was once shown as the
-	// population. No older table may be taken for a fact, so Population has a new one.
+	// population. Population has a new JSON name, so that values of older tables are not read as
+	// facts.
 	People uint64 `json:"population,omitempty"`
 	// Parents are the regions around it, of each coarser layer, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
@@ -103,7 +104,7 @@ const (
 	statePeople = 4
 )
 
-// Class is the class by which package search filters features of a kind.
+// Class returns the class of a kind for the filters of package search.
 func Class(kind Kind) string {
 	switch kind {
 	case Region:
@@ -114,7 +115,7 @@ func Class(kind Kind) string {
 	return "S"
 }
 
-// Weight returns the number of people for which a feature ranks.
+// Weight returns the number of people that a feature ranks by.
 func (f *Feature) Weight() uint64 { return cmp.Or(f.People, f.Population) }
 
 // entry returns the feature as an entry of package search.
@@ -125,7 +126,7 @@ func (f *Feature) entry(id uint32) search.Entry {
 	}
 	for i := range e.Names {
 		n := &e.Names[i]
-		// An airport's shorter names are those of its town.
+		// An airport's shorter names are its town's.
 		n.Main = n.Main || n.Lang == "" && f.Kind != Airport || lang.IsLocal(n.Lang, f.Country)
 	}
 	e.Class = Class(f.Kind)[0]

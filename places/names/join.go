@@ -8,8 +8,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Join returns a reader of several indexes as if they were one. Drawn and Divisions are those of
-// the first. At least one index is required.
+// Join returns a reader of several indexes as if they were one. Drawn and Divisions come from the
+// first one. At least one index is required.
 func Join(readers ...*Reader) *Reader {
 	r := *readers[0]
 	r.more = append(slices.Clone(r.more), readers[1:]...)
@@ -17,8 +17,8 @@ func Join(readers ...*Reader) *Reader {
 }
 
 // searchAll merges the results of the indexes. Scores do not depend on the index. As in one
-// index, typing errors are forgiven only if no index has the exact name. Each gets its share of
-// the rest of the budget.
+// index, typing errors are allowed only if no index has the exact name. Each index gets its share
+// of the rest of the budget.
 func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	page := q
 	q.Limit, q.Offset = cmp.Or(q.Limit, search.DefaultLimit)+q.Offset, 0

@@ -25,8 +25,8 @@ func appendLocalKey(dst []byte, typ, id, lang string) []byte {
 	return append(append(append(append(append(dst, typ...), 0), keptID(typ, id)...), 0), lang...)
 }
 
-// sortLocal hands one name for each language of a region to a sorter: preferably an
-// official name, then one of no special kind, then a short one.
+// sortLocal passes one name for each language of a region to a sorter: preferably an official name,
+// then one of no special kind, then a short one.
 func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 	if f.Kind != Region || len(f.Type) > maxLocal || len(f.ID) > maxLocal || strings.ContainsRune(f.Type+f.ID, 0) {
 		return nil
@@ -71,7 +71,7 @@ func isLanguage(code string) bool {
 	return len(code) >= 2 && len(code) <= maxLocal && !slices.Contains(notLanguages, code)
 }
 
-// writeLocal writes the names by language. Of several with one key the first is taken.
+// writeLocal writes the names by language. It takes the first of several names with one key.
 func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorter, timestamp int64) error {
 	return bulkload.Fill(ctx, store, tableLocal, func(l *bulkload.Load) error {
 		var last []byte

@@ -48,7 +48,7 @@ func TestSearch(t *testing.T) {
 	if err != nil || len(hits) == 0 || len(hits[0].Parents) != 1 || hits[0].Parents[0] != us || hits[0].Kind != names.Region || hits[0].Lat != 38 {
 		t.Errorf("%+v: %v", hits, err)
 	}
-	if hits, err := r.Search(t.Context(), search.Query{Text: "k"}, nil); err != nil || len(hits) != 1 { // a code is found in full only
+	if hits, err := r.Search(t.Context(), search.Query{Text: "k"}, nil); err != nil || len(hits) != 1 { // a code matches only in full
 		t.Errorf("%+v: %v", hits, err)
 	}
 }
@@ -127,8 +127,8 @@ func TestNumbersStay(t *testing.T) {
 	}
 }
 
-// A region is the same however its id is written, so that boundaries and names of two generations
-// go together. Divisions and airports are what their codes say.
+// A region has one number for all spellings of its id, so that boundaries and names of two
+// generations fit together. Divisions and airports have the numbers of their codes.
 func TestNumberOfSpellings(t *testing.T) {
 	for _, ids := range [][2]string{{"E06000001", "e06000001"}, {"KEN.1.1_1", "ken-1-1-1"}} {
 		if names.Number(names.Region, "ward", ids[0]) != names.Number(names.Region, "ward", ids[1]) {

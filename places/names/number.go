@@ -11,9 +11,9 @@ import (
 	"quadrille/feature"
 )
 
-// Number is a number for a feature that stays the same from build to build, for services
-// whose ids are numbers. It has 52 bits, which every JSON reader keeps whole. Airports
-// keep theirs when their type changes, and regions when the case of their ids does.
+// Number returns a number for a feature that stays the same from build to build, for services whose
+// ids are numbers. It has 52 bits, which every JSON reader keeps exactly. An airport keeps its
+// number when its type changes, and a region when the case of its id changes.
 func Number(kind Kind, typ, id string) uint64 {
 	if kind != Region {
 		typ = ""
@@ -26,8 +26,8 @@ func Number(kind Kind, typ, id string) uint64 {
 	return h.Sum64() >> 12
 }
 
-// keptID is the id by which a region is kept: the fold, so that a region is found while boundaries
-// and names write its id in two ways. A Division has the gazetteer's code.
+// keptID is the stored id of a region: its fold, so that the region is found even if boundaries and
+// names write its id differently. A Division has the gazetteer's code.
 func keptID(typ, id string) string {
 	if typ == Division {
 		return id

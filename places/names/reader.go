@@ -70,7 +70,7 @@ func (r *Reader) State(code string) (id string, known bool) {
 	return id, known
 }
 
-// Hit is a feature that a search found.
+// Hit is a feature found by a search.
 type Hit struct {
 	Feature
 	Match search.Match
@@ -78,7 +78,7 @@ type Hit struct {
 }
 
 // Search returns the matching features, best first: see search.Reader.Search, whose errors it
-// returns. Classes are those of Class. Hits are appended to dst[:0]. A Budget also pays for a
+// returns. Classes have the values of Class. Hits are appended to dst[:0]. A Budget also pays for a
 // seek of each hit; once it is spent, further hits are left out.
 func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	if len(r.more) > 0 {
@@ -87,10 +87,10 @@ func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, 
 	return r.search(ctx, q, dst[:0])
 }
 
-// search appends what this index alone finds.
+// search appends the hits of this index alone.
 func (r *Reader) search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	budget, kept := q.Budget, 0
-	if budget != nil { // some is for reading the hits
+	if budget != nil { // keep some for reading the hits
 		kept = max(min(cmp.Or(q.Limit, search.DefaultLimit), budget.Seeks/2), 0)
 		budget.Seeks -= kept
 	}

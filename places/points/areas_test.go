@@ -16,7 +16,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// randomNearby returns a question about a place of a distribution, or about any other.
+// randomNearby returns a query near a place of a distribution, or anywhere.
 func randomNearby(r *rand.Rand, at func(*rand.Rand) (float64, float64)) points.NearbyQuery {
 	q := points.NearbyQuery{Limit: 1 + r.IntN(30)}
 	if q.Lat, q.Lon = at(r); r.IntN(4) == 0 {
@@ -44,8 +44,8 @@ type ground struct {
 	in   func(lat, lon float64) bool
 }
 
-// randomAreas returns areas of each kind around a place of a distribution, and the tile
-// that is one of them.
+// randomAreas returns areas of each kind around a place of a distribution, and the one of them that
+// is a tile.
 func randomAreas(r *rand.Rand, at func(*rand.Rand) (float64, float64)) (map[string]ground, quadkey.Tile) {
 	lat, lon := at(r)
 	size := math.Exp(r.Float64()*10 - 5)
@@ -80,11 +80,11 @@ func wrapped(lon float64) float64 {
 	return lon
 }
 
-// patchZooms is by how many zooms the patches of a patchwork are deeper than it.
+// patchZooms is the difference of zoom between a patchwork and its patches.
 const patchZooms = 3
 
-// patchwork is an Area of many parts. Of the 64 patches of a tile some are out, some in and some
-// in by stripes, like the tiles of a region.
+// patchwork is an Area of many parts. Of the 64 patches of a tile some are outside, some inside and
+// some inside in stripes, like the tiles of a region.
 type patchwork struct {
 	patches [1 << (2 * patchZooms)]quadkey.Tile // in the order of their cells
 	kinds   [1 << (2 * patchZooms)]uint8
@@ -145,7 +145,7 @@ func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*feature
 	return nil
 }
 
-// Answers yield their turn even while they examine points that do not pass a filter.
+// Queries yield the processor even while they examine points that do not pass a filter.
 func TestStep(t *testing.T) {
 	_, c := openLive(t)
 	const n = 2000
@@ -180,7 +180,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// first is the error of an answer, nil if it is empty.
+// first returns the first error of an answer, nil if the answer is empty.
 func first(seq iter.Seq2[*feature.Feature, error]) error {
 	for _, err := range seq {
 		return err

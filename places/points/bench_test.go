@@ -42,9 +42,9 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "points/s")
 }
 
-// BenchmarkRead asks collections of rising size: the ten nearest, pages of a box that has
-// about as many points in each size, and all. What a tenfold size costs is their growth.
-// The largest needs QUADRILLE_FULL and 3 GB of disk.
+// BenchmarkRead queries collections of rising size: the ten nearest, pages of a box that has about
+// the same number of points in each size, and all points. It reports the growth of their times for
+// a tenfold size. The largest needs QUADRILLE_FULL and 3 GB of disk.
 func BenchmarkRead(b *testing.B) {
 	sizes := []int{100_000, 1_000_000}
 	if os.Getenv("QUADRILLE_FULL") != "" {
@@ -114,8 +114,8 @@ func benchmarkReads(b *testing.B, n int) {
 	})
 }
 
-// benchmarkAsk asks at one position after the other, and reports the percentiles. The
-// first round, in which caches fill, does not count.
+// benchmarkAsk calls ask at one position after the other, and reports the percentiles. The first
+// round fills caches and does not count.
 func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
 	b.Helper()
 	for _, p := range at {
@@ -138,7 +138,7 @@ func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
 	}
 }
 
-// BenchmarkWrite moves points, one or a hundred with each call of 64 callers.
+// BenchmarkWrite moves points by 64 callers, with one or a hundred points in each call.
 func BenchmarkWrite(b *testing.B) {
 	for _, lines := range []int{1, 100} {
 		b.Run(fmt.Sprint(lines), func(b *testing.B) {

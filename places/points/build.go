@@ -18,24 +18,23 @@ import (
 	"quadrille/quadkey"
 )
 
-// BuildOptions set how a collection is built.
+// BuildOptions configure Build.
 type BuildOptions struct {
 	Name string // of the collection
-	// Schema has the declared types of properties. The types of others are inferred from the
-	// points.
+	// Schema has the declared types of properties. The types of other properties are inferred from
+	// the points.
 	Schema feature.Schema
-	// Text says that all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that
-	// stay text because of a few values.
+	// Text is set if all properties are texts, as in tables. Properties that look like numbers,
+	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that stay
+	// text because of a few values.
 	Text bool
-	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
-	// fit.
+	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for the rest.
 	Memory  int64
 	TempDir string
 	// Timestamp is the version of all points: the time of their source's last change, in
 	// milliseconds since 1970.
 	Timestamp int64
-	// Last makes the last of several points with the same id count, and not the first.
+	// Last keeps the last of several points with the same id, not the first.
 	Last bool
 	// Duplicate is called with a point that is left out because another one has the
 	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
@@ -47,9 +46,9 @@ type BuildOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Build writes a collection into an empty store. The points may be in any order; line
-// is where a point stands in its source. An error of the sequence ends the build.
-// Errors match ErrPoint, feature.ErrProperties, feature.ErrType or live.ErrName, or come from the sequence or
+// Build writes a collection into an empty store. The points may be in any order; line is the
+// position of a point in its source. An error of the sequence ends the build. Errors match
+// ErrPoint, feature.ErrProperties, feature.ErrType or live.ErrName, or come from the sequence or
 // the store.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (live.Meta, error) {
 	if err := live.CheckName(opts.Name); err != nil {
@@ -125,7 +124,7 @@ func (b *builder) sortKey(p position, id string, number uint64) []byte {
 
 const sortTail = 9
 
-// add takes a point.
+// add adds a point.
 func (b *builder) add(p *Point) error {
 	if err := errors.Join(CheckID(p.ID), CheckPosition(p.Lat, p.Lon)); err != nil {
 		return err
@@ -155,8 +154,8 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
-// progress reports now and then how much of a stage is done, and returns an error if the build
-// has to stop.
+// progress reports the progress of a stage now and then. It returns an error if the build must
+// stop.
 func (b *builder) progress(ctx context.Context, stage string, done int64) error {
 	if done%4096 != 0 {
 		return nil
@@ -169,7 +168,7 @@ func (b *builder) progress(ctx context.Context, stage string, done int64) error 
 
 // writeIDs writes the rows of ids, and finds the ids that several points have.
 func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
-	var last, kept []byte // the id before, and the value of its point that counts
+	var last, kept []byte // the previous id, and the value of its kept point
 	var done int64
 	write := func() error {
 		b.key = append(append(b.key[:0], rowID), last...)
@@ -212,7 +211,7 @@ func (b *builder) drop(id, value []byte) error {
 	return b.dropped.Add(b.sortKey(positionOf(lat, lon), string(id), number), nil)
 }
 
-// writePoints writes the rows of points, and plants the tree.
+// writePoints writes the rows of points, and makes the tree.
 func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 	b.meta.Schema = b.learner.Schema()
 	drop, stop := iter.Pull2(sorted(b.dropped))
@@ -265,7 +264,7 @@ func sorted(s *extsort.ByteSorter) iter.Seq2[[]byte, error] {
 	}
 }
 
-// bound widens the bounds of the collection to a point.
+// bound extends the bounds of the collection to a point.
 func (b *builder) bound(p position) {
 	lat, lon, o := toDegrees(p.lat), toDegrees(p.lon), &b.meta.Bounds
 	o[0], o[1], o[2], o[3] = math.Min(o[0], lon), math.Min(o[1], lat), math.Max(o[2], lon), math.Max(o[3], lat)

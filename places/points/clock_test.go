@@ -86,7 +86,7 @@ func (r *clockRig) pass(d time.Duration) {
 	r.steady += d.Milliseconds()
 }
 
-// upkeep runs at once the work that normally runs every second or hour.
+// upkeep does the work that a collection otherwise does every second or hour.
 func (r *clockRig) upkeep() {
 	r.Helper()
 	for range 2 {
@@ -107,7 +107,7 @@ func (r *clockRig) put(id string, lat float64) int64 {
 	return must.Get(r.write(Write{Kind: Put, ID: id, Lat: lat})).In(r)
 }
 
-// events returns the latitudes of the moves' destinations, in order.
+// events returns the latitudes that points have moved to, in order.
 func (r *clockRig) events(n int) (lats []float64) {
 	r.Helper()
 	enough := errors.New("enough")
@@ -132,8 +132,8 @@ func (r *clockRig) events(n int) (lats []float64) {
 	return lats
 }
 
-// A clock that is far off for a moment loses no event, no history and no point that is to
-// expire, and dates nothing ahead.
+// The clock is far off for a moment. No event, history or expiring point is lost, and nothing is
+// dated ahead.
 func TestClockIsOffForAMoment(t *testing.T) {
 	for name, off := range map[string]time.Duration{"48 h ahead": twoDays, "a year ahead": oneYear, "48 h behind": -twoDays} {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestClockIsOffForAMoment(t *testing.T) {
 	}
 }
 
-// A clock that was ahead when the collection was opened, or for long, does no harm to new
-// points and new events once it is right.
+// The clock was ahead when the collection was opened, or for long. Once it is right, new points and
+// events are as usual.
 func TestClockWasAhead(t *testing.T) {
 	for name, was := range map[string]func(r *clockRig){
 		"at the start": func(r *clockRig) {
@@ -224,7 +224,7 @@ func TestClockWasAhead(t *testing.T) {
 				if got, want := r.events(3), []float64{1, -1, 2}; !slices.Equal(got, want) {
 					t.Errorf("events go to %v, want %v", got, want)
 				}
-				// Events of the right time expire by it, though their sequence is ahead.
+				// Events written at the right time expire by it, although their sequence is ahead.
 				r.pass(2 * clockSkew)
 				_ = r.c.Now()
 				r.pass(clockSkew)
@@ -253,7 +253,7 @@ func TestTrackOfExpiry(t *testing.T) {
 				r.Errorf("points are removed right after a start: %+v", gone.writes)
 			}
 			r.pass(clockSkew)
-			if gone := x.expired(); gone != nil { // else it has been done meanwhile
+			if gone := x.expired(); gone != nil { // otherwise the collection has done it meanwhile
 				must.Do(r, r.c.Write(r.Context(), gone.writes, gone.outcomes))
 			}
 			return nil
@@ -297,8 +297,8 @@ type clockEntry struct {
 }
 
 // For any changes of the clock, between runs too, the versions of a point rise. None is further
-// ahead than the skew, unless it directly follows an earlier one. Queries as of an instant answer
-// by the versions.
+// ahead than the skew, except the direct successor of an earlier version. Queries as of an instant
+// answer by the versions.
 func TestClockIsSetAtRandom(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	runs, steps := 30, 80

@@ -16,14 +16,14 @@ import (
 // ErrNoCluster is matched when no tile shows a cluster of an id.
 var ErrNoCluster = errors.New("no such cluster")
 
-// A cluster is known by the zoom and by the square, cellZooms deeper, in which the mean of its
-// head is, in base 36: 8-3f9k2. There is one head in a square at most.
+// The id of a cluster has the zoom and, in base 36, the square (cellZooms deeper) with the mean of
+// its head: 8-3f9k2. A square has at most one head.
 const clusterBase = 36
 
-// squareShift makes a square of a key.
+// squareShift is the shift from a key to its square.
 func squareShift(z uint8) uint { return 2 * (32 - uint(z+cellZooms)) }
 
-// squareOfHead returns the square in which the mean of a head is.
+// squareOfHead returns the square with the mean of a head.
 func (g *grouping) squareOfHead(k *cell) quadkey.PointKey {
 	lat, lon := k.mean()
 	return positionOf(int32(lat), int32(lon)).key >> squareShift(g.tile.Z)
@@ -99,7 +99,7 @@ func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 // members is the ground of the points in a cluster.
 type members struct {
 	id   string
-	keys []keyRange // in order, and apart
+	keys []keyRange // in order, without overlap
 }
 
 // String implements feature.Area.
@@ -148,8 +148,8 @@ func (m *members) holds(at quadkey.Position) bool {
 	return err == nil && found && i < len(m.keys)
 }
 
-// eachRun calls fn with the runs of keys of an area, from one on, and what else holds of the
-// points in them. A cell can have far more points than a cluster in it.
+// eachRun calls fn with the runs of keys of an area, beginning at from, and with the part of the
+// area for the test of their points. A cell can have far more points than a cluster in it.
 func eachRun(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func(keys keyRange, p *feature.Part) error) error {
 	if m, is := a.(*members); is {
 		for _, keys := range m.keys {

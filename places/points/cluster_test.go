@@ -29,7 +29,7 @@ func TestClusterMembers(t *testing.T) {
 	}()
 	for _, n := range []int{1, 40, 300, 1500} {
 		list := scattered(r, n)
-		if n == 1500 { // and more in a cell than a page may examine
+		if n == 1500 { // with more in a cell than a page may examine
 			for i := range list[:n/2] {
 				list[i].Lat, list[i].Lon = 47.37+r.Float64()*0.002, 8.54+r.Float64()*0.002
 			}
@@ -72,7 +72,7 @@ func TestClusterMembers(t *testing.T) {
 					}))
 					var got, even int64
 					q := feature.Query{In: in}
-					for again := true; again; { // by pages
+					for again := true; again; { // page by page
 						cursor, err := feature.Page(t.Context(), c, q, 700, func(f *feature.Feature) error {
 							seen[f.ID] += s.ID + " "
 							got++
@@ -122,7 +122,7 @@ func countWords(text string) (n int) {
 	return n
 }
 
-// TestNoCluster refuses ids that no tile has.
+// TestNoCluster: ids that no tile has are refused.
 func TestNoCluster(t *testing.T) {
 	c := build(t, []points.Point{{ID: "a", Lat: 1, Lon: 2}, {ID: "b", Lat: 1, Lon: 2}, {ID: "c", Lat: 50, Lon: 60}}, points.BuildOptions{})
 	found := ""

@@ -13,11 +13,11 @@ import (
 	"quadrille/places/live"
 )
 
-// Collection answers questions about the points of one collection.
+// Collection answers queries for the points of one collection.
 type Collection struct {
 	table  cellstore.Table
 	tree   *tree  // nil if other programs write too
-	views  *views // nil where nothing is written
+	views  *views // nil for a published collection
 	clock  *cellstore.Clock
 	finds  sync.Pool // of *search
 	tables func() (*live.Meta, *summary)
@@ -68,7 +68,7 @@ func (c *Collection) Meta() *live.Meta {
 	return m
 }
 
-// reading is the state from which an answer is made.
+// reading is the state for an answer.
 type reading struct {
 	cellstore.Reader
 	view *view
@@ -89,8 +89,8 @@ func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	return reading{v.snapshot, v}, nil
 }
 
-// moment is begin for an answer as of now that also counts in the tree: while fn runs,
-// the tree is in the state that is read.
+// moment is begin for an answer as of now that also uses the counts of the tree: while fn runs, the
+// tree is in the same state as the rows.
 func (c *Collection) moment(ctx context.Context, fn func()) (r reading, err error) {
 	if c.views != nil {
 		c.views.agree.RLock()
@@ -114,8 +114,8 @@ var (
 	selectPast  = &cellstore.Selection{Families: []string{famPast}}
 )
 
-// Get implements feature.Layer, as of an instant as far back as the history of the collection
-// reaches. Errors match ErrNotFound or come from the store.
+// Get implements feature.Layer, as of an instant within the history of the collection. Errors match
+// ErrNotFound or come from the store.
 func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
 	if CheckID(id) != nil {
 		return ErrNotFound
@@ -140,10 +140,11 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 	return nil
 }
 
-// Now returns the time of the clock by which points are dated and expire.
+// Now returns the time of the clock that dates and expires points.
 func (c *Collection) Now() time.Time { return c.clock.Time() }
 
-// now returns the instant, in milliseconds, for which answers as of at are true.
+// now returns at in milliseconds, or the time of the clock if at is zero. A point expired by then
+// is not in the answer.
 func (c *Collection) now(at time.Time) int64 {
 	if at.IsZero() {
 		return c.clock.Now()

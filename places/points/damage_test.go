@@ -21,8 +21,8 @@ import (
 )
 
 // TestDamagedAtRandom changes one file of a store of two collections, as it was closed or
-// as a kill leaves it. Each collection has the points that were acknowledged, or says that
-// it is damaged; the other is not affected, and no file is lost.
+// as a kill leaves it. Each collection has all acknowledged points, or is reported as damaged. The
+// other is not affected, and no file is lost.
 func TestDamagedAtRandom(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	cases := 1000

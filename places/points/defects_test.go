@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// halves is the world in two parts. between is called once, between them.
+// halves is an area of the world in two parts. It calls between once, after the first part.
 type halves struct {
 	between  func()
 	contains func(quadkey.Position) (bool, error)
@@ -34,8 +34,8 @@ func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *feature.Par
 	return nil
 }
 
-// A count of several parts is of one moment: points that move from one part to another
-// meanwhile count once.
+// A count of several parts shows one moment: points that move from one part to another meanwhile
+// count once.
 func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 	const n = 100
 	everything := func(quadkey.Position) (bool, error) { return true, nil }
@@ -61,7 +61,7 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A point that moves within its key, as near a pole, is where it is on average too.
+// A move that leaves a point's key unchanged, as near a pole, still changes the mean position.
 func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	for _, lat := range []float64{86, 89.5, 87} {
@@ -76,7 +76,7 @@ func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	}
 }
 
-// A tile of clusters is of one moment too.
+// A tile of clusters shows one moment too.
 func TestClustersAreOfOneMoment(t *testing.T) {
 	const n = 600
 	c, _ := liveAt(t, Meta{})

@@ -21,11 +21,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// typesModel is a collection as slowly as can be: types are found by a look at all values.
+// typesModel is a slow model of a collection: it finds types by a look at all values.
 type typesModel struct {
 	points   map[string]map[string]any
 	declared map[string]feature.Kind
-	last     map[string]feature.Kind // of names that once had values
+	last     map[string]feature.Kind // types of names that once had values
 }
 
 func valueOf(text string) (v any) {
@@ -35,7 +35,7 @@ func valueOf(text string) (v any) {
 	return v
 }
 
-// typed returns the converted value for a declared type. gone says that it is left out.
+// typed returns the converted value for a declared type. gone is set if it is left out.
 func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)
@@ -63,7 +63,7 @@ func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	return nil, false, false
 }
 
-// learn notes the types of the values there are.
+// learn records the types of the present values.
 func (m *typesModel) learn() {
 	kinds := map[string]map[string]bool{}
 	for _, properties := range m.points {
@@ -109,7 +109,7 @@ func (m *typesModel) learn() {
 	}
 }
 
-// hasValues reports whether a point has a value of a property from which a type is learned.
+// hasValues reports whether any point has a value of a property that determines its type.
 func (m *typesModel) hasValues(name string) bool {
 	for _, properties := range m.points {
 		list, isList := properties[name].([]any)
@@ -129,8 +129,8 @@ func (m *typesModel) typeOf(name string) feature.Kind {
 
 var typeValues = []string{`1`, `2.5`, `"n/a"`, `"7"`, `true`, `"2026-01-01"`, `["a"]`, `[]`, `null`, `{"a":1}`}
 
-// Types are those of the present values, or declared, and the meaning of a filter does not depend
-// on other writes.
+// A property has its declared type, or the type of its present values. The meaning of a filter does
+// not depend on other writes.
 func TestTypesModel(t *testing.T) {
 	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)
@@ -270,7 +270,7 @@ func (m *typesModel) checkFilters(rt *rapid.T, c *points.LiveCollection) {
 	}
 	less := func(p map[string]any) bool { f, ok := p["price"].(float64); return ok && f < 2 }
 	schema := c.Meta().Schema
-	whole := "price" // what p.price.lt is about
+	whole := "price" // the property of p.price.lt
 	if _, has := schema.Lookup("price.lt"); has {
 		whole = "price.lt"
 	}

@@ -29,8 +29,8 @@ func (p *pausing) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cell
 	return p.Reader.Scan(ctx, scan)
 }
 
-// Dividing a leaf during a query hides no point of the query's state, even if its points have
-// changed their values or left since, and the tree may have dropped them.
+// Dividing a leaf during a query hides no point of the query's state, even if points of the leaf
+// have since changed their values, or have left and been dropped by the tree.
 func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{
@@ -62,8 +62,8 @@ func TestDivideWhileSearched(t *testing.T) {
 				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
 					c, _ := liveAt(t, Meta{})
 					c.index().views.behind = behind
-					// Four leaves. The second one has other values, so that a search reads two
-					// runs.
+					// There are four leaves. The second has other values, so that a search reads
+					// two runs.
 					var writes []Write
 					kinds := [4]string{"zoo", "cafe", "zoo", "zoo"}
 					for corner, at := range [][2]float64{{45, -90}, {45, 90}, {-45, -90}, {-45, 90}} {
@@ -85,7 +85,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							others = append(others, changed(writes[i].ID, i))
 						}
 						mustWrite(t, c, others...)
-						for round := range 3 { // each divides the leaves of the previous round
+						for round := range 3 { // each round divides the leaves of the previous one
 							for i := range writes {
 								w := writes[i]
 								w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)

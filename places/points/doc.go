@@ -30,10 +30,10 @@
 //
 // # The tree
 //
-// A Collection keeps in memory how many points there are in tiles: a quadtree whose
-// leaves have at most 32 points, about two bytes for each point. A search
-// descends it best-first and reads the rows of leaves. Of the values of text that are
-// few it also knows, a bit for each hash of a value, what a tile cannot have.
+// A Collection keeps the number of points in each tile in memory: a quadtree whose leaves have at
+// most 32 points. It takes about two bytes for each point. A search descends it best-first and
+// reads the rows of leaves. For text properties with few values, each tile also has a bit for each
+// hash of a value, so that a search skips tiles without the value.
 //
 // # Concurrency
 //

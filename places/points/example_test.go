@@ -11,7 +11,7 @@ import (
 	"quadrille/places/points"
 )
 
-// A live collection takes points and answers at once.
+// A live collection answers with a point as soon as it is written.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "points")

@@ -69,7 +69,7 @@ func (m *liveMeta) mutation() cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, 1, b)}}
 }
 
-// expirer and its removals do the work that a collection does every second.
+// expirer does the work that a collection does every second.
 type expirer struct {
 	c *LiveCollection
 	x *live.Expirer
@@ -91,7 +91,7 @@ func (e *expirer) expired() *removals {
 	return &removals{gone, make([]Outcome, len(gone))}
 }
 
-// prune takes a step of the work that a collection with a history does every second.
+// prune does a step of the work that a collection with a history does every second.
 func prune(c *LiveCollection) (bool, error) {
 	if !c.index().clock.Settled() {
 		return false, nil
@@ -187,9 +187,9 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// The following queries a Layer with the old types of these tests: pages, cursors and hits.
+// The following functions query a Layer with the types of these tests: pages, cursors and hits.
 
-// Hit is a point that a question found.
+// Hit is a point that a query found.
 type Hit struct {
 	ID         string
 	Lat, Lon   float64
@@ -231,7 +231,7 @@ func hitOf(f *feature.Feature) Hit {
 	return Hit{f.ID, f.Lat, f.Lon, f.Distance, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
 }
 
-// page asks for a page of a query.
+// askPage returns a page of a query.
 func askPage(ctx context.Context, l feature.Layer, q *feature.Query, limit int, cursor string) (hits []Hit, next string, err error) {
 	if limit, err = near.CheckLimit(limit); err != nil {
 		return nil, "", err

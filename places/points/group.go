@@ -14,9 +14,9 @@ const (
 	apart = 40
 	// shift bounds the distance of a shown cluster from its head, towards the mean of its points.
 	shift = 4
-	// margin is how far beyond a tile cells count. Cells of a cluster are at most apart from its
-	// head. Heads depend on squares of up to three earlier colours, and those on the cells around
-	// them.
+	// margin is the distance beyond a tile within which cells count. Cells of a cluster are at most
+	// apart from its head. Heads depend on squares of up to three earlier colours, and these
+	// squares on the cells around them.
 	margin = 6*apart + shift
 	// cellZooms is the difference of zoom between a tile and its cells, which are 16 pixels wide.
 	cellZooms = 5
@@ -26,8 +26,8 @@ const (
 
 // grouping makes the clusters of a tile, consistently with all other tiles. Cells with more
 // points than all around become heads of clusters, and so do others that are far enough from all
-// heads. Their order would depend on cells however far away, so the map is divided into squares
-// of four colours: those of one colour do not touch, and come before those of the next.
+// heads. Their order could depend on cells at any distance, so the map is divided into squares of
+// four colours. Squares of one colour do not touch, and come before those of the next.
 type grouping struct {
 	tile   quadkey.Tile
 	x, y   float64 // of the corner of the tile on the map
@@ -36,7 +36,7 @@ type grouping struct {
 	leaves []quadkey.Tile // still to be divided
 	cells  []cell
 	square [side * side]int32 // their first cells, and 0 for none
-	asked  [side * side]bool  // where the last look at heads was
+	asked  [side * side]bool  // squares visited by the last search for heads
 	heads  []cluster
 	text   []byte
 }
@@ -52,7 +52,7 @@ type cell struct {
 	class uint8 // the order of heads; 0 where it is not known yet
 }
 
-// sums are of the positions of points, in units.
+// sums has the sums of the positions of points, in units.
 type sums struct{ count, lat, lon int64 }
 
 func (s *sums) add(o sums) { s.count, s.lat, s.lon = s.count+o.count, s.lat+o.lat, s.lon+o.lon }
@@ -78,7 +78,7 @@ func (g *grouping) begin(t quadkey.Tile) {
 	clear(g.asked[:])
 }
 
-// gather takes the cells of the tree in the tile and its margin, and the leaves to divide.
+// gather adds the cells of the tree in the tile and its margin, and the leaves to divide.
 func (g *grouping) gather(t *tree) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -110,7 +110,7 @@ func (g *grouping) box(t quadkey.Tile) (x, y, wide float64) {
 	return float64(t.X) * wide, float64(t.Y) * wide, wide
 }
 
-// near reports whether a tile is in the tile shown or less than a distance from it.
+// near reports whether a tile is in the shown tile or less than a distance from it.
 func (g *grouping) near(t quadkey.Tile, away float64) bool {
 	x, y, wide := g.box(t)
 	far := tilePixels + away
@@ -149,7 +149,7 @@ func (k *cell) holds(lat, lon int64) bool {
 	return k.first <= key && key <= k.last
 }
 
-// pixel returns where on the map of the zoom a position is.
+// pixel returns the pixel of a position on the map of the zoom.
 func (g *grouping) pixel(lat, lon int64) (x, y float64) {
 	x, y = quadkey.Project(toDegrees(int32(lon)), toDegrees(int32(lat)))
 	return math.Ldexp(x*tilePixels, int(g.tile.Z)), math.Ldexp(y*tilePixels, int(g.tile.Z))
@@ -170,7 +170,7 @@ func (k *cell) more(o *cell) bool {
 	return k.count > o.count || k.count == o.count && k.first < o.first
 }
 
-// around calls fn with the cells that are too near to one, and itself, until fn returns false.
+// around calls fn with k and with each cell nearer to k than apart, until fn returns false.
 func (g *grouping) around(k *cell, fn func(at int32, o *cell) bool) {
 	middle := g.squareOf(k)
 	for _, by := range [...]int{0, -1, 1, -side, side, -side - 1, 1 - side, side - 1, side + 1} {
@@ -184,7 +184,7 @@ func (g *grouping) around(k *cell, fn func(at int32, o *cell) bool) {
 	}
 }
 
-// classOf returns in which turn a cell can become a head.
+// classOf returns the round in which a cell can become a head.
 func (g *grouping) classOf(k *cell) uint8 {
 	if k.class != 0 {
 		return k.class
@@ -253,7 +253,7 @@ func (g *grouping) wants(t quadkey.Tile) bool {
 	return false
 }
 
-// shown returns the items of the tile, as far as the leaves are divided.
+// shown returns the items of the tile, with the leaves divided so far.
 func (g *grouping) shown() []cluster {
 	for at := range g.cells {
 		k := &g.cells[at]

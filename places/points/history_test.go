@@ -206,7 +206,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// The tree agrees with the rows after any writes, and forgets tiles that are empty.
+// The tree agrees with the rows after any writes, and drops empty tiles.
 func TestTreeAgreesWithRows(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	r := rand.New(rand.NewPCG(7, 7))
@@ -315,7 +315,7 @@ func TestVersionsRise(t *testing.T) {
 				kind = Delete
 			}
 			if i == 10 {
-				now.Add(-5000) // a clock that was set back
+				now.Add(-5000) // the clock is set back
 			}
 			version := mustWrite(t, c, Write{Kind: kind, ID: "a"})[0].Version
 			if version <= last {
@@ -326,7 +326,8 @@ func TestVersionsRise(t *testing.T) {
 	}
 }
 
-// A slow reader keeps its own state, and no states of readers that begin and end meanwhile.
+// A slow reader keeps its own state in memory, but not the states of readers that begin and end
+// meanwhile.
 func TestSlowReaderKeepsOneState(t *testing.T) {
 	c, now := liveAt(t, Meta{})
 	put := func(i int) {
@@ -361,8 +362,8 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 	}
 }
 
-// Queries as of an instant yield each of many points at one position once, although no tree has
-// their number.
+// Many points are at one position. Queries as of an instant yield each once, although the tree has
+// no counts of that time.
 func TestNearbyAtOnePosition(t *testing.T) {
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
 	writes := make([]Write, 600)
@@ -390,7 +391,7 @@ func TestNearbyAtOnePosition(t *testing.T) {
 	}
 }
 
-// A sorted page begins after the cursor, though the points before are of the least rank.
+// A sorted page begins after the cursor, although points before it have the least rank.
 func TestSortedCursor(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	writes := make([]Write, 40)

@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Live is the kind of live collections that points are: an Index in the table of the log.
+// Live is the kind of live collections of points: an Index in the table of the log.
 var Live = &live.Kind{
 	Prefix: "points_", Version: SchemaVersion, Families: liveFamilies, Past: famPast,
 	Place: place,
@@ -30,7 +30,7 @@ func liveFamilies(m *live.Meta) []cellstore.Family {
 	return []cellstore.Family{{Name: famID, MaxVersions: versions}, {Name: famPoint}, {Name: famPast, MaxVersions: versions}}
 }
 
-// place checks a write, and returns the position that is stored.
+// place checks a write, and returns the stored position.
 func place(w *live.Write) (lat, lon float64, err error) {
 	if err = CheckID(w.ID); err != nil || w.Kind != live.Put && !w.Move {
 		return 0, 0, err
@@ -41,13 +41,13 @@ func place(w *live.Write) (lat, lon float64, err error) {
 	return toDegrees(toUnits(w.Lat)), toDegrees(toUnits(w.Lon)), err
 }
 
-// Index is a collection of points that changes.
+// Index is a changing collection of points.
 type Index struct {
 	*Collection
 	summary *summary
 	at      uint64
 
-	// What follows is used again by each step.
+	// The following memory is reused by each step.
 	row     cellstore.Row
 	key     []byte
 	rows    []cellstore.Mutation
@@ -86,7 +86,7 @@ func openIndex(ctx context.Context, o *live.Opening) (live.Index, error) {
 	return x, nil
 }
 
-// serve answers questions from a table that holds the points of a tree.
+// serve begins to answer queries from a table with the points of a tree.
 func (x *Index) serve(table cellstore.Table, t *tree, clock *cellstore.Clock, tables func() (*live.Meta, *summary)) {
 	x.Collection = newCollection(table, t, newViews(table, t), clock, tables)
 }
@@ -148,10 +148,10 @@ func (x *Index) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(dst, r.properties...), nil
 }
 
-// positionFor returns where a feature that is stored is.
+// positionFor returns the position of a stored feature.
 func positionFor(f *feature.Feature) position { return positionOf(toUnits(f.Lat), toUnits(f.Lon)) }
 
-// Apply implements live.Index, for a log that is elsewhere.
+// Apply implements live.Index, for a log in another table.
 func (x *Index) Apply(changes []live.Change) error {
 	return x.Together(changes, func(rows []cellstore.Mutation) error { return wrap(x.table.Apply(context.Background(), rows...)) })
 }
@@ -349,12 +349,12 @@ type pruner struct {
 
 var prunedFamilies = [2]string{famID, famPast}
 
-// prunedRows is the number of rows that Prune looks at.
+// prunedRows is the number of rows that one Prune examines.
 const prunedRows = 2000
 
 // Prune implements live.Historian. It removes versions that no query can ask for any more, from
 // some rows. These are the versions before the newest one at the beginning of the history, and
-// that one too if it says that the point was gone. Concurrent writes are newer.
+// that one too if it records that the point was gone. Concurrent writes are newer.
 func (x *Index) Prune(ctx context.Context, before int64) (much bool, err error) {
 	p := &x.pruner
 	family := prunedFamilies[p.family]

@@ -7,8 +7,8 @@ import (
 	"quadrille/internal/instant"
 )
 
-// ParseExpires reads when a point removes itself: a time of RFC 3339 after 1970. Errors match
-// ErrPoint: anything else is a mistake, and must not pass for never.
+// ParseExpires parses the expiry time of a point: a time of RFC 3339 after 1970. Errors match
+// ErrPoint: other text is a mistake, and must not mean never.
 func ParseExpires(text string) (time.Time, error) {
 	at, ok := instant.Parse(text)
 	if !ok || at.UnixMilli() <= 0 {

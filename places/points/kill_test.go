@@ -52,8 +52,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// written is the writers' report about a point: the numbers of its last acknowledged write, and
-// of its last delete that has begun.
+// written is the writers' report about a point: the numbers of its last acknowledged write and of
+// its last begun delete.
 type written struct{ acknowledged, deleting int64 }
 
 // Words in a writer's report of a write.
@@ -123,7 +123,7 @@ func moveUntilKilled(dir string) {
 	if err != nil {
 		panic(err)
 	}
-	start := time.Now().UnixNano() // more than any number of the process before
+	start := time.Now().UnixNano() // more than any number of the previous process
 	for w := range killWriters {
 		go func() {
 			r := rand.New(rand.NewPCG(uint64(start), uint64(w)))
@@ -155,7 +155,7 @@ func moveUntilKilled(dir string) {
 	select {}
 }
 
-// checkMoved looks at all rows.
+// checkMoved checks all rows of the collection against the writers' reports.
 func checkMoved(ctx context.Context, dir string, acked map[string]*written, follower *follower) (err error) {
 	store, l, c, err := openMoved(ctx, dir)
 	if err != nil {
@@ -217,8 +217,8 @@ type follower struct {
 
 func newFollower() *follower { return &follower{at: map[string][2]float64{}} }
 
-// check follows the events that are new: each move of a point begins where the one before
-// it ended, and the last one ends where the point is.
+// check reads the new events. Each move of a point must begin where the previous one ended, and the
+// last must end at the point's position.
 func (f *follower) check(ctx context.Context, c *LiveCollection, places map[string][2]float64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil {

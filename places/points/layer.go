@@ -39,15 +39,15 @@ func info(m *live.Meta, changes bool) *feature.Info {
 	return in
 }
 
-// Features implements feature.Layer. Its own order is that of quadkeys; in it any number of
-// points can be listed. The nearest, and points in the order of a property, are at most
-// MaxLimit + 1. The nearest of an area and an order by importance are not supported. The
-// answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
+// Features implements feature.Layer. Its own order is by quadkey, in which any number of points can
+// be listed. At most MaxLimit + 1 points are listed by distance or in the order of a property. The
+// nearest of an area and an order by importance are not supported. The answers are exact
+// everywhere: across ±180°, at the poles and beyond ±85.0511°.
 func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
 }
 
-// each calls fn with the points that answer a query.
+// each calls fn with the points of a query's answer.
 func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
 	after, err := parseMark(q.After)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*featur
 	})
 }
 
-// ask calls fn with a search in the state that a query is about.
+// ask calls fn with a search in the state at the query's instant.
 func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *search) error) error {
 	r, err := c.begin(ctx, q.At)
 	if err != nil {

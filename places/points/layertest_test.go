@@ -10,7 +10,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Published and live collections keep the contract of layers, in every representation of their
+// Published and live collections fulfil the contract of layers, in every representation of their
 // points.
 func TestLayer(t *testing.T) {
 	testrace.Plain(t, "many questions")

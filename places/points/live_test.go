@@ -46,8 +46,8 @@ func putOf(p points.Point) points.Write {
 	return points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
 }
 
-// randomWrite returns a write that makes p or a part of it, or removes it, and does the
-// same to a model.
+// randomWrite returns a write that puts p or a part of it, or removes it, and applies the same
+// change to a model.
 func randomWrite(r *rand.Rand, p points.Point, model map[string]points.Point) points.Write {
 	old, there := model[p.ID]
 	w := putOf(p)
@@ -76,7 +76,7 @@ func inOrder(model map[string]points.Point) reference {
 	return slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// Create refuses collections beyond the bound, but existing ones stay.
+// Create refuses collections beyond the bound. Existing ones stay.
 func TestMaxCollections(t *testing.T) {
 	l, _ := openLive(t)
 	create := func(name string, want error) {
@@ -103,8 +103,8 @@ func TestMaxCollections(t *testing.T) {
 	create("fourth", nil)
 }
 
-// A live collection with random changes answers like a list with the same changes, also after it
-// is reopened.
+// A live collection with random changes answers like a list with the same changes, also after a
+// restart.
 func TestLiveAgainstReference(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
@@ -161,8 +161,8 @@ func TestLiveAgainstReference(t *testing.T) {
 	}
 }
 
-// While points move, every question sees each point exactly once, at one of the two
-// places that it may be at.
+// While points move, every query sees each point exactly once, at one of its two possible
+// positions.
 func TestQuestionsWhilePointsMove(t *testing.T) {
 	_, c := openLive(t)
 	const n = 400
@@ -243,7 +243,7 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 	}
 }
 
-// turns counts steps, and records whether one has not been followed by a pause.
+// turns counts steps, and records whether the last step has no pause after it.
 type turns struct {
 	steps atomic.Int64
 	held  atomic.Bool
@@ -252,7 +252,7 @@ type turns struct {
 func (t *turns) Step()  { t.steps.Add(1); t.held.Store(true) }
 func (t *turns) Pause() { t.held.Store(false) }
 
-// Commits take a processor for each write, and keep none while the disk writes.
+// Commits take a processor for each write, and release it while the disk writes.
 func TestCommitsTakeTurns(t *testing.T) {
 	var work turns
 	l := must.Get(points.OpenLiveWith(t.Context(), buildtest.Store(t), live.Options{Turn: func() points.Turn { return &work }})).In(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is a store whose disk fills and empties. While it is full, what is to be durable is
-// refused, and what was not durable by then is gone once the table is opened again.
+// disk is a store whose disk fills and empties. While it is full, durable writes are refused.
+// Writes not durable by then are gone once the table is opened again.
 type disk struct {
 	t      testing.TB
 	failed error // error of the disk: matches cellstore.ErrNoSpace or not
@@ -69,7 +69,7 @@ func (d *disk) fill(full bool) { d.set(func() { d.full = full }) }
 // refuse sets the function that is called before an operation on a table, nil for none.
 func (d *disk) refuse(refuses func(op, table string) error) { d.set(func() { d.refuses = refuses }) }
 
-// refuseAll answers all that is done to tables by an error, nil for none.
+// refuseAll makes every operation on tables fail with an error, or none if err is nil.
 func (d *disk) refuseAll(err error) { d.refuse(func(string, string) error { return err }) }
 
 func (d *disk) refused(op, table string) (err error) {
@@ -91,7 +91,7 @@ func (d *disk) Trouble(string) (err error) {
 	return err
 }
 
-// Recover opens all tables again, since tests have one.
+// Recover opens all tables again, since each test has only one.
 func (d *disk) Recover(context.Context, string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,7 +223,7 @@ func openOn(t testing.TB, store cellstore.Store) (*LiveStore, *noticed) {
 	return l, n
 }
 
-// mendRig is a collection on such a disk, with the point 1.
+// mendRig is a collection with the point 1, on a disk that fills and empties.
 type mendRig struct {
 	*disk
 	l       *LiveStore
@@ -259,7 +259,7 @@ func writeOne(t testing.TB, c *LiveCollection, w Write) error {
 	return o[0].Err
 }
 
-// mustWrite writes all in one call, in which none may fail.
+// mustWrite makes all writes in one call. None may fail.
 func mustWrite(t testing.TB, c *LiveCollection, writes ...Write) []Outcome {
 	t.Helper()
 	outcomes := make([]Outcome, len(writes))
@@ -270,7 +270,7 @@ func mustWrite(t testing.TB, c *LiveCollection, writes ...Write) []Outcome {
 	return outcomes
 }
 
-// get returns why a point is not to be read.
+// get returns the error of reading a point.
 func get(t testing.TB, c *LiveCollection, id string) error {
 	var h Hit
 	return c.GetAt(t.Context(), id, time.Time{}, &h)
@@ -357,8 +357,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write made before the table broke is never reported as missing, whatever the table returns
-// for the write that was to make it durable.
+// A write made before the table broke is never reported as not done, even if the table returns any
+// error for the write that makes it durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.breaks = true })
@@ -367,7 +367,7 @@ func TestBrokenBeforeItIsDurable(t *testing.T) {
 	}
 }
 
-// The first write that a table refuses may be the first of a property, too.
+// The first refused write may also be the first with a new property.
 func TestNewPropertyRefused(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.trouble = r.failed })
@@ -382,7 +382,7 @@ func TestNewPropertyRefused(t *testing.T) {
 	}
 }
 
-// What is judged by a write that the disk refuses is not known either.
+// The outcome of a write is unknown too if it depends on a write that the disk refuses.
 func TestJudgedByARefusedWrite(t *testing.T) {
 	r := newMendRig(t)
 	r.fill(true)
@@ -399,8 +399,8 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	must.Do(t, get(t, r.c, "1"))
 }
 
-// While the disk fills and empties, every question is answered, and in the end all is
-// there that was acknowledged, and nothing that was refused for certain.
+// While the disk fills and empties, every query is answered. In the end all acknowledged writes are
+// there, and no write with a certain refusal is.
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)
@@ -498,7 +498,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 	}
 }
 
-// A store whose disk is full when it is opened can be read, and takes writes once there is
+// The disk is full when the store is opened. The store can be read, and takes writes once there is
 // room.
 func TestFullAtTheStart(t *testing.T) {
 	r := newMendRig(t)
@@ -520,14 +520,15 @@ func TestFullAtTheStart(t *testing.T) {
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(2)) == nil })
 }
 
-// If a reopened collection cannot be read, readers get the cause, damage or not. Writers get the
-// disk's error unless the collection is damaged. It comes back when it can be read.
+// A collection cannot be read when it is opened again. Readers get ErrDamaged or ErrUnreadable,
+// without the disk's error. Writers get the disk's error unless the collection is damaged. The
+// collection is back once it can be read.
 func TestBrokenWhenOpenedAgain(t *testing.T) {
 	noRoom := fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)
 	for name, tt := range map[string]struct {
 		cause         error
 		read, written []error
-		never         []error // to who reads
+		never         []error // errors that readers never get
 	}{
 		"damaged":    {fmt.Errorf("%w: a bit", cellstore.ErrCorrupt), []error{ErrDamaged}, []error{ErrDamaged}, []error{cellstore.ErrCorrupt}},
 		"unreadable": {noRoom, []error{ErrUnreadable}, []error{ErrRefused, cellstore.ErrNoSpace}, []error{cellstore.ErrNoSpace, ErrRefused}},
@@ -570,8 +571,8 @@ func TestBrokenWhenOpenedAgain(t *testing.T) {
 	}
 }
 
-// A collection that cannot be opened for another reason than damage is not called damaged,
-// and is served once it can be read. Nobody may take it for a public one meanwhile.
+// A collection that cannot be opened, but is not damaged, is not reported as damaged, and is served
+// once it can be read. It must not seem public meanwhile.
 func TestUnreadableAtTheStart(t *testing.T) {
 	r := newMendRig(t)
 	r.shut()
@@ -598,7 +599,7 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
-// An unreadable collection is retried while others are opened.
+// An unreadable collection is tried again while others are being opened.
 func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	r := newMendRig(t)
 	for _, name := range []string{"a", "b"} {
@@ -623,7 +624,7 @@ func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	eventually(t, "all are served", func() bool { return len(l.Collections()) == 3 && l.Troubles() == nil })
 }
 
-// Nothing but another one that is to be made waits for a collection that is being made.
+// While a collection is being created, only other calls of Create wait.
 func TestNothingWaitsForCreate(t *testing.T) {
 	r := newMendRig(t)
 	begun, makes := make(chan struct{}), make(chan struct{})
@@ -677,9 +678,9 @@ func TestOtherLayout(t *testing.T) {
 	}
 }
 
-// A removal that the disk refuses leaves the collection as it was, whether the store has
-// closed its table or not. What asks, follows or notes meanwhile is answered once the table
-// is open again.
+// A removal that the disk refuses leaves the collection as it was, whether the store has closed its
+// table or not. Queries, followers and notes of that time get their answers once the table is open
+// again.
 func TestRefusedDrop(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		r := newMendRig(t)
@@ -705,7 +706,7 @@ func TestRefusedDrop(t *testing.T) {
 			go func() { asked <- get(t, c, "1") }()
 			go func() { asked <- c.Follow(t.Context(), 0, func(*Event) error { return context.Canceled }) }()
 			go func() { asked <- c.SetNote(t.Context(), "n", []byte("x"), cellstore.Sync) }()
-			time.Sleep(10 * time.Millisecond) // only so that they are likely to meet the closed table
+			time.Sleep(10 * time.Millisecond) // so that they probably find the closed table
 			close(goOn)
 			if err := <-dropped; !errors.Is(err, cellstore.ErrNoSpace) {
 				t.Fatal(err)
@@ -731,7 +732,7 @@ func TestRefusedDrop(t *testing.T) {
 	}
 }
 
-// A write that waits while the table is opened again ends with its context, and is not made.
+// A write waits while the table is opened again. It ends with its context, and is not done.
 func TestWriteEndsWithItsContext(t *testing.T) {
 	r := newMendRig(t)
 	c := r.c
@@ -747,7 +748,7 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 		waiting.Go(func() { ended <- c.Write(ctx, []Write{putNumber(2)}, make([]Outcome, 1)) })
 		time.Sleep(time.Millisecond)
 		cancel()
-		return errors.Is(<-ended, context.Canceled) // else it was answered before
+		return errors.Is(<-ended, context.Canceled) // otherwise it was answered before
 	})
 	r.fill(false)
 	close(opens)
@@ -757,9 +758,9 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A table without the description of its collection is damaged if it has any rows, and none of
-// them is removed; the other collections are served. An empty one was never a collection, and the
-// next collection with the name takes it over.
+// A table without a description is damaged if it has any rows, and none of them is removed; the
+// other collections are served. An empty table was never a collection, and the next collection with
+// the name takes it over.
 func TestMissingDescription(t *testing.T) {
 	ctx := t.Context()
 	store := buildtest.Store(t)

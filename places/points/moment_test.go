@@ -17,14 +17,14 @@ import (
 	"quadrille/places/points"
 )
 
-// moment is a state of the points of one mover. The next state is in the list as soon as the
-// writes that lead to it begin.
+// moment is a state of the points of one mover. The next state is added to the list when the writes
+// that lead to it begin.
 type moment struct {
 	ref  reference
 	next atomic.Pointer[moment]
 }
 
-// mover changes points of its own.
+// mover changes its own points.
 type mover struct {
 	acknowledged atomic.Pointer[moment]
 }
@@ -60,7 +60,7 @@ func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand
 	}
 }
 
-// moverPoints is how many points a mover has.
+// moverPoints is the number of points of a mover.
 const moverPoints = 300
 
 // world is points that several movers change.
@@ -70,9 +70,9 @@ type world struct {
 	filters []feature.Filter // parsed filters
 }
 
-// once runs a query, and returns an error unless the answer is right for a state of the points in
-// the meantime: for each mover, one of the states from the last acknowledged to the last whose
-// writes had begun.
+// once runs a query. It returns an error unless the answer is right for a state of the points
+// during the query: for each mover, a state between the last acknowledged one at the start and the
+// last begun one at the end.
 func (w *world) once(ask func() error, right func(ref reference) bool) error {
 	moments := make([]*moment, len(w.movers))
 	for i, m := range w.movers {
@@ -81,7 +81,7 @@ func (w *world) once(ask func() error, right func(ref reference) bool) error {
 	if err := ask(); err != nil {
 		return err
 	}
-	// The states are made one by one: on a busy machine there may be millions.
+	// The combinations are tried one by one: on a busy machine there may be millions.
 	states := 0
 	var some func(before reference, rest []*moment) bool
 	some = func(before reference, rest []*moment) bool {
@@ -102,7 +102,7 @@ func (w *world) once(ask func() error, right func(ref reference) bool) error {
 	return nil
 }
 
-// questions asks random questions, and counts them down.
+// questions makes random queries, and counts them down.
 func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand) (float64, float64), left *atomic.Int64) error {
 	for left.Load() > 0 {
 		i := r.IntN(len(filters))
@@ -138,7 +138,7 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 	return nil
 }
 
-// pages reads some pages of a query. Each must be right for a state of its own.
+// pages reads some pages of a query. Each page must be right for some state.
 func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranked, ask func(cursor string) ([]points.Hit, string, error)) error {
 	var hits []points.Hit
 	next := ""
@@ -165,7 +165,7 @@ func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranke
 	return nil
 }
 
-// whole reads all points of an area, and their number.
+// whole reads all points of an area, and counts them.
 func (w *world) whole(ctx context.Context, q *points.WithinQuery, f *filter, in func(lat, lon float64) bool, left *atomic.Int64) error {
 	left.Add(-1)
 	var hits []points.Hit
@@ -203,8 +203,8 @@ func same(hits []points.Hit, list []ranked) bool {
 	})
 }
 
-// Every answer is right for some moment between its question and itself, while points are
-// put, moved, changed and deleted.
+// While points are put, moved, changed and deleted, every answer is right for some moment during
+// its query.
 func TestAnswersWhilePointsChange(t *testing.T) {
 	questions := 2000
 	switch {
@@ -217,7 +217,7 @@ func TestAnswersWhilePointsChange(t *testing.T) {
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) { testMoments(t, at, 0, 0, each) })
 		t.Run(name+" without the tree", func(t *testing.T) { testMoments(t, at, 5, 0, each/4) })
-		// A history makes every move a row more to read, so fewer questions do.
+		// With a history every move adds a row to read, so fewer queries are made.
 		t.Run(name+" with history", func(t *testing.T) { testMoments(t, at, 0, points.Duration(time.Hour), each/20) })
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Notes stay with their collection, and change nothing of it.
+// Notes are kept with their collection, and change nothing else in it.
 func TestNotes(t *testing.T) {
 	store := buildtest.Store(t)
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
@@ -74,14 +74,14 @@ func TestNotes(t *testing.T) {
 	want("", map[string]string{})
 }
 
-// A follower that comes back at once with its last event continues after it.
+// A follower that returns at once with its last event continues after it.
 func TestFollowAgainAtOnce(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500
 	go func() {
 		for i := range n {
 			var o [1]points.Outcome
-			_ = c.Write(context.Background(), []points.Write{{ID: "a", Lat: float64(i) / 10, Properties: []byte("{}")}}, o[:]) // Follow misses it
+			_ = c.Write(context.Background(), []points.Write{{ID: "a", Lat: float64(i) / 10, Properties: []byte("{}")}}, o[:]) // unseen by Follow
 		}
 	}()
 	enough := errors.New("enough")

@@ -15,14 +15,14 @@ var (
 	ErrNotFound = live.ErrNotFound
 	// ErrPoint is matched if a point cannot be stored.
 	ErrPoint = live.ErrInvalid
-	// ErrQuery is matched if a query makes no sense, ErrCursor if its cursor does not
-	// belong to this query, and ErrTooMuchWork if it would read too many points.
+	// ErrQuery is matched if a query is invalid, ErrCursor if its cursor belongs to another query,
+	// and ErrTooMuchWork if it would read too many points.
 	ErrQuery       = feature.ErrQuery
 	ErrCursor      = feature.ErrCursor
 	ErrTooMuchWork = feature.ErrTooMuchWork
 )
 
-// MaxID is the longest id of a point, in bytes.
+// MaxID bounds the id of a point, in bytes.
 const MaxID = 256
 
 // Point is a point to write.
@@ -39,20 +39,20 @@ type Point struct {
 	Line int64
 }
 
-// unitsPerDegree is the precision that points are kept at.
+// unitsPerDegree is the stored precision of positions.
 const unitsPerDegree = 1e7
 
 func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPerDegree)) }
 
 func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
 
-// position is where a point is.
+// position is the position of a point.
 type position struct {
 	key      quadkey.PointKey
 	lat, lon int32 // units
 }
 
-// positionAt returns the position of valid degrees, rounded to the precision that is stored.
+// positionAt returns the position of valid degrees, rounded to the stored precision.
 func positionAt(lat, lon float64) (position, error) {
 	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 		return position{}, err

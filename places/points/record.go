@@ -37,7 +37,7 @@ const (
 	idValue   = 16
 )
 
-// CheckID returns an error that matches ErrPoint unless a point may have the id.
+// CheckID returns nil if a point may have the id, or an error that matches ErrPoint.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -90,8 +90,8 @@ func (r *record) appendIDValue(dst []byte) []byte {
 // appendValue appends the value of the row of a point.
 func (r *record) appendValue(dst []byte) []byte { return append(r.appendIDValue(dst), r.properties...) }
 
-// parse reads the row of a point. Of the past, a point that has left the row leaves it
-// with an empty value: then gone is set.
+// parse reads the row of a point. A row of the past has an empty value after its point has left:
+// then gone is set.
 func (r *record) parse(row *cellstore.Row) (gone bool, err error) {
 	if len(row.Cells) == 0 || len(row.Key) <= keyHead {
 		return false, damaged(row)

@@ -17,15 +17,16 @@ import (
 	"quadrille/internal/must"
 )
 
-// zone is the area of a position by an edition: stripes that move from edition to edition.
+// zone returns the area of a position in an edition: areas are stripes that move from edition to
+// edition.
 func zone(edition uint64, lon float64) int { return int(math.Floor((lon + 7*float64(edition)) / 20)) }
 
-// between returns whether positions are in other zones by one edition than by another.
+// between returns a function that reports whether two editions have a position in different zones.
 func between(from, to uint64) Differs {
 	return func(_ context.Context, _, lon float64) (bool, error) { return zone(from, lon) != zone(to, lon), nil }
 }
 
-// watcher knows from events alone in which zone each point is.
+// watcher derives the zone of each point from events alone.
 type watcher struct {
 	t       *testing.T
 	last    uint64
@@ -33,7 +34,7 @@ type watcher struct {
 	redrawn int
 }
 
-// take takes an event.
+// take applies an event.
 func (w *watcher) take(e *Event) {
 	was := e.By
 	if e.Was != 0 {
@@ -52,7 +53,7 @@ func (w *watcher) take(e *Event) {
 	w.last = e.Seq
 }
 
-// follow takes all events that there are.
+// follow applies all new events.
 func (w *watcher) follow(c *LiveCollection) {
 	for f := c.Follower(w.last); f.Behind(); {
 		events := must.Get(f.Next(w.t.Context())).In(w.t)
@@ -62,8 +63,8 @@ func (w *watcher) follow(c *LiveCollection) {
 	}
 }
 
-// While points move and the server is killed, areas are redrawn again and again. Each border is crossed
-// once: an area that a point leaves is the one that it entered last.
+// While points move and the server is killed, areas are redrawn again and again. Each crossing
+// gives one event: a point always leaves the area that it entered last.
 func TestRedrawWhilePointsMove(t *testing.T) {
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		d := newDisk(t)
@@ -127,7 +128,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 	}
 }
 
-// A step that fails changes nothing, and the next one takes its place.
+// A failed step changes nothing, and the next one repeats it.
 func TestRedrawFails(t *testing.T) {
 	r := newMendRig(t)
 	ctx, c := t.Context(), r.c
@@ -207,7 +208,7 @@ func TestRedrawFails(t *testing.T) {
 	}
 }
 
-// An edition in progress is completed first.
+// A redraw to one edition is completed before one to another begins.
 func TestRedrawInTurn(t *testing.T) {
 	store := must.Get(pebblestore.Open("", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)
@@ -229,7 +230,8 @@ func TestRedrawInTurn(t *testing.T) {
 	if now, next := c.Editions(); now.Number != 1 || next.Number != 2 {
 		t.Errorf("%v and %v", now, next)
 	}
-	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil { // earlier ones cannot be read
+	// The earlier editions cannot be read.
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, nil); !done || err != nil {
 		t.Error(done, err)
 	}
 }

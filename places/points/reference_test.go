@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// distributions are ways in which points lie. Each returns degrees.
+// distributions draw positions, in degrees.
 var distributions = map[string]func(r *rand.Rand) (lat, lon float64){
 	"even":     func(r *rand.Rand) (float64, float64) { return r.Float64()*180 - 90, r.Float64()*360 - 180 },
 	"poles":    func(r *rand.Rand) (float64, float64) { return sign(r) * (90 - r.ExpFloat64()), r.Float64()*360 - 180 },
@@ -66,7 +66,7 @@ func randomPoint(r *rand.Rand, id int, at func(*rand.Rand) (float64, float64)) p
 
 func round(v float64) float64 { return math.Round(v*1e7) / 1e7 }
 
-// reference answers by looking at every point. Points are in the order of their ids.
+// reference answers by a look at every point. Points are in the order of their ids.
 type reference []points.Point
 
 // filter is a filter and its meaning.
@@ -221,7 +221,7 @@ func TestPublishedAgainstReference(t *testing.T) {
 	}
 }
 
-// compare asks random questions.
+// compare compares the answers to random queries.
 func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at func(*rand.Rand) (float64, float64)) {
 	t.Helper()
 	f := &filters[r.IntN(len(filters))]
@@ -293,11 +293,12 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	}
 }
 
-// compareTiles compares what tiles show. The world shows all points. Others may show in a cluster
-// what is near their border, and so all is in a tile or those around it.
+// compareTiles compares the content of tiles. The tile of the world shows all points. Another tile
+// may show points near its border in a cluster of a neighbour, so every point is in its tile or in
+// one around it.
 func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadkey.Tile) {
 	t.Helper()
-	const few = 1000 // where more may be left out
+	const few = 1000 // a tile with more points may leave some out
 	shownIn := func(tile quadkey.Tile) (shown int) {
 		must.Do(t, c.ShowTile(t.Context(), tile, func(s *points.Shown) error {
 			shown += int(max(s.Count, 1))
@@ -327,7 +328,7 @@ func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadke
 	}
 }
 
-// Of points with one id the first stays, or the last, in any order of storage.
+// Of points with one id, the option keeps the first or the last, in any order of storage.
 func TestDuplicates(t *testing.T) {
 	for last, from := range map[bool]int{false: 0, true: 200} {
 		testDuplicates(t, last, from)

@@ -15,7 +15,7 @@ import (
 	"quadrille/places/points"
 )
 
-// While points move, their number stays the same: none counts twice, and none is missed.
+// While points move, their count stays the same: none counts twice, and none is missed.
 func TestCountWhilePointsMove(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500
@@ -67,7 +67,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	write(t, c, writes...)
 	zoo := filters[1].parse(t, c.Meta().Schema)
 	for _, f := range []feature.Filter{nil, zoo} {
-		for range 20 { // the reused memory may be another one now and then
+		for range 20 { // a query sometimes gets other memory
 			within := points.WithinQuery{Area: feature.Tile{}, Filter: f, Limit: n - 10}
 			nearby := points.NearbyQuery{Lat: 90, Filter: f, Limit: n - 10}
 			second := func() {
@@ -102,7 +102,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	}
 }
 
-// Where points are not any more, none is found, though the history remembers them there.
+// Nearby finds no points at positions that they have left, although the history has them there.
 func TestNearbyWherePointsWere(t *testing.T) {
 	testrace.Plain(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)
@@ -113,7 +113,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		var writes []points.Write
 		for id := range 200 {
 			p := randomPoint(r, id, distributions["city"])
-			if id%5 == round { // these leave, and their rows of the past say so
+			if id%5 == round { // these leave, which their rows of the history record
 				delete(model, p.ID)
 				writes = append(writes, points.Write{Kind: points.Delete, ID: p.ID})
 				continue
@@ -126,14 +126,14 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		for range 60 {
 			compare(t, c.Collection(), ref, r, distributions["city"])
 		}
-		// There are fewer points than rows.
+		// This query returns all points, which are fewer than rows.
 		q := points.NearbyQuery{Lat: 47.37, Lon: 8.54, Limit: points.MaxLimit}
 		hits, next, err := c.Nearby(t.Context(), q, nil)
 		if err != nil || next != "" || !same(hits, ref.nearby(&q, &filters[0])) {
 			t.Fatalf("round %d: %d points, want %d: %v", round, len(hits), len(ref), err)
 		}
 	}
-	// None is left.
+	// Remove all points.
 	var writes []points.Write
 	for id := range model {
 		writes = append(writes, points.Write{Kind: points.Delete, ID: id})
@@ -146,8 +146,8 @@ func TestNearbyWherePointsWere(t *testing.T) {
 	}
 }
 
-// A point that has left has no position, so conclusions about a position must not come from it,
-// for example that the points there are too far.
+// A row of a removed point has no position. The search must draw no conclusion from it, for example
+// that all points at its key are too far.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
@@ -171,8 +171,8 @@ func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	}
 }
 
-// Filters find points by properties that came when a collection had more names of
-// properties than it lists.
+// Filters find points by properties that were added when a collection already had more properties
+// than it lists.
 func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	const n, names = 400, 4
@@ -210,7 +210,7 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 		c := l.Collection("many")
 		if again == 0 {
 			c = must.Get(l.Create(t.Context(), points.Meta{Name: "many", Schema: declared})).In(t)
-			for _, p := range list { // one by one, so that names come in this order
+			for _, p := range list { // one by one, to fix the order of names
 				write(t, c, putOf(p))
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// A history that begins has all points from then on, one that becomes longer does not reach back
-// further than its versions, and one that has ended leaves nothing for a later one.
+// A new history has all points from its beginning on. A longer history reaches back no further than
+// the existing versions. An ended history leaves nothing to a later one.
 func TestHistoryIsChanged(t *testing.T) {
 	runs, steps, asked, refused := 40, 60, 0, 0
 	if testing.Short() {

@@ -35,10 +35,10 @@ func (r *LiveReport) fault(row *cellstore.Row, what string) {
 	}
 }
 
-// VerifyLive reads every row of a live collection, which nobody writes meanwhile. It checks
-// that each row can be read, each point has its id and each id its point, and both agree.
-// The error is the reason why the collection cannot be read to the end; it matches
-// cellstore.ErrCorrupt if the description is missing.
+// VerifyLive reads every row of a live collection, which must not be written meanwhile. It checks
+// that each row can be read, each point has its id and each id its point, and both agree. The error
+// is the reason why the collection cannot be read to the end; it matches cellstore.ErrCorrupt if
+// the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
 	table, err := Live.OpenTable(ctx, store, name)
 	if err != nil {
@@ -76,7 +76,7 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 	return r, nil
 }
 
-// versions reads all versions of a row, given the newest ones.
+// versions reads all versions of a row. row has the newest ones.
 func (r *LiveReport) versions(ctx context.Context, table cellstore.Reader, row *cellstore.Row) error {
 	var older cellstore.Row
 	for cells := row.Cells; len(cells) > 0; cells = older.Cells {
@@ -125,13 +125,13 @@ func DecodeRow(row *cellstore.Row, f *feature.Feature) bool {
 	return ok
 }
 
-// isIDValue reports whether a value is possible for the row of an id. An empty one means that the
-// point had gone.
+// isIDValue reports whether the row of an id can have a value. An empty one means that the point
+// was gone.
 func isIDValue(v []byte) bool {
 	return len(v) == 0 || len(v) == idValue && new(record).parseHead(v)
 }
 
-// stored is parse for a row that may hold anything. It reports whether the row holds a point.
+// stored is parse for a row with any content. It reports whether the row holds a point.
 func (r *record) stored(row *cellstore.Row) bool {
 	gone, err := r.parse(row)
 	return err == nil && !gone && positionOf(r.lat, r.lon).key == r.key && json.Valid(r.properties)
@@ -140,16 +140,16 @@ func (r *record) stored(row *cellstore.Row) bool {
 // RescueReport is the result of Rescue.
 type RescueReport struct {
 	Points int64 // points in the new collection
-	// Earlier counts points whose newest row is lost, so that they are as they were before.
-	// Lost counts ids whose points are lost. Skipped counts rows that hold nothing sound.
+	// Earlier counts points in an earlier state, whose newest row is lost. Lost counts ids whose
+	// points are lost. Skipped counts rows without valid content.
 	Earlier, Lost, Skipped int64
-	// Description says that the description of the collection is lost. The collection is private
+	// Description is set if the description of the collection is lost. The collection is private
 	// then.
 	Description bool
 }
 
-// Rescuer makes a live collection from the rows that could be read of a damaged one. Add
-// every row, each once with all its versions, and call Finish.
+// Rescuer makes a live collection from the readable rows of a damaged one. Add every row, each once
+// with all its versions, and call Finish.
 type Rescuer struct {
 	store cellstore.Store
 	table cellstore.Table
@@ -174,7 +174,7 @@ func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescu
 	return r, wrap(err)
 }
 
-// Add adds a row, whose bytes are the caller's.
+// Add adds a row. The caller keeps the row's bytes.
 func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	if len(row.Key) == 0 || len(row.Cells) == 0 {
 		return nil
@@ -232,8 +232,8 @@ func (r *Rescuer) flush(ctx context.Context) error {
 }
 
 // Finish makes points and ids agree and writes the description. The collection then
-// exists and is on the disk. Where damage took the newest state of a point, the newest
-// remaining one is kept.
+// exists and is on the disk. If the newest state of a point is lost, the newest remaining one is
+// kept.
 func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 	if err := r.flush(ctx); err != nil {
 		return r.report, err

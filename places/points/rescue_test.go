@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A collection made from rows that are partly lost, damaged or old is consistent: it has every
+// Some rows are lost, damaged or old. A collection rescued from them is consistent: it has every
 // remaining point, in its last or an earlier state, with the right id.
 func TestRescue(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
@@ -37,7 +37,7 @@ func TestRescue(t *testing.T) {
 					case 1:
 						w.Expires = time.Now().Add(time.Hour)
 					}
-					_ = writeOne(t, c, w) // there may be none to delete
+					_ = writeOne(t, c, w) // the point may not exist
 					if n == 300 {
 						earlier = rowsOf(t, c)
 					}
@@ -97,7 +97,7 @@ func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	return rows
 }
 
-// Faults are found, each kind, in rows of any number of versions.
+// Faults of every kind are found, in rows of any number of versions.
 func TestVerifyLive(t *testing.T) {
 	for name, damage := range map[string]func(ctx context.Context, t *testing.T, table cellstore.Table){
 		"old version": func(ctx context.Context, t *testing.T, table cellstore.Table) {

@@ -17,11 +17,11 @@ import (
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit
-	// MaxExamined bounds the points that a query of a page may look at.
+	// MaxExamined bounds the points that a query of a page may examine.
 	MaxExamined = 200_000
 )
 
-// tie orders points of one rank: by their row keys.
+// tie orders points of one rank by their row keys.
 type tie struct {
 	key quadkey.PointKey
 	id  []byte
@@ -35,7 +35,7 @@ func (a tie) Compare(b tie) int {
 // mark is a place in an order of points.
 type mark = near.Ranked[tie]
 
-// kept is a point that a search keeps, with memory of its own.
+// kept is a point kept by a search, with memory of its own.
 type kept struct {
 	memory []byte // id and properties
 	record
@@ -49,7 +49,7 @@ func (k *kept) copy(r *record) {
 	k.id, k.properties = k.memory[:n:n], k.memory[n:]
 }
 
-// search is one question. Its memory is used again.
+// search is one running query. Its memory is reused.
 type search struct {
 	near.Search[branch, tie]
 	c      *Collection
@@ -67,7 +67,7 @@ type search struct {
 	most    int                 // points that may be examined; 0 for any number
 	shown   feature.Feature
 
-	// resumes says that the order is that of rows, so that the scan begins at After.
+	// resumes is set in the order of rows: the scan then begins at After.
 	resumes bool
 	lists   bool         // whether the order is that of keys
 	looked  feature.Mark // the last point that may be examined, in the order of keys
@@ -91,7 +91,7 @@ type search struct {
 	ranges [1]cellstore.Range
 }
 
-// begin prepares a question.
+// begin prepares a search.
 func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
 	s.c, s.from, s.examined, s.resumes, s.lists, s.looked = c, from, 0, false, false, nil
 	s.Reset(0, 0, mark{})
@@ -115,9 +115,9 @@ func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feat
 	}
 }
 
-// blind reports whether the tree does not have the positions: as of an earlier time, if other
-// programs write too, and once the view is too old. Call it after the tree: the tree's earlier
-// results are right.
+// blind reports whether the tree cannot be used: for an earlier instant, if other programs write
+// too, or once the view is too old. Call it after reading the tree: if it returns false, the
+// results read before are right.
 func (s *search) blind() bool {
 	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
 }
@@ -174,7 +174,7 @@ func (s *search) passes() (bool, error) {
 	return s.foreign(&s.shown)
 }
 
-// mayHold reports whether a branch can hold points that the filter lets pass.
+// mayHold reports whether a branch can hold points that pass the filter.
 func (s *search) mayHold(b *branch) bool {
 	if b.count+b.held == 0 {
 		return false
@@ -187,9 +187,8 @@ func (s *search) mayHold(b *branch) bool {
 	return true
 }
 
-// rows calls fn with the points of a range of keys, which fn finds in s.record, until fn
-// returns false or an error. limit bounds the rows; 0 means any number. fn must not call
-// rows.
+// rows calls fn with each point of a range of keys in s.record, until fn returns false or an error.
+// limit bounds the rows; 0 means any number. fn must not call rows.
 func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func() (bool, error)) error {
 	from[0], to[0] = s.kind, s.kind
 	if len(to) == 1 {
@@ -199,7 +198,7 @@ func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func()
 	return s.rowsOf(ctx, s.ranges[:], limit, fn)
 }
 
-// rowsOf is rows of several ranges, of points as of now.
+// rowsOf is rows for several ranges, for points as of now.
 func (s *search) rowsOf(ctx context.Context, ranges []cellstore.Range, limit int, fn func() (bool, error)) error {
 	s.scan = cellstore.Scan{Ranges: ranges, Limit: limit, Selection: s.sel}
 	if s.onRow == nil {
@@ -287,8 +286,8 @@ func (s *search) Visit(ctx context.Context, b *branch) (err error) {
 	return err
 }
 
-// leaf looks at the points of a tile. A blind search stops after as many rows as most,
-// if the tile can be divided, and then full is set.
+// leaf examines the points of a tile. A blind search stops after most rows if the tile can be
+// divided; full is then set.
 func (s *search) leaf(ctx context.Context, b *branch, most int) (full bool, err error) {
 	repeats := most > 0
 	if b.tile.Z == quadkey.MaxZoom {
@@ -309,12 +308,12 @@ func (s *search) leaf(ctx context.Context, b *branch, most int) (full bool, err 
 	return s.visit.full, err
 }
 
-// visit is a look at the points of one tile.
+// visit is the examination of the points of one tile.
 type visit struct {
 	most   int
 	seen   int
-	before quadkey.PointKey // of the point before
-	// repeats says that some points of the tile may already have been examined in the tile around
+	before quadkey.PointKey // of the previous point
+	// repeats is set if some points of the tile may already have been examined in the tile around
 	// it.
 	repeats bool
 	again   bool // the rest is read from s.rest on
@@ -361,15 +360,14 @@ func (s *search) count() (more bool, err error) {
 	return true, nil
 }
 
-// has reports whether the current record is kept already. A blind search may look at a
-// record twice.
+// has reports whether the current record is kept already. A blind search may examine a record
+// twice.
 func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
 // skip moves s.rest past all points at the position of the current record, if that is not wanted.
-// There may be any number of them. repeated says that the previous record was also at the
-// position.
+// There may be any number of them. repeated is set if the previous record was at the same position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

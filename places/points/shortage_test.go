@@ -16,8 +16,8 @@ import (
 	"quadrille/places/live"
 )
 
-// Collections that cannot be opened for want of file descriptors are not damaged. The shortage is
-// reported, and they are served once files can be opened. The others are served.
+// Collections that cannot be opened for lack of file descriptors are not damaged. The shortage is
+// reported, and they are served once files can be opened. The others are served meanwhile.
 func TestTooFewFilesAtTheStart(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4
@@ -58,7 +58,7 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		for _, trouble := range troubles {
 			_, err := l.Find(trouble.Name)
 			for _, err := range []error{trouble.Err, err} {
-				// What is open to be read takes no writes for the moment.
+				// A collection open for reading takes no writes for the moment.
 				if err != nil && (!cellstore.IsShortage(err) || errors.Is(err, ErrDamaged)) {
 					t.Fatalf("%d files more: %v", more, err)
 				}
@@ -67,8 +67,8 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		lift()
 		eventually(t, "all are served", func() bool { return len(l.Collections()) == collections && l.Troubles() == nil })
 		for i, c := range l.Collections() {
-			// What the table has begun in the shortage may fail now, and refuse writes for
-			// a moment once more.
+			// Work that the table has begun in the shortage may fail now. The table then refuses
+			// writes for another moment.
 			for _, w := range []Write{putNumber(i + 100), {Kind: Delete, ID: fmt.Sprint(i + 100)}} {
 				eventually(t, "a write is taken", func() bool {
 					err := writeOne(t, c, w)

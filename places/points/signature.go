@@ -7,9 +7,8 @@ import (
 )
 
 // Nodes of the tree keep a signature of the points below them. It is 64 bits; each
-// text and boolean of their properties sets one bit, alone or in a list. A filter for
-// some values can pass over nodes that lack the bits of all these values. For
-// properties of many values see summary.
+// text and boolean of their properties sets one bit, alone or in a list. A filter for some values
+// can skip nodes that lack the bits of all these values. For properties of many values see summary.
 
 // maxSignedValue bounds the values that set a bit, in bytes of compact JSON. Longer ones are
 // descriptions, which are not used in filters.

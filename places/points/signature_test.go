@@ -23,7 +23,7 @@ func compact(t testing.TB, object string) []byte {
 	return out
 }
 
-// A matching point has a bit of each mask in its signature, so no tile with such a point is
+// The signature of a matching point has a bit of each mask, so no tile with such a point is
 // skipped.
 func TestMasksOfWhatMatches(t *testing.T) {
 	matched := 0

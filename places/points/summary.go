@@ -9,12 +9,12 @@ import (
 	"quadrille/feature"
 )
 
-// summary knows which members have few different texts. For those, the nodes of a
-// tree have a bit for each value; other members' texts would only set all bits.
+// summary records which members have few different texts. For these, the nodes of a tree have a bit
+// for each value; other members' texts would only set all bits.
 type summary struct {
 	mu      sync.RWMutex // one goroutine writes, others read
 	members map[string]*values
-	// full says that there are further members, about which nothing is recorded.
+	// full is set if there are further members, with nothing recorded about them.
 	full bool
 }
 
@@ -87,7 +87,7 @@ func (s *summary) few(name string) bool {
 	return v == nil && !s.full || v != nil && !v.many
 }
 
-// overflow records that there are more members than are listed.
+// overflow records that there are unlisted members.
 func (s *summary) overflow() {
 	if !s.full {
 		s.mu.Lock()
@@ -103,7 +103,7 @@ type storedSummary struct {
 	Full bool     `json:"full"`
 }
 
-// MarshalJSON writes which members have many values, and which few.
+// MarshalJSON writes the members with many values, and those with few.
 func (s *summary) MarshalJSON() ([]byte, error) {
 	stored := storedSummary{Many: []string{}, Few: []string{}, Full: s.full}
 	for name, v := range s.members {

@@ -14,9 +14,9 @@ import (
 const maxTile = 1000
 
 // Tile implements feature.Tiler. A tile is 512 pixels wide, and all shown items are at least 32
-// pixels apart, in the tile and over its borders. The items are points, and clusters, which give
-// the number of their points near the mean of their positions. Every point is shown in one tile
-// of a zoom, alone or in a cluster.
+// pixels apart, in the tile and over its borders. The items are points and clusters. A cluster has
+// the number of its points, and is near the mean of their positions. Every point is shown in one
+// tile of a zoom, alone or in a cluster.
 func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
 }

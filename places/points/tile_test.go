@@ -11,7 +11,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// scattered are points as they lie: evenly, around cities, in rows, and many at one position.
+// scattered returns points as in real data: evenly spread, around cities, in rows, and many at one
+// position.
 func scattered(r *rand.Rand, n int) []points.Point {
 	list := make([]points.Point, n)
 	var cities [8][3]float64
@@ -26,7 +27,7 @@ func scattered(r *rand.Rand, n int) []points.Point {
 		case 0:
 			p.Lat, p.Lon = r.Float64()*180-90, r.Float64()*360-180
 		case 4:
-			p.Lat, p.Lon = r.Float64()*2, 180-360*float64(r.IntN(2)) // both are the first column
+			p.Lat, p.Lon = r.Float64()*2, 180-360*float64(r.IntN(2)) // both longitudes are in the first column
 		case 1:
 			p.Lat, p.Lon = c[0], c[1]
 		case 2:
@@ -38,8 +39,8 @@ func scattered(r *rand.Rand, n int) []points.Point {
 	return list
 }
 
-// TestTilesAgree reads all tiles of a zoom that may have points: each point is in one tile, and
-// no two items are near each other, wherever the borders of tiles run.
+// TestTilesAgree reads all tiles of a zoom that may have points. Each point is in one tile, and no
+// two items are near each other, even across borders of tiles.
 func TestTilesAgree(t *testing.T) {
 	const apart = 32 // pixels
 	r := rand.New(rand.NewPCG(4, 7))

@@ -8,15 +8,15 @@ import (
 	"quadrille/feature"
 )
 
-// MaxTrack is the most stops that Track returns.
+// MaxTrack bounds the stops that Track returns.
 const MaxTrack = 100_000
 
 // Track implements feature.Tracker. It returns the stops of a point from one instant to another,
 // both included: the oldest first, up to most of them. next is the instant to go on from, zero
-// if all have been returned. A write that left the position unchanged is a stop too. A point that
-// expired is gone from that instant on, whenever its rows are removed. Zero instants stand for
-// the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery
-// if the collection keeps no history, or are the store's.
+// if all have been returned. A write that left the position unchanged is a stop too. An expired
+// point is gone from its expiry time on, even if its rows are removed later. Zero instants stand
+// for the ends of the recorded history. Errors match ErrNotFound if there are no stops, or ErrQuery
+// if the collection keeps no history, or come from the store.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()
@@ -116,7 +116,7 @@ func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s feature.S
 	return s, nil
 }
 
-// stop returns the stop that a version is.
+// stop converts a version to a stop.
 func (t *trackReader) stop(cell *cellstore.Cell) (feature.Stop, error) {
 	s := feature.Stop{Version: cell.Timestamp, Gone: len(cell.Value) == 0}
 	var r record
@@ -133,7 +133,7 @@ func noHistory() error {
 	return feature.BadQuery("the collection keeps no history: ask for it as it is now, or make one that does")
 }
 
-// checkAt refuses instants that the collection does not remember; the zero time is now.
+// checkAt refuses instants before the collection's history; the zero time is now.
 func (c *Collection) checkAt(at time.Time) error {
 	m := c.Meta()
 	switch first := m.Remembers(c.Now()); {

@@ -7,7 +7,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// leafPoints is the most points of a leaf that can be divided.
+// leafPoints bounds the points of a leaf, unless it cannot be divided.
 const leafPoints = 32
 
 // counted is the tree's data of a point.
@@ -20,7 +20,7 @@ type counted struct {
 type node struct {
 	child uint32 // the first of its four children, which are neighbours; 0 for a leaf
 	count uint32 // points
-	// held counts points that have left, while answers are made that still see them.
+	// held counts points that have left but that running queries may still see.
 	held     uint32
 	lat, lon int64  // sums over the points, in units
 	bits     uint64 // of all points that have ever been in it
@@ -71,7 +71,7 @@ func (n *node) give(c *counted) {
 // full reports whether a leaf should be divided.
 func (n *node) full(z uint8) bool { return n.count > leafPoints && z < quadkey.MaxZoom }
 
-// expect announces points that are about to arrive. Their tiles are searched from now on.
+// expect announces arriving points. Their tiles are searched from now on.
 func (t *tree) expect(arrived []counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,9 +83,8 @@ func (t *tree) expect(arrived []counted) {
 	}
 }
 
-// settle counts points that were expected and have arrived, and those that have left,
-// whose tiles are searched until drop. It adds to full the tiles of leaves that should be
-// divided now.
+// settle counts the expected points that have arrived, and the points that have left, whose tiles
+// are searched until drop. It appends the tiles of leaves that should be divided now to full.
 func (t *tree) settle(arrived, left []counted, full []quadkey.Tile) []quadkey.Tile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +106,7 @@ func (t *tree) settle(arrived, left []counted, full []quadkey.Tile) []quadkey.Ti
 	return full
 }
 
-// forget takes back expect of points that did not arrive.
+// forget undoes expect for points that did not arrive.
 func (t *tree) forget(arrived []counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,9 +138,9 @@ func (t *tree) shift(moved [][2]position) {
 	}
 }
 
-// drop says that no answer sees the points any more that have left. Tiles with few
-// points left become leaves. It returns the nodes below them, by the first of
-// four: give them back by reuse once no search can know them.
+// drop removes points that have left and that no answer sees any more. Tiles with few points left
+// become leaves. drop returns the nodes below these, by the first of four: give them to reuse once
+// no search can know them.
 func (t *tree) drop(left []counted) (unlinked []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,23 +172,23 @@ func (t *tree) unlink(unlinked []uint32, at uint32) []uint32 {
 	return unlinked
 }
 
-// reuse gives back nodes that drop returned.
+// reuse frees nodes that drop returned.
 func (t *tree) reuse(unlinked []uint32) {
 	t.mu.Lock()
 	t.free = append(t.free, unlinked...)
 	t.mu.Unlock()
 }
 
-// divide gives children to the leaf of a tile, which has the points and still holds
-// those that have left, and to its children in turn. If it is seen by answers of earlier
-// states, the children get all its bits: the points may have had other values then.
+// divide gives children to the leaf of a tile, and to its children in turn. points are in the leaf,
+// and left have left it but are still held. If answers of earlier states see the leaf, its children
+// get all its bits: the points may have had other values then.
 func (t *tree) divide(tile quadkey.Tile, points, left []counted, seen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	first, _ := tile.PointKeys()
 	leaf, z := t.path(first, func(uint32, *node) {})
 	if z != tile.Z {
-		return // it has been divided already, or merged
+		return // already divided, or merged
 	}
 	t.split(leaf, z, points, left)
 	if seen {
@@ -249,8 +248,8 @@ func (t *tree) four() uint32 {
 	return uint32(len(t.nodes) - 4)
 }
 
-// planter makes a tree of points, which come in the order of their keys. Only the
-// points of the growing leaf, which are the last ones, are kept.
+// planter makes a tree of points, which come in the order of their keys. It keeps only the points
+// of the growing leaf, the last ones.
 type planter struct {
 	tree  *tree
 	leaf  []counted
@@ -260,7 +259,7 @@ type planter struct {
 
 func newPlanter() *planter { return &planter{tree: newTree(), last: ^quadkey.PointKey(0)} }
 
-// add takes the next point.
+// add adds the next point.
 func (p *planter) add(c *counted) {
 	leaf, z := p.tree.path(c.key, func(_ uint32, n *node) { n.take(c) })
 	if c.key < p.first || c.key > p.last {
@@ -286,13 +285,13 @@ func (p *planter) add(c *counted) {
 	p.leaf = kept
 }
 
-// branch is a node as a search sees it.
+// branch is a search's copy of a node.
 type branch struct {
 	at    uint32
 	tile  quadkey.Tile
 	leaf  bool
 	count uint32 // points, as of now
-	held  uint32 // points that answers may find besides
+	held  uint32 // further points that answers may find
 	bits  uint64
 	lat   int64
 	lon   int64
@@ -366,8 +365,8 @@ func (t *tree) read(b []byte) bool {
 	return true
 }
 
-// sound reports whether nodes that were read are a tree: the children of a node come
-// after it, have as many points, and are tiles.
+// sound reports whether read nodes are a tree: the children of a node come after it, have the same
+// number of points in all, and are tiles.
 func (t *tree) sound() bool {
 	depth := make([]uint8, len(t.nodes))
 	for i, n := range t.nodes {

@@ -22,17 +22,17 @@ type emptySnapshot struct{ cellstore.Snapshot }
 
 func (emptySnapshot) Close() error { return nil }
 
-// treeModel is a tree, and the points that it should count.
+// treeModel is a tree with the points that it should count.
 type treeModel struct {
 	views   *views
 	tree    *tree
 	points  map[int]counted
-	arrived []counted // expected only
+	arrived []counted // expected, not settled yet
 	asked   []*asked
 	next    int // id of a point
 }
 
-// asked is a search under way. It must find the points of its state with one of its bits.
+// asked is a running search. It must find the points of its state that have one of its bits.
 type asked struct {
 	view     *view
 	state    map[int]counted
@@ -57,8 +57,8 @@ func newTreeModel(t *rapid.T) *treeModel {
 	return m
 }
 
-// commit is a step of a collection: points arrive, move, go or change their bits. It
-// fails now and then.
+// commit is a step of a collection: points arrive, move, leave or change their bits. It fails now
+// and then.
 func (m *treeModel) commit(t *rapid.T) {
 	var left []counted
 	after := maps.Clone(m.points)
@@ -72,7 +72,7 @@ func (m *treeModel) commit(t *rapid.T) {
 	}
 	ids := slices.Sorted(maps.Keys(m.points))
 	skip := rapid.IntRange(1, 5).Draw(t, "skip")
-	most := rapid.SampledFrom([]int{0, 3, 3}).Draw(t, "most") // 0 is for all to go
+	most := rapid.SampledFrom([]int{0, 3, 3}).Draw(t, "most") // with 0 all leave
 	for i := rapid.IntRange(0, 4).Draw(t, "first"); i < len(ids); i += skip {
 		id := ids[i]
 		old := m.points[id]
@@ -221,7 +221,8 @@ func (m *treeModel) check(t *rapid.T) {
 	m.checkRuns(t)
 }
 
-// held are points that the tree searches for without counting them.
+// held returns the points that the tree has but does not count: expected arrivals, and points that
+// have left but that running searches may need.
 func (m *treeModel) held() []counted {
 	list := slices.Clone(m.arrived)
 	for _, left := range m.views.left {
@@ -230,7 +231,7 @@ func (m *treeModel) held() []counted {
 	return list
 }
 
-// checkRuns counts and searches some keys.
+// checkRuns checks the counts and searches of some runs of keys.
 func (m *treeModel) checkRuns(t *rapid.T) {
 	first := drawCounted(t, "first").key
 	last := max(first, drawCounted(t, "last").key)

@@ -92,9 +92,8 @@ func (v *verifier) row(ctx context.Context, row *cellstore.Row) error {
 	return wrongRow(row, "it is of no point, id or tree")
 }
 
-// point checks the row of a point. Each point has the row of an id, and no two have the
-// same one, since it has one position. If there are as many ids as points, each id has a
-// point then.
+// point checks the row of a point. Each point has the row of an id. No two points have the same
+// one, since it has one position. So if there are as many ids as points, each id has a point.
 func (v *verifier) point(ctx context.Context, row *cellstore.Row) error {
 	r := &v.record
 	if gone, err := r.parse(row); err != nil {

@@ -63,7 +63,7 @@ func TestVerify(t *testing.T) {
 		apply(r.Key, cellstore.PutAt(r.Cells[0].Family, nil, r.Cells[0].Timestamp, value))
 	}
 	drop := func(r *cellstore.Row) { t.Helper(); apply(r.Key, cellstore.DeleteRow(math.MaxInt64)) }
-	// check expects the damage to be reported, and repairs the rows.
+	// check expects a report of the present damage, and repairs the damaged rows.
 	check := func(name, want string, damaged ...*cellstore.Row) {
 		t.Helper()
 		err := Verify(t.Context(), store, meta, nil)

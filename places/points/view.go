@@ -12,14 +12,14 @@ import (
 	"quadrille/places/live"
 )
 
-// views are the states of a live collection for running queries. They make the tree hold points
-// that a query still sees.
+// views has the states of a live collection for running queries. It makes the tree hold points that
+// a query still sees.
 //
-// A point is counted in its new tile before it is written, and held in its old one until no view
-// shows it there any more. So the tree covers every point that a view shows. There is one
+// The tree counts a point in its new tile before it is written, and holds it in its old tile until
+// no view shows it there any more. So the tree covers every point that a view shows. There is one
 // exception: if more than maxBehind points have left since a view was made, its queries continue
-// without the tree, by the rows alone. That is slower, but as exact; a page may be refused for
-// the number of points that it examines.
+// without the tree, by the rows alone. That is slower, but as exact; a page may be refused for the
+// number of points that it examines.
 type views struct {
 	table  cellstore.Table
 	tree   *tree
@@ -29,20 +29,20 @@ type views struct {
 	// finds both in the same state.
 	agree sync.RWMutex
 
-	// Only the writer has these, so that no reader waits while they are gone through.
+	// Only the writer uses these, so that no reader waits for a pass over them.
 	left     [][]counted // points that the tree holds since they have left, in that order
-	first    uint64      // how many had left before those
+	first    uint64      // gone before those
 	unlinked []unlinked
 
 	mu    sync.Mutex
-	gone  uint64 // how many points have ever left
+	gone  uint64 // number of points that have ever left
 	ended bool
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest
 	blind []*view // views whose queries continue without the tree
 }
 
-// view is one state. It is shared by the answers that begin while it is the newest.
+// view is one state. Answers that begin while it is the newest share it.
 type view struct {
 	snapshot cellstore.Snapshot
 	users    int
@@ -50,15 +50,15 @@ type view struct {
 	blind    atomic.Bool
 }
 
-// unlinked are nodes that only searches of earlier views can know.
+// unlinked has nodes that only searches of earlier views may still use.
 type unlinked struct {
 	gone  uint64
 	nodes []uint32
 }
 
 const (
-	// maxBehind is the number of points that may have left since a view was made before the
-	// tree drops them.
+	// maxBehind bounds the points that have left since a view was made. With more, the tree drops
+	// them.
 	maxBehind = 1 << 18
 	// dropPoints is the number of points that the tree drops at once. Searches wait meanwhile.
 	dropPoints = 1024
@@ -89,7 +89,7 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 	return w, nil
 }
 
-// release gives back a state.
+// release ends the use of a state.
 func (v *views) release(w *view) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,7 +115,7 @@ func (v *views) reclaim() {
 	v.alive = slices.DeleteFunc(v.alive, unused)
 }
 
-// committed reports a visible commit that removed points. The views own the list of these points.
+// committed records a visible commit that removed points. The views own the list left.
 func (v *views) committed(left []counted) {
 	if n := len(v.left) - 1; n >= 0 && len(v.left[n])+len(left) <= dropPoints {
 		v.left[n] = append(v.left[n], left...)
@@ -134,8 +134,7 @@ func (v *views) committed(left []counted) {
 	v.reclaim()
 }
 
-// oldest returns how many points had left when the oldest view that is still in use
-// with the tree was made.
+// oldest returns the value of gone when the oldest view that still uses the tree was made.
 func (v *views) oldest() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,11 +144,11 @@ func (v *views) oldest() uint64 {
 	return v.alive[0].since
 }
 
-// sweep makes the tree forget the points that no answer needs it to hold.
+// sweep drops held points that no answer needs from the tree.
 func (v *views) sweep() {
 	for oldest := v.oldest(); len(v.left) > 0 && v.first < oldest; {
 		n := min(dropPoints, len(v.left[0]), int(min(oldest-v.first, dropPoints)))
-		// Searches may be in the middle of the nodes.
+		// Searches may still use the nodes.
 		if nodes := v.tree.drop(v.left[0][:n]); len(nodes) > 0 {
 			v.unlinked = append(v.unlinked, unlinked{v.gone, nodes})
 		}
@@ -164,7 +163,7 @@ func (v *views) sweep() {
 	}
 }
 
-// divide gives children to a full leaf, which has the points.
+// divide gives children to a full leaf with the given points.
 func (v *views) divide(leaf *branch, points []counted) {
 	first, last := leaf.tile.PointKeys()
 	var left []counted
@@ -177,7 +176,7 @@ func (v *views) divide(leaf *branch, points []counted) {
 	}
 	v.mu.Lock()
 	seen := slices.ContainsFunc(v.alive, func(w *view) bool { return w.users > 0 })
-	v.mu.Unlock() // views that are made from now on show the points
+	v.mu.Unlock() // later views show the points
 	v.tree.divide(leaf.tile, points, left, seen)
 }
 

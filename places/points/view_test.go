@@ -35,7 +35,7 @@ func shown(lat, lon float64, properties []byte) string {
 	return fmt.Sprintf("%.7f %.7f %s", lat, lon, properties)
 }
 
-// move moves writes points of n.
+// move makes writes moves of random points among n.
 func (m *mover) move(ctx context.Context, r *rand.Rand, writes, n int) error {
 	list := make([]Write, writes)
 	for i := range list {
@@ -46,7 +46,7 @@ func (m *mover) move(ctx context.Context, r *rand.Rand, writes, n int) error {
 			delete(m.points, w.ID)
 			continue
 		}
-		corner := r.IntN(4) // neighbours in the order of rows have different values
+		corner := r.IntN(4) // so that neighbours in the order of rows have different values
 		w.Kind, w.Lat, w.Lon = Put, float64(corner/2*90-45)+float64(r.IntN(50))/1000, float64(corner%2*180-90)+float64(r.IntN(50))/1000
 		w.Properties = fmt.Appendf(nil, `{"kind":"%d"}`, corner%2)
 		m.points[w.ID] = shown(w.Lat, w.Lon, w.Properties)
@@ -59,7 +59,7 @@ func (m *mover) move(ctx context.Context, r *rand.Rand, writes, n int) error {
 	return err
 }
 
-// held is an answer that is read slowly.
+// held is a slowly read answer.
 type held struct {
 	next  func() (Hit, error, bool)
 	found map[string]string
@@ -85,7 +85,7 @@ func (m *mover) ask(ctx context.Context, kind string) (*held, error) {
 	return h, h.read(1)
 }
 
-// read reads n more points, and at the end compares them all.
+// read reads n more points. At the end of the answer it compares all of them.
 func (h *held) read(n int) error {
 	for range n {
 		hit, err, more := h.next()
@@ -107,7 +107,8 @@ func (h *held) read(n int) error {
 	return nil
 }
 
-// memoryCollection is a live collection in memory with a bound for how far views may be behind.
+// memoryCollection returns a live collection in memory. A view's queries go on without the tree
+// once more than behind points have left.
 func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func()) {
 	t.Helper()
 	store := must.Get(pebblestore.Open("live", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
@@ -126,8 +127,7 @@ func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func(
 	}
 }
 
-// Whoever reads slowly gets the points of the moment of the question, however many have
-// moved since.
+// A slow reader gets the points of the moment of its query, however many have moved since.
 func TestHeldAnswers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, end := memoryCollection(t, rapid.Uint64Range(1, 300).Draw(rt, "behind"))
@@ -165,7 +165,8 @@ func TestHeldAnswers(t *testing.T) {
 	})
 }
 
-// What a slow reader has the collection keep in memory is bounded, and its answer right.
+// The memory that a collection keeps for a slow reader is bounded, and the reader's answer is
+// right.
 func TestSlowReaderIsBounded(t *testing.T) {
 	testrace.Plain(t, "one question or write after the other, which others do at once")
 	const behind, moves = 2000, 100
@@ -205,9 +206,10 @@ func TestSlowReaderIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkSlowReader moves a million points while an answer is read slowly, and then ends it. It
-// reports how long another answer waited at most to begin and to end, in the best round, because
-// a busy machine adds to it, and how many points the tree held.
+// BenchmarkSlowReader moves a million points while an answer is read slowly, and then ends the
+// answer. It reports the longest times that another answer waited to begin and to end, and the
+// number of points that the tree kept. The times are of the best round, because a busy machine adds
+// to them.
 func BenchmarkSlowReader(b *testing.B) {
 	const n, moves, batch = 100_000, 1_000_000, 1000
 	r := rand.New(rand.NewPCG(1, 1))

@@ -45,7 +45,7 @@ func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Fe
 	return err
 }
 
-// errEnough ends a walk that has found everything it needs.
+// errEnough ends a walk that has found enough.
 var errEnough = errors.New("enough")
 
 // walk calls fn with the points in an area that pass the filter, each in s.record.
@@ -64,14 +64,14 @@ func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.Part, f
 			}
 		}
 		if rest <= first {
-			break // beyond the last key there is
+			break // there is no later key
 		}
 		first = rest
 	}
 	return nil
 }
 
-// cellShift makes a PointKey of a Cell.
+// cellShift is the shift from a Cell to a PointKey.
 const cellShift = 64 - 2*quadkey.CellZoom
 
 // pointKeys returns the first and the last key of points in cells.
@@ -82,8 +82,8 @@ func pointKeys(r quadkey.Range) (first, last quadkey.PointKey) {
 // keyRange is a run of keys, both ends included.
 type keyRange struct{ first, last quadkey.PointKey }
 
-// run returns the first run of keys from first to last that may have points passing the filter,
-// and where to go on.
+// run returns the first run of keys from first to last that may have points passing the filter, and
+// the key to go on from.
 func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
 	if !s.blind() {
 		run, rest, found = s.c.tree.run(first, last, s.masks)
@@ -223,8 +223,8 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	})
 }
 
-// count counts the points of the tiles in a run of keys. Where a run ends within a leaf
-// with points, the part of the leaf is added to parts instead.
+// count counts the points of the tiles in a run of keys. If a run ends within a leaf with points,
+// count appends that part of the leaf to parts instead.
 func (t *tree) count(run *keyRange, parts *[]keyRange) (n int64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -58,7 +58,7 @@ func TestConditions(t *testing.T) {
 	if !strings.Contains(swapped.Error(), "swapped") {
 		t.Error(swapped)
 	}
-	// Several writes of one point in one commit follow one another.
+	// Several writes of one point in one commit apply in their order.
 	outcomes := write(t, c,
 		points.Write{Kind: points.Patch, ID: "a", IfVersions: []int64{first.Version}, Properties: []byte(`{"m":[1, 2],"n":null}`)},
 		points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 3, Lon: 4},
@@ -206,7 +206,7 @@ func TestEventsGone(t *testing.T) {
 	}
 }
 
-// One who has heard all there was has missed nothing, however long ago that was.
+// A follower that has read all events has missed none, however long ago that was.
 func TestFollowAfterQuiet(t *testing.T) {
 	l, _ := openLive(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})).In(t)
@@ -215,7 +215,7 @@ func TestFollowAfterQuiet(t *testing.T) {
 	if err != nil || last == 0 {
 		t.Fatal(last, err)
 	}
-	time.Sleep(1100 * time.Millisecond) // until it has expired
+	time.Sleep(1100 * time.Millisecond) // until the event has expired
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := c.Follow(ctx, last, func(*points.Event) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
@@ -280,7 +280,7 @@ func TestDropWhileRead(t *testing.T) {
 	}
 }
 
-// Whatever a cursor says, it is one that was handed out or an error.
+// Any text is either a cursor of an earlier answer or an error.
 func FuzzCursor(f *testing.F) {
 	_, c := openLive(f)
 	var writes []points.Write

@@ -19,8 +19,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// synthetic makes places with names of two to four syllables and one to three
-// words, populations as unequal as real ones, and an alternate name for a third.
+// synthetic makes places with names of one to three words of two to four syllables. Populations are
+// as unequal as real ones, and a third of the places has an alternate name.
 func synthetic(n int) func(i int, e *Entry) {
 	syllables := []string{"ba", "ber", "bourg", "burg", "ca", "chen", "da", "den", "do", "el", "en", "fel", "ga", "gor", "ham", "heim", "ing", "ka", "kar",
 		"kirch", "la", "len", "lo", "ma", "mar", "mon", "na", "ni", "no", "ol", "or", "pa", "per", "ra", "ri", "ro", "sa", "san", "sta", "stadt", "ta", "ten", "ton",
@@ -107,7 +107,7 @@ func diskSize(b *testing.B, dir string) (total int64) {
 }
 
 // BenchmarkBuild reports places and names per second, sorting and all tables
-// included, and bytes per place on disk. QUADRILLE_SEARCH_PLACES sets how many.
+// included, and bytes per place on disk. QUADRILLE_SEARCH_PLACES sets the number of places.
 func BenchmarkBuild(b *testing.B) {
 	places := benchPlaces(b)
 	var disk int64
@@ -165,7 +165,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
-	// What Complete is measured against: the read alone.
+	// The baseline for Complete: the read alone.
 	texts := beginnings(3)
 	b.Run("get/3", func(b *testing.B) {
 		b.ReportAllocs()

@@ -1,14 +1,13 @@
 package search
 
 // Budget bounds the work of several searches together, such as those for the
-// readings of one text. Each search takes from it what it uses, within its own
-// bounds. A search whose budget is spent answers what it has found so far, which
-// may be nothing, and no error. A Budget belongs to one goroutine at a time.
+// readings of one text. Each search takes its work from it, within its own bounds. A search whose
+// budget is spent returns the places found so far, perhaps none, and no error. A Budget belongs to
+// one goroutine at a time.
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // names that may be examined
-	// Dropped is set if a filter dropped a whole name: then nothing with a wrong letter
-	// is meant.
+	// Dropped is set if a filter dropped a whole name: then the text has no wrong letter.
 	Dropped bool
 }
 

@@ -97,8 +97,8 @@ func wrap(err error) error {
 	return fmt.Errorf("places/search: %w", err)
 }
 
-// Add takes a place. Ids must ascend. The entry may be reused afterwards. Names
-// over the limits are left out and counted in Meta.
+// Add adds a place. Ids must ascend. The entry may be reused afterwards. Names over the limits are
+// left out and counted in Meta.
 func (b *Builder) Add(e *Entry) error {
 	if err := e.check(); err != nil {
 		return wrap(err)

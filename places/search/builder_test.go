@@ -82,7 +82,7 @@ func TestInvalidEntries(t *testing.T) {
 	}
 }
 
-// Names over the limits are left out and counted; the place is found by others.
+// Names over the limits are left out and counted. The place is found by its other names.
 func TestSkippedNames(t *testing.T) {
 	e := Entry{ID: 1, Name: "Good", Names: []Name{{Text: strings.Repeat("x", maxText+1)}, {Text: "b\xffd"}, {Text: "Also"}}}
 	many := Entry{ID: 2, Name: "Many"}
@@ -156,8 +156,8 @@ func TestBuildFailures(t *testing.T) {
 	}
 }
 
-// Every value cut short, or with a byte changed, gives an error or an answer, never a panic. A
-// cut value never passes for a whole one.
+// A value that is cut, or has a changed byte, gives an answer or an error that matches ErrCorrupt,
+// never a panic. Each table notices some damage.
 func TestDamagedTables(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var entries []Entry
@@ -206,7 +206,7 @@ func TestDamagedTables(t *testing.T) {
 	}
 }
 
-// Rows that no builder wrote.
+// Rows with content that no builder writes are refused.
 func TestForeignRows(t *testing.T) {
 	for _, key := range []string{"a", "a\x00", "a\x001234567", "\x00123456", "ab\x0112345", "a\xff\xfe\x00123456", "a\x00b\x00123456"} {
 		store := buildtest.Store(t)
@@ -270,7 +270,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// Many at once get the answers that one gets.
+// Concurrent readers get the same answers as a single one.
 func TestConcurrentReads(t *testing.T) {
 	r := build(t, few, fewContexts...)
 	texts := []string{"zurich", "s", "springfield us", "frankfrut", "main frankfurt", "nowhere"}

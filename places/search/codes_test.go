@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Codes are compared as typed, and no text is a misspelling of one.
+// Codes are compared without folding, and allow no wrong letters.
 func TestCodesAreNotFolded(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Zayed", Class: 'S', Names: []Name{{Text: "OMAA", Lang: "icao"}}},

@@ -94,7 +94,7 @@ const (
 
 // divisions appends the divisions that a text names. It tries the text as a
 // full name, as a name with a surrounding division ("illinois us"), and, at the
-// end of what is being typed, as the beginning of a name.
+// end of a text that is being typed, as the beginning of a name.
 func (s *search) divisions(fold []byte) (dst []division, err error) {
 	dst, err = s.named(fold, nil)
 	if err != nil || len(dst) > 0 {

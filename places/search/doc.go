@@ -51,10 +51,10 @@
 // # Ranking
 //
 // A score is a whole number, 256 for each doubling of the people that count for
-// a place. Fewer people count than live there for districts and parts of towns,
-// more for capitals, and some for features where nobody lives.
+// a place. Districts and parts of towns count fewer people than their inhabitants, capitals more,
+// and features without inhabitants some.
 //
-// To this is added what the name that matched is worth:
+// The matched name adds:
 //
 //   - 1280 for a name that is matched in full;
 //   - 2304 more if that name is a code, or a main name of a place of at least
@@ -78,8 +78,8 @@
 // then the beginning of a main name, then a word inside a name, and last the
 // beginning of a name that few know. Texts of up to three Latin letters find the
 // last kind only if they find nothing else. Equal scores are in the order of ids.
-// Of names of one place with equal scores, one that people know is shown: not
-// the beginning of one that is no main one.
+// Of names of one place with equal scores, a known one is shown, not the beginning of a name that
+// is no main one.
 //
 // # Concurrency and memory
 //

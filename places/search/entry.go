@@ -57,7 +57,7 @@ type Context struct {
 	Country, Admin1 string
 }
 
-// These limit what is stored.
+// Limits of the stored names.
 const (
 	// maxFold bounds the fold of a name and of a query, in bytes. Longer names are found
 	// by their beginning.

@@ -61,8 +61,7 @@ type wordStart struct {
 const elidedLetters = 4
 
 // normalize returns the form of a name in which positions are counted. Its
-// letters are composed, so that each folds by itself. Nearly every name has
-// this form already.
+// letters are composed, so that each folds by itself. Almost every name has this form already.
 func normalize(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -87,8 +86,8 @@ func compose(s string) string {
 	return norm.NFC.String(s)
 }
 
-// isComposed reports whether r is one of the common letters that stay as they
-// are beside any other. It returns false for all other letters.
+// isComposed reports whether r is one of the common letters that do not change beside any other. It
+// returns false for all other letters.
 func isComposed(r rune) bool {
 	switch {
 	case r < 0x0300,
@@ -119,7 +118,7 @@ type folder struct {
 	starts  []wordStart
 	words   bool
 	space   bool // a space is due before the next character
-	inside  bool // of a character that is several words: only the first begins one
+	inside  bool // within a character that is several words: only the first begins one
 	after   int  // where the last apostrophe ended; 0 when no word can begin there
 	variant int
 	unified bool // forms of one letter become one
@@ -295,8 +294,8 @@ func matchedEnd(s string, from, variant, n int) int {
 	return i
 }
 
-// accented reports whether folding loses more of a text than case. If so,
-// accents mattered to whoever typed it.
+// accented reports whether folding loses more of a text than case. If so, the user typed accents on
+// purpose.
 func accented(s string) bool {
 	var buf, lower [64]byte
 	for _, r := range s {
@@ -311,8 +310,7 @@ func accented(s string) bool {
 	return false
 }
 
-// accentFold is the fold that keeps accents, for texts that have some. The name
-// is normalized.
+// accentFold appends the fold that keeps accents, for texts with accents. The name is normalized.
 func accentFold(dst []byte, s string) []byte {
 	base, space := len(dst), false
 	for _, r := range s {

@@ -121,7 +121,7 @@ func TestWordStarts(t *testing.T) {
 		var got []string
 		for _, s := range starts {
 			got = append(got, string(fold[s.fold:]))
-			// What begins there folds to the same by itself.
+			// The text from there on has the same fold by itself.
 			if alone := Fold(nil, in[s.source:]); !bytes.Equal(alone, fold[s.fold:]) {
 				t.Errorf("%q from %d folds to %q, want %q", in, s.source, alone, fold[s.fold:])
 			}
@@ -204,7 +204,7 @@ func checkFold(t interface{ Errorf(string, ...any) }, s string) {
 	if twice := Fold(nil, string(once)); !bytes.Equal(once, twice) {
 		t.Errorf("%q folds to %q, and that to %q", s, once, twice)
 	}
-	// Composing may add to what folding adds, for a few characters by half.
+	// Composing may lengthen the fold further, for a few characters by half.
 	if len(once) > 2*MaxGrowth*len(s) {
 		t.Errorf("%q grows to %d bytes", s, len(once))
 	}

@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// gaps remembers ranges without keys. A search for wrong letters asks for many
-// beginnings near each other, and need not seek again in a range that an
-// earlier seek found empty.
+// gaps remembers ranges without keys. A search for wrong letters looks up many beginnings near each
+// other, and need not seek again in a range that an earlier seek found empty.
 type gaps struct {
 	text []byte // of all gaps, end to end
 	list []gap  // in the order of learning
-	// order has the numbers of gaps by where they begin. Numbers are moved
-	// rather than gaps because they are small.
+	// order has the numbers of gaps in the order of their beginnings. Numbers are moved rather than
+	// gaps because they are small.
 	order []int32
 }
 
-// gap says that key, which is text[key:end], is the first key at or after from,
-// which is text[from:key]. If key is empty, there is no key after from.
+// gap records that text[key:end] is the first key at or after text[from:key]. If it is empty, there
+// is no key after.
 type gap struct{ from, key, end int }
 
-// most gaps are remembered, to bound memory and the time to sort them in.
+// maxGaps bounds the memory of gaps and the time for sorting them in.
 const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }

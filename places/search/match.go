@@ -8,7 +8,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Kind says how a name matched.
+// Kind is the kind of a match.
 type Kind string
 
 const (
@@ -18,7 +18,7 @@ const (
 	Typo   Kind = "typo"   // the name with wrong letters
 )
 
-// Match says which part of a place's names matched.
+// Match is the matched part of a place's names.
 type Match struct {
 	// Name is the spelling that matched, in composed form (NFC). It is empty if
 	// that is the place's own name or a historic name.
@@ -30,7 +30,7 @@ type Match struct {
 	// own name. They count UTF-16 code units, like JavaScript.
 	Start, End int
 	Kind       Kind
-	// Code is set if the text is a code of the place, whatever else matched.
+	// Code is set if the text is a code of the place, even if a name matched too.
 	Code bool
 	// Historic is set if the name that matched is not to be displayed.
 	Historic bool

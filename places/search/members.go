@@ -24,12 +24,12 @@ type members struct {
 	offsets []int64 // of each place's members, and the end
 	data    []byte  // all members, or the last few if there is a file
 	file    *os.File
-	size    int64 // of what is in the file
+	size    int64 // of the file's content
 
 	kept *simplelru.LRU[int, []byte] // by index in ids, when there is a file
 }
 
-const maxKept = 1 << 16 // of so many places: some 25 MB, as long as members usually are
+const maxKept = 1 << 16 // places in kept: some 25 MB with members of the usual length
 
 func newMembers(dir string, memory int64) *members {
 	return &members{dir: dir, memory: memory, bound: 1 << 16}

@@ -20,12 +20,12 @@ const (
 
 // Query is the input of [Reader.Search]. Only Text is required.
 type Query struct {
-	Text   string // what was typed
+	Text   string // the typed text
 	Limit  int    // places; 0 means DefaultLimit
 	Offset int    // places left out at the beginning
 
 	// Lang is an ISO 639 code. Alternate names in that language rank like the
-	// place's own. It filters nothing.
+	// place's own. It is no filter.
 	Lang string
 
 	// A place must pass every filter that is set. A list passes places with one
@@ -41,7 +41,7 @@ type Query struct {
 	Lat, Lon float64
 	Bias     bool
 
-	Exact bool // no wrong letter is forgiven
+	Exact bool // wrong letters are not allowed
 	Whole bool // only whole names match, not their beginnings or words
 
 	// Budget, if set, bounds the work together with that of other searches.

@@ -22,7 +22,7 @@ import (
 
 const geonames = "../../../shared/data/geonames/"
 
-// The files of GeoNames as they are, without the checks of the real reader.
+// The following functions read the files of GeoNames, without the checks of the real reader.
 
 func lines(t testing.TB, file string) (out [][]string) {
 	t.Helper()
@@ -141,7 +141,7 @@ func realGazetteers(t testing.TB) map[string]gazetteer {
 		contexts := readContexts(t)
 		cities := readPlaces(t, "cities15000.zip")
 		mix := byID(append(readPlaces(t, "cities15000.zip", "countries/NL.zip", "countries/SG.zip", "countries/LV.zip", "countries/no-country.zip"), readAreas(t)...))
-		// Not of one test: stores in memory need no closing.
+		// The stores outlive a test. They are in memory, so they need no Close.
 		for name, entries := range map[string][]Entry{"cities15000": cities, "mix": mix} {
 			store := memoryStore(t)
 			meta := buildIn(t, store, entries, contexts)
@@ -153,7 +153,7 @@ func realGazetteers(t testing.TB) map[string]gazetteer {
 	return realOnce.built
 }
 
-// The ranking table: what the first answer to a text is.
+// ranking lists the expected first answers to texts.
 var ranking = []struct {
 	text, lang string
 	want       uint32
@@ -266,7 +266,7 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// Typed letter by letter, an answer that is once the first stays so.
+// While a text is typed, the right answer stays first once it is first.
 func TestTypingKeepsTheAnswer(t *testing.T) {
 	testrace.Plain(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
@@ -283,7 +283,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 				}
 				first := find(t, g.reader, Query{Text: text[:i]})
 				is := len(first) > 0 && first[0].ID == right
-				// "troms" is the whole name of another.
+				// "troms" is the whole name of another place.
 				if was && !is && first[0].Match.Kind != Exact {
 					t.Errorf("%s: %q finds %d %+v first, after less of it found %d", name, text[:i], first[0].ID, first[0].Match, right)
 				}
@@ -341,7 +341,7 @@ func TestRealAnswersAgree(t *testing.T) {
 				text := string(bytes.TrimSpace(fold[:n]))
 				out, found, err := g.reader.Complete(t.Context(), text, nil)
 				if err != nil {
-					continue // a letter cut in two
+					continue // cut within a letter
 				}
 				hits, _ := must.Two(g.reader.Search(t.Context(), Query{Text: text}, nil)).In(t)
 				if !found {

@@ -124,7 +124,7 @@ func refNames(e *Entry) (names []refName) {
 		}
 		add(n.Text, level, code, main && level != levelHistoric && level != levelShort)
 	}
-	// Of names that are spelled alike, a whole one counts, and a main one.
+	// Of names with the same spelling, a whole one is preferred, and then a main one.
 	return slices.DeleteFunc(slices.Clone(names), func(n refName) bool {
 		return slices.ContainsFunc(names, func(o refName) bool {
 			return o.fold == n.fold && (o.code == "") == (n.code == "") && (o.whole && !n.whole || o.whole == n.whole && o.main && !n.main)
@@ -196,7 +196,7 @@ type refHit struct {
 	id     uint32
 	points int32
 	kind   Kind
-	known  bool // more than the beginning of a name that is no main one
+	known  bool // the match is a whole name, or the beginning of a main one
 }
 
 type reference struct {
@@ -247,8 +247,8 @@ func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty
 	return r.matchAll(text, in, ended, penalty, typed, false)
 }
 
-// matchAll is match. If others is set, it also finds beginnings of other than main names where
-// match hides them.
+// matchAll is match. With others it also finds the beginnings of names that are not main names,
+// where match hides them.
 func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, penalty int32, typed, others bool) (coded bool) {
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -273,7 +273,7 @@ func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, pena
 				continue
 			}
 			coded = coded || n.code != "" && r.passes(e)
-			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // a name that a filter drops is no typing error
+			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // a typing error is not assumed if a filter drops the exact name
 			r.keep(e, points, kind, n.main || whole)
 		}
 	}
@@ -328,8 +328,8 @@ func refJoined(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// search returns all hits in order, and whether the words were looked for in
-// any order.
+// search returns all hits in order. shuffled reports whether the words were also tried in any
+// order.
 func (r *reference) search() (hits []refHit, shuffled bool) {
 	r.best, r.exact = map[uint32]refHit{}, false
 	text := string(Fold(nil, r.q.Text))
@@ -344,7 +344,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	if len(r.best) == 0 && !r.q.Whole {
 		r.matchAll(text, anywhere, false, 0, false, true)
 	}
-	// Two letters begin too many names.
+	// A text of two letters begins too many names.
 	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
 	}
@@ -409,8 +409,7 @@ func (r *reference) sorted() (hits []refHit) {
 	return hits
 }
 
-// hasEach reports whether the words begin different words of a name, trying
-// every way.
+// hasEach reports whether the words begin different words of a name. It tries every assignment.
 func hasEach(name, words []string) bool {
 	if len(words) == 0 {
 		return true
@@ -423,8 +422,7 @@ func hasEach(name, words []string) bool {
 	return false
 }
 
-// forgive matches with the least number of wrong letters that finds anything,
-// or with one.
+// forgive matches with wrong letters: the least number that finds anything.
 func (r *reference) forgive(text string, penalty int32) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r >= ideograms }) || r.exact || r.q.Exact {
 		return
@@ -471,7 +469,7 @@ func (r *reference) forgive(text string, penalty int32) {
 // refAligner writes a text as the beginnings of a name, with wrong letters.
 type refAligner struct {
 	text    []rune
-	allowed [64]int // in each word
+	allowed [64]int // wrong letters, by word
 }
 
 // beginnings returns the beginnings of a name that equal a text except for typos wrong letters,
@@ -553,7 +551,7 @@ func (r *reference) divisions(text string) (out []Context) {
 	return named(text, false)
 }
 
-// Few letters, so that names share beginnings, and letters that folding changes.
+// The alphabet has few letters, so that names share beginnings, and letters that folding changes.
 var (
 	pieces = []string{"a", "b", "ab", "ba", "aa", " ", "-", ".", " ", "b'a", "á", "A", "c", "cab"}
 	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "市", "s", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
@@ -632,8 +630,8 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 	ref.q = q
 	want, shuffled := ref.search()
 	if shuffled && !simple {
-		// Of several names of a place with one ending only the best is stored, and only its other
-		// words are compared.
+		// The tables have only the best of a place's names with the same ending. Only the other
+		// words of that name are compared, so the answers differ.
 		return
 	}
 	if total > len(want) {
@@ -703,7 +701,7 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 				return
 			}
 		}
-		// Or it has other blanks, and perhaps a sign or a country after the name.
+		// Or the text has other blanks, and perhaps a sign or a country after the name.
 		bare := strings.ReplaceAll(text, " ", "")
 		if f := strings.ReplaceAll(string(fold), " ", ""); strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
 			return

@@ -39,7 +39,7 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	}
 }
 
-// Codes do not take the room of names in the lists of shorter prefixes.
+// Codes leave room for names in the lists of shorter prefixes.
 func TestCodesLeaveRoomForNames(t *testing.T) {
 	var entries []Entry
 	add := func(n int, e Entry) {
@@ -65,7 +65,8 @@ func TestCodesLeaveRoomForNames(t *testing.T) {
 	}
 }
 
-// The typed beginning of a name does not count as a mistyped name, however important that is.
+// The typed beginning of a name does not count as a misspelling of another name, however important
+// its place is.
 func TestTypingIsNoMistake(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Konotop", Class: 'P', Population: 92_000},
@@ -98,8 +99,8 @@ func TestSharedNames(t *testing.T) {
 	}
 }
 
-// Of two names of a place that are worth as much to a text, one is shown: that which people
-// know, though the other begins with the text. Finished answers and searches show the same.
+// Two names of a place have the same score for a text. The better known one is shown, even if only
+// the other begins with the text. Finished answers and searches show the same name.
 func TestNamesWorthAsMuch(t *testing.T) {
 	for _, c := range []struct {
 		text, name string
@@ -112,7 +113,7 @@ func TestNamesWorthAsMuch(t *testing.T) {
 		{"aepf", "Bad Äpfel", []Name{{Text: "Aepfeln", Historic: true}}, "", Match{Kind: Word, Start: 4, End: 7}},
 		{"vill", "X", []Name{{Text: "La Ville", Preferred: true, Main: true}, {Text: "Villette", Historic: true}}, "",
 			Match{Kind: Word, Name: "La Ville", Start: 3, End: 7}},
-		// Other letters than Latin ones hide no name and take nothing from any.
+		// Letters of other scripts hide no name, and lower no score.
 		{"ж sai", "X", []Name{{Text: "Ж Saintes", Short: true}, {Text: "Ж St", Main: true}}, "",
 			Match{Kind: Prefix, Name: "Ж St", Start: 0, End: 4}},
 		{"angel", "X", []Name{{Text: "Los Angeles", Lang: "es"}, {Text: "Angel City", Colloquial: true}}, "es",
@@ -135,8 +136,7 @@ func TestNamesWorthAsMuch(t *testing.T) {
 	}
 }
 
-// Letters apart are initials, which are not the beginning of a longer word, nor a text in
-// other letters that is tried in Latin ones.
+// Single letters are initials. They do not begin longer words.
 func TestInitialsBeginNoWord(t *testing.T) {
 	r := build(t, []Entry{{ID: 1, Name: "A Ba"}, {ID: 2, Name: "C D East"}})
 	for text, want := range map[string]string{"a b": "[]", "A.B.": "[]", "a ba": "[1]", "c d": "[2]", "C.D.": "[2]"} {

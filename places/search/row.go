@@ -9,9 +9,8 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts in the package documentation.
-// [Open] reads it and older ones. In version 1, folds kept forms of one letter
-// apart, and none was in Latin letters. Before version 3, names in all languages
-// counted as main ones.
+// [Open] reads it and older ones. In version 1, folds distinguished forms of one letter, and names
+// had no fold in Latin letters. Before version 3, names in all languages counted as main ones.
 const SchemaVersion = 3
 
 // The tables and their families.
@@ -29,9 +28,8 @@ const (
 
 func schemas() []cellstore.Schema {
 	return []cellstore.Schema{
-		// Rows are written once: with one version to keep, the store would look for
-		// others after every load.
-		// Read by range, never by get: a filter would only cost.
+		// Rows are written once: with a limit of one version, the store would look for others after
+		// every load. The table is read by range, never by Get, so a filter would only cost.
 		{Table: tableNames, Families: []cellstore.Family{
 			{Name: famName, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
@@ -75,16 +73,16 @@ const (
 	flagPlain = 1 << 7
 )
 
-// record is the value of a row of place_names, over the memory of the row: what
-// filters and ranking need to know of the place, and what matched.
+// record is the value of a row of place_names, over the memory of the row: the fields for filters
+// and ranking, and the matched name.
 //
 //	flags (1) │ lat (4) │ lon (4) │ country (2) │ class (1) │ population
 //	          │ length, code │ length, admin1 │ then if plain: length, head
 //	          │ otherwise: start │ length, name │ length, language
 //
-// Numbers without a size are varints. head is the fold of what comes before in
-// the name, for a row of a word inside it; start is where that word begins in
-// name, in bytes. The language may be several, with commas between.
+// Numbers without a size are varints. head is the fold of the name's part before, for a row of a
+// word inside it; start is where that word begins in name, in bytes. The language may be several,
+// with commas between.
 type record struct {
 	flags        byte
 	lat, lon     int32

@@ -11,7 +11,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// schema1 is what a builder of version 1 wrote; each line is a cell: its table, key, family, timestamp and value.
+// schema1 has the rows of a builder of version 1. Each line is a cell: its table, key, family,
+// timestamp and value.
 //
 //go:embed testdata/schema1.txt
 var schema1 string

@@ -27,8 +27,8 @@ const (
 )
 
 // Search returns the places that match, best first, and by id where scores are
-// equal. It also returns how many it found at least. Complete gives the same
-// answers. Search overwrites dst with the hits.
+// equal. It also returns a lower bound of their number. Complete gives the same answers. Search
+// overwrites dst with the hits.
 //
 // Names match by their beginning or that of a word inside, and codes as they are typed. If
 // a code matches, nothing below is tried. If at most 10 places
@@ -37,7 +37,7 @@ const (
 // matches as a whole, each word of four letters and more may have one wrong
 // letter: missing, extra, replaced, or swapped with the next. If nothing at all
 // is found, words of eight letters and more may have two. Matches with fewer
-// wrong letters come first. None is forgiven where a filter dropped a whole name: what is meant
+// wrong letters come first. None is allowed where a filter dropped a whole name: the wanted place
 // is elsewhere.
 //
 // The text is also tried with ä for ae and so on, or the other way, and with single

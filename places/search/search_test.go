@@ -110,7 +110,7 @@ func TestSearch(t *testing.T) {
 		{Query{Text: "http"}, "[]", ``},
 		{Query{Text: "zurich", Countries: []string{"us"}}, "[2]", `"kind":"exact","highlight":[0,6]`},
 		{Query{Text: "zurich kansas"}, "[]", ``},
-		{Query{Text: "zurich ks"}, "[]", ``}, // no name of it was given
+		{Query{Text: "zurich ks"}, "[]", ``}, // no such division was given
 		{Query{Text: "zurich, usa"}, "[2]", `"kind":"exact","highlight":[0,6]`},
 		{Query{Text: "zurich switz"}, "[1]", `"kind":"exact","highlight":[0,6]`},
 		{Query{Text: "laquila"}, "[3]", `"kind":"exact","highlight":[0,8]`},
@@ -132,7 +132,7 @@ func TestSearch(t *testing.T) {
 		{Query{Text: "frankfrut", Exact: true}, "[]", ``},
 		{Query{Text: "zurch"}, "[1 2]", `"kind":"typo","highlight":[0,6]`},
 		{Query{Text: "zuurc"}, "[]", ``},
-		{Query{Text: "zuuurc"}, "[]", ``}, // two from eight letters on
+		{Query{Text: "zuuurc"}, "[]", ``}, // two wrong letters need eight letters
 		{Query{Text: "zch"}, "[]", ``},
 		{Query{Text: "rankfurt"}, "[6]", `"kind":"typo","highlight":[0,9]`},
 		{Query{Text: "frankfurtammain"}, "[6]", `"kind":"typo","highlight":[0,17]`},
@@ -258,7 +258,7 @@ func TestAccentsPreferTheirForm(t *testing.T) {
 	}
 }
 
-// A typing error is assumed if no name equals the text, but not if a filter drops the equal one.
+// A typing error is assumed if no name equals the text, but not if a filter drops the equal name.
 func TestNoGuessForWhatIsDropped(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Cayenne", Class: 'P', Code: "PPLC", Country: "GF", Population: 61550},

@@ -28,7 +28,7 @@ func (s *search) otherSpelling() error {
 	if text := normalize(s.q.Text); hasUmlaut(text) {
 		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
 	} else {
-		// What two letters are left of is a code rather than a name: uae, maa.
+		// A text that contracts to two letters is a code rather than a name: uae, maa.
 		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
 			return nil
 		}

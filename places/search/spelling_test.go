@@ -44,7 +44,7 @@ var spelled = []Entry{
 	{ID: 26, Name: "Washington, D.C.", Class: 'P', Code: "PPLC", Country: "US", Population: 601_723},
 }
 
-// Any script, any spelling.
+// Names are found in other scripts and spellings.
 func TestSpellings(t *testing.T) {
 	r := build(t, spelled, Context{Text: "Italy", Country: "IT"})
 	for _, tc := range []struct{ text, want string }{
@@ -52,7 +52,7 @@ func TestSpellings(t *testing.T) {
 		{"muenchen", "[1 2 4 3]"},
 		{"MÜNCHEN", "[1 2 3 4]"},
 		{"München", "[1 2 3 4]"},
-		{"Мюнхен", "[1 2 3]"}, // miunkhen has two letters more and one other than munchen
+		{"Мюнхен", "[1 2 3]"}, // miunkhen: two extra letters and a replaced one
 		{"東京", "[5]"},
 		{"东京", "[5]"},
 		{"とうきょう", "[5]"},
@@ -84,7 +84,7 @@ func TestSpellings(t *testing.T) {
 		{"beer sheva", "[19]"},
 		{"newyork", "[20]"},
 		{"n.y.c.", "[20]"},
-		{"nyc", "[]"}, // no name is written so here
+		{"nyc", "[]"}, // no name here is spelled so
 		{"hawaii", "[21]"},
 		{"hawai i", "[21]"},
 		{"U.A.E.", "[22]"},
@@ -134,7 +134,7 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 	return t.Table.Scan(ctx, scan)
 }
 
-// Hostile texts take no more seeks than Search states.
+// Hostile texts take no more seeks than the documentation of Search says.
 func TestSeeksAreBounded(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	store := buildtest.Store(t)

@@ -32,8 +32,7 @@ type sizes struct {
 
 var usual = sizes{list: 100, rows: 256, scan: 2_000, reads: maxReads, typos: typoReads}
 
-// slack is how many times the wanted candidates are gathered before the best
-// are chosen.
+// slack is the ratio of gathered to wanted candidates. The best are then chosen.
 const slack = 5
 
 // tree builds the nodes of place_prefix from the rows of place_names in their

@@ -10,9 +10,8 @@ import (
 )
 
 // hanVariants has a line for each Han character that is written in several
-// ways: traditional, simplified, and Japanese. The first stands for all. The
-// facts are those of OpenCC 1.4.2 (TSCharacters, TWVariants, HKVariants,
-// JPShinjitaiCharacters).
+// ways: traditional, simplified, and Japanese. The first stands for all. The facts come from OpenCC
+// 1.4.2 (TSCharacters, TWVariants, HKVariants, JPShinjitaiCharacters).
 //
 //go:embed han.txt
 var hanVariants string

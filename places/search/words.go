@@ -93,8 +93,7 @@ func (s *search) inAnyOrder() error {
 	return nil
 }
 
-// rowsOn estimates how many names have a word that begins with word. It is 0
-// for rare words.
+// rowsOn estimates the number of names with a word that begins with word. It is 0 for rare words.
 func (s *search) rowsOn(word []byte) (uint64, error) {
 	if characters(word) > prefixCharacters {
 		return 0, nil

@@ -12,8 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// kdTree is the comparator: positions on the unit sphere by the median of x, y
-// and z in turn, as libraries do it. It compares chords only.
+// kdTree is the baseline: a k-d tree of positions on the unit sphere, split at the median of x, y
+// and z in turn, as in libraries. It compares only chords.
 type kdTree struct {
 	points []vec
 }
@@ -61,8 +61,8 @@ func (t *kdTree) nearest(q vec) (best vec) {
 	return best
 }
 
-// Nearest through the store, against a k-d tree in memory, against measuring
-// every station, and against one seek of the same table.
+// BenchmarkNearest compares Nearest through the store with a k-d tree in memory, with measuring
+// every station, and with one seek in the same table.
 func BenchmarkNearest(b *testing.B) {
 	list := realStations(b)
 	f := build(b, list)

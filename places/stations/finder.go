@@ -167,8 +167,7 @@ type Near struct {
 	// Shared is the number of stations that have stood at this position,
 	// counted up to 65535. ID is the least of their ids.
 	Shared int
-	// Tile is the leaf of the point. Candidates is how many positions were
-	// compared.
+	// Tile is the leaf of the point. Candidates is the number of compared positions.
 	Tile       quadkey.Tile
 	Candidates int
 }
@@ -186,7 +185,7 @@ type lookup struct {
 // no longer report, which a Filter leaves out.
 //
 // Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
-// set is empty, or are the store's.
+// set is empty, or come from the store.
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {

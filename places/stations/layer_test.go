@@ -37,7 +37,7 @@ func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
 	return must.Get(feature.ParseFilter(schema, terms)).In(t)
 }
 
-// Days compare as a filter compares them, whether the index knows them or not.
+// Days compare as in a filter, whether the index has them or not.
 func TestDaysCompareExactly(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	f := build(t, scatter(16, 400, shapes["even"]))
@@ -88,7 +88,8 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-// A list continues at its mark in other data, even if earlier stations have come or gone.
+// A list continues at its mark in other data, even if stations before the mark were added or
+// removed.
 func TestMarksOutliveData(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {

@@ -48,15 +48,14 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Every real station, against measuring them all.
+// Nearest agrees with measuring all real stations.
 func TestNearestReal(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := realStations(t)
 	store := buildtest.Store(t)
 	f, meta := buildIn(t, store, list)
 	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves, float64(meta.Listed)/float64(meta.Leaves))
-	// The reference measures all stations; a coarse one first, by chords, keeps
-	// the long test bearable.
+	// The reference measures all stations. A first pass by chords keeps the long test short enough.
 	brute := newChordScan(list)
 	n := 10_000
 	if full {
@@ -71,7 +70,7 @@ func TestNearestReal(t *testing.T) {
 			t.Fatalf("%v, %v: got %s at %v m, want %s at %v m", lat, lon, got.ID, got.DistanceM, id, d)
 		}
 	}
-	// The reference itself, against the plainest one.
+	// The reference itself agrees with the plainest one.
 	for range rounds(100) {
 		lat, lon := points(rng, list)
 		id, d := bruteNearest(list, lat, lon)
@@ -82,11 +81,12 @@ func TestNearestReal(t *testing.T) {
 	checkLeaves(t, store, meta)
 }
 
-// points2 is points with the neighbourhoods of the reference, which is faster.
+// points2 is like points, and faster: it finds neighbours by the reference's chords.
 func points2(rng *rand.Rand, list []Station, brute *chordScan) (lat, lon float64) {
 	if rng.IntN(10) > 0 {
 		for {
-			// All but the vertices of three, which measures every station.
+			// These are the cases of points without the vertices of three stations, which measure
+			// every station.
 			s := &list[rng.IntN(len(list))]
 			switch rng.IntN(8) {
 			case 0, 1:
@@ -107,8 +107,8 @@ func points2(rng *rand.Rand, list []Station, brute *chordScan) (lat, lon float64
 			}
 		}
 	}
-	// Half-way between a station and the one nearest to a point beside it, and
-	// so near an edge between the two.
+	// The middle between a station and the nearest one to a point beside it is near the edge
+	// between the two.
 	s := &list[rng.IntN(len(list))]
 	_, _, other := brute.find(min(max(s.Lat+rng.NormFloat64(), -90), 90), s.Lon)
 	m := vecOf(s.Lon, s.Lat).plus(brute.vecs[other])
@@ -218,7 +218,7 @@ func TestLeavesTileTheWorld(t *testing.T) {
 	}
 }
 
-// maxDot is exact: never below a point of the ground, and met by one.
+// maxDot is exact: at least the product of every point of the ground, and equal to that of one.
 func TestMaxDot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := rapid.Uint8Range(0, 16).Draw(t, "z")
@@ -226,8 +226,8 @@ func TestMaxDot(t *testing.T) {
 		tile := quadkey.Tile{Z: z, X: rapid.Uint32Range(0, side-1).Draw(t, "x"), Y: rapid.Uint32Range(0, side-1).Draw(t, "y")}
 		part := rapid.Float64Range(-1, 1)
 		v := vec{part.Draw(t, "vx"), part.Draw(t, "vy"), part.Draw(t, "vz")}
-		// The difference of two positions is nothing, or longer than this. The
-		// squares of shorter vectors would be too small for a float.
+		// The difference of two positions is zero or longer than this. The squares of shorter
+		// vectors would be too small for a float.
 		if v.norm() < 1e-20 {
 			v = vec{}
 		}
@@ -291,17 +291,17 @@ func TestSharedPositions(t *testing.T) {
 	}
 }
 
-// A crowd in one spot neither floods the tables nor is answered wrongly.
+// Many stations in one spot neither fill the tables nor give wrong answers.
 func TestCrowds(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var list []Station
-	for i := range 3000 { // of one position
+	for i := range 3000 { // at one position
 		list = append(list, Station{ID: numbered(i), Lat: 47.5, Lon: 8.5})
 	}
 	for i := range 40 { // centimetres apart
 		list = append(list, Station{ID: numbered(5000 + i), Lat: 20 + float64(i%7)*1e-7, Lon: 20 + float64(i/7)*1e-7})
 	}
-	for i := range 60 { // around a point, which is as far from all
+	for i := range 60 { // in a circle around a point
 		sin, cos := math.Sincos(float64(i) * 6 * radians)
 		list = append(list, Station{ID: numbered(6000 + i), Lat: -40 + cos*0.5, Lon: 100 + sin*0.5})
 	}
@@ -330,8 +330,8 @@ func TestTooDense(t *testing.T) {
 	if !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "compete") {
 		t.Error(err)
 	}
-	// On parallels so near the pole that their longitudes mean nothing: a few
-	// are listed together, but not many.
+	// On parallels so near the pole, longitudes make no difference: a few stations share a leaf,
+	// but many are refused.
 	near := func(n int) []Station {
 		list := make([]Station, n)
 		for i := range list {

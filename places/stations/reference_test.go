@@ -73,7 +73,7 @@ func bruteNearest(list []Station, lat, lon float64) (ID, float64) {
 	distance := math.Inf(1)
 	for i := range list {
 		s := &list[i]
-		// At the precision they are kept at.
+		// Measure at the stored precision.
 		d := positionOf(s.Lat, s.Lon).distance(lon, lat)
 		if d < distance || d == distance && slices.Compare(s.ID[:], best[:]) < 0 {
 			best, distance = s.ID, d
@@ -112,7 +112,7 @@ func active(s *Station, at time.Time) bool {
 	return (s.Begin.IsZero() || !s.Begin.After(day)) && (s.End.IsZero() || !s.End.Before(day))
 }
 
-// shapes are ways to lie about the globe.
+// shapes draw positions on the globe.
 var shapes = map[string]func(*rand.Rand) (lon, lat float64){
 	"even": func(r *rand.Rand) (float64, float64) {
 		return r.Float64()*360 - 180, math.Asin(2*r.Float64()-1) * 180 / math.Pi
@@ -127,7 +127,7 @@ var shapes = map[string]func(*rand.Rand) (lon, lat float64){
 	"antimeridian": func(r *rand.Rand) (float64, float64) {
 		return math.Copysign(180-math.Abs(r.NormFloat64()), r.NormFloat64()), r.NormFloat64() * 25
 	},
-	// Ties everywhere: many points are equally near to two or four stations.
+	// Ties are everywhere: many points are equally near to two or four stations.
 	"grid": func(r *rand.Rand) (float64, float64) {
 		return float64(r.IntN(37)*10 - 180), float64(r.IntN(19)*10 - 90)
 	},
@@ -142,7 +142,7 @@ func scatter(seed uint64, n int, shape func(*rand.Rand) (lon, lat float64)) []St
 		s.ID = numbered(i)
 		s.Lon, s.Lat = shape(rng)
 		s.Lat = min(max(s.Lat, -90), 90)
-		// Three decimals, as in the source: some stand at one place.
+		// Three decimals, as in the source: some stations coincide.
 		s.Lon, s.Lat = math.Round(s.Lon*1000)/1000, math.Round(s.Lat*1000)/1000
 		s.Name = "STATION " + strconv.Itoa(i)
 		s.Country = []string{"", "CH", "US"}[rng.IntN(3)]
@@ -155,8 +155,8 @@ func scatter(seed uint64, n int, shape func(*rand.Rand) (lon, lat float64)) []St
 	return list
 }
 
-// realStations reads the stations of NOAA's list that have a position, the
-// quick way. Its reader is tested where it is.
+// realStations reads the stations of NOAA's list that have a position, without checks. The real
+// reader has its own tests.
 func realStations(t testing.TB) []Station {
 	t.Helper()
 	file, err := os.Open("../../../shared/data/weather/isd-history.csv.gz")
@@ -185,7 +185,7 @@ func realStations(t testing.TB) []Station {
 	return list
 }
 
-// points are where answers are most likely to be wrong, given the stations.
+// points draws a point where answers are most likely to be wrong, given the stations.
 func points(rng *rand.Rand, list []Station) (lat, lon float64) {
 	at := func() (float64, float64) {
 		s := &list[rng.IntN(len(list))]
@@ -205,7 +205,7 @@ func points(rng *rand.Rand, list []Station) (lat, lon float64) {
 		lat2, lon2 := at()
 		m := vecOf(lon1, lat1).plus(vecOf(lon2, lat2))
 		return clampedLat(m), math.Atan2(m.y, m.x) / radians
-	case 5: // as far from three of one neighbourhood
+	case 5: // equally far from three of one neighbourhood
 		lat1, lon1 := at()
 		hits := bruteNearby(list, NearbyQuery{Lat: lat1, Lon: lon1, Limit: 6})
 		pick := func() vec { return vecOf(hits[rng.IntN(len(hits))].Lon, hits[rng.IntN(len(hits))].Lat) }

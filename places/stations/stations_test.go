@@ -95,7 +95,7 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	}
 }
 
-// The record that ends last is kept; of two that end together the first given.
+// The record that ends last is kept, or the first of two that end at the same time.
 func TestDuplicates(t *testing.T) {
 	named := func(name, end string) Station {
 		s := Station{ID: numbered(1), Name: name, Lat: 1}
@@ -223,7 +223,7 @@ func TestQueriesAreRefused(t *testing.T) {
 	if _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.Box{South: 1}}, nil); !errors.Is(err, near.ErrQuery) {
 		t.Errorf("box: %v", err)
 	}
-	// What no station can have is no error.
+	// Filter values that no station can have are no error.
 	for _, country := range []string{"CHE", "X"} {
 		if hits, err := f.Nearby(t.Context(), NearbyQuery{Country: country}, nil); err != nil || len(hits) > 0 {
 			t.Errorf("%s: %v, %v", country, hits, err)
@@ -251,7 +251,7 @@ func TestCursors(t *testing.T) {
 	}
 	q.Cursor = next
 	check(f, q, nil)
-	check(other, q, nil) // the order is that of positions, which are the same in other data
+	check(other, q, nil) // the order is by position, which other data does not change
 	for i := range next {
 		q.Cursor = next[:i] + string(next[i]^1) + next[i+1:]
 		if q.Cursor[i] != next[i] {
@@ -320,7 +320,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Damaged rows are reported, never answered from.
+// Damaged rows are reported, and never used for answers.
 func TestDamage(t *testing.T) {
 	list := scatter(5, 40, shapes["even"])
 	overwrite := func(store cellstore.Store, name, family string, spoil func([]byte) []byte) {

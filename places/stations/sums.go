@@ -13,7 +13,7 @@ type Sums struct {
 	Observations int64
 
 	temperature, dewPoint, pressure, speed, rain, cloud accumulated
-	wind                                                accumulated // of which east is the sum
+	wind                                                accumulated // its sum is the east component
 	north                                               int64
 }
 

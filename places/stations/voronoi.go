@@ -14,7 +14,7 @@ const (
 	// tile cannot be divided further.
 	leafSites = 8
 	// If dividing a tile twice drops none of at most leafSitesAlike positions,
-	// this arithmetic cannot tell them apart, and the tile stays a leaf.
+	// this arithmetic cannot distinguish them, and the tile stays a leaf.
 	leafSitesAlike = 16
 	vainDivisions  = 2
 	// Tiles of the top and bottom rows extend to the pole however narrow they
@@ -32,10 +32,9 @@ const (
 	maxLeaves     = 1 << 18
 	leavesPerSite = 64
 
-	// ahead is how much nearer a position must be than another to make it
-	// superfluous, in the cosine of the angle. It is more than ten times the
-	// rounding error here, and at least 60 nanometres of distance, where
-	// quadkey.Distance errs by a few.
+	// ahead is the least difference of distance, in the cosine of the angle, by which a nearer
+	// position makes another superfluous. It is more than ten times the rounding error here, and at
+	// least 60 nanometres of distance, where quadkey.Distance errs by a few.
 	ahead = 1e-14
 )
 

@@ -176,7 +176,7 @@ type Part struct {
 // that hour is no error and has empty weather. The parts reuse the memory of
 // dst's.
 //
-// Errors match places.ErrQuery or are the store's.
+// Errors match places.ErrQuery or come from the store.
 func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {
 	if !t.Valid() || t.Z > MaxWeatherZoom {
 		return feature.BadQuery("tile %v; weather is kept for tiles of zoom 0 to %d", t, MaxWeatherZoom)

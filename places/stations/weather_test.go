@@ -46,11 +46,11 @@ func weatherOf(seed uint64, n int, list []Station) []Observation {
 		o := &out[i]
 		if i > 0 && rng.IntN(10) == 0 {
 			*o = out[rng.IntN(i)]
-			o.values[Temperature]++ // a duplicate that says something else
+			o.values[Temperature]++ // a duplicate with another value
 			continue
 		}
 		o.Station = list[rng.IntN(len(list))].ID
-		// Around the epoch, where signs change.
+		// Times lie around the epoch, where signs change.
 		o.Time = time.Unix(0, 0).UTC().Add(time.Duration(rng.IntN(24*60)-12*60) * time.Minute)
 		for q := range Quantity(quantities) {
 			if rng.IntN(3) > 0 {
@@ -74,7 +74,7 @@ func buildWeather(t testing.TB, store cellstore.Store, f *Finder, list []Observa
 	return w, meta
 }
 
-// distinct leaves the first of each station and minute.
+// distinct keeps the first observation of each station and minute.
 func distinct(list []Observation) []Observation {
 	type key struct {
 		id ID
@@ -156,7 +156,7 @@ func TestObservationsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// onlyThose clears what a duplicate may have left in unset quantities.
+// onlyThose returns the values of set quantities. A duplicate may have left others in unset ones.
 func onlyThose(o *Observation) (v [quantities]int16) {
 	for q := range v {
 		if o.has>>q&1 != 0 {
@@ -168,7 +168,7 @@ func onlyThose(o *Observation) (v [quantities]int16) {
 
 func byTime(a, b Observation) int { return a.Time.Compare(b.Time) }
 
-// Every tile of every hour, against adding up the observations in it.
+// Every tile of every hour agrees with the sum of its observations.
 func TestTilesAgainstBruteForce(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
@@ -218,7 +218,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Memory and the order of the observations change no byte, except by the order of duplicates.
+// Memory and the order of observations change no byte, except that the order of duplicates counts.
 func TestWeatherIsDeterministic(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	stations := scatter(4, 50, shapes["even"])
@@ -366,7 +366,7 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// Tiles are numbered as their keys sort.
+// Tiles are numbered in the order of their keys.
 func TestTileNumbers(t *testing.T) {
 	type numbered struct {
 		n uint16

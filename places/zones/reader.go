@@ -18,8 +18,8 @@ type Reader struct {
 	countries cellstore.Table // nil without any
 	reads     sync.Pool       // of *read
 
-	// abbreviations are those seen so far, so that answers need not copy
-	// theirs. A new abbreviation replaces the whole map.
+	// abbreviations has the abbreviations of earlier answers, so that a new answer need not copy
+	// its own. A new abbreviation replaces the whole map.
 	abbreviations atomic.Pointer[map[string]string]
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // machines without a zone database have one too
+	_ "time/tzdata" // for machines without a zone database
 
 	"pgregory.net/rapid"
 
@@ -19,9 +19,9 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// some are zones of every kind: ordinary, of the southern hemisphere, without
-// rules, with daylight saving time below standard time, with offsets of odd
-// minutes, that crossed the date line, and aliases.
+// some has zones of every kind: ordinary ones, ones of the southern hemisphere, without rules, with
+// daylight saving time below standard time, with offsets of odd minutes, ones that crossed the date
+// line, and aliases.
 var some = []string{
 	"Africa/Casablanca", "Africa/El_Aaiun", "Africa/Monrovia", "America/Argentina/Buenos_Aires", "America/Caracas", "America/New_York",
 	"America/Santiago", "Antarctica/Troll", "Asia/Calcutta", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Manila",
@@ -62,15 +62,15 @@ func check(t testing.TB, r *Reader, name string, loc *time.Location, at time.Tim
 	if o.Since.After(at) {
 		t.Fatalf("%s at %s: since %s", name, at.UTC(), o.Since)
 	}
-	// It holds since then, and not before.
+	// The offset holds since o.Since, and not before.
 	now, before := ruleAt(o.Since.In(loc)), ruleAt(o.Since.Add(-time.Second).In(loc))
 	if here := ruleAt(in); !now.same(&here) || before.same(&here) {
 		t.Fatalf("%s at %s: %+v since %s, where Go changes from %+v to %+v", name, at.UTC(), here, o.Since, before, now)
 	}
 }
 
-// checkZone compares random instants, and the seconds on both sides of every
-// change, found by steps of a day instead of by asking for bounds.
+// checkZone compares random instants, and the seconds on both sides of every change. It finds
+// changes by steps of the given length, without the reader's bounds.
 func checkZone(t *testing.T, r *Reader, name string, random int, step time.Duration) {
 	loc := location(t, name)
 	rng := rand.New(rand.NewPCG(1, uint64(len(name))))
@@ -85,7 +85,7 @@ func checkZone(t *testing.T, r *Reader, name string, random int, step time.Durat
 		if here.same(&last) {
 			continue
 		}
-		// Halve the step down to the second of the change.
+		// Bisect the step to find the second of the change.
 		lo, hi := at.Add(-step), at
 		for hi.Sub(lo) > time.Second {
 			mid := lo.Add(hi.Sub(lo) / 2).Truncate(time.Second)
@@ -115,8 +115,8 @@ func TestOffset(t *testing.T) {
 	}
 }
 
-// TestEveryZone is TestOffset for all of the machine's zones, one in forty
-// unless the long tests are asked for.
+// TestEveryZone is TestOffset for all of the machine's zones, or for one in forty unless
+// QUADRILLE_FULL is set.
 func TestEveryZone(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	names := machineZones(t)
@@ -147,7 +147,7 @@ func TestEveryZone(t *testing.T) {
 	t.Logf("%d zones, at most %d rules in a year", len(names), most)
 }
 
-// machineZones are the names in the source of the machine's zone database.
+// machineZones returns the names in the source of the machine's zone database.
 func machineZones(t *testing.T) (names []string) {
 	const path = "/usr/share/zoneinfo/tzdata.zi"
 	text, err := os.ReadFile(path)
@@ -175,7 +175,7 @@ func TestOffsetProperty(t *testing.T) {
 	})
 }
 
-// Offsets known without any database.
+// These offsets are known without any database.
 func TestKnownOffsets(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
@@ -257,7 +257,7 @@ func TestBuildRefusals(t *testing.T) {
 	}
 }
 
-// The order of names changes nothing, a name does.
+// The fingerprint depends on the names, but not on their order.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
 		meta, _ := must.Two(Build(t.Context(), buildtest.Store(t), names, nil)).In(t)
@@ -294,7 +294,7 @@ func TestYear(t *testing.T) {
 			t.Errorf("%s %d: %d %d %d, %v", tt.zone, tt.year, jan, jul, raw, err)
 		}
 	}
-	// Against asking day by day.
+	// Compare with package time, asked for every 6 hours of the year.
 	for _, name := range some {
 		loc := location(t, name)
 		for year := 1900; year <= 2100; year += 13 {
@@ -364,12 +364,12 @@ func TestCountryZone(t *testing.T) {
 			t.Errorf("%q: %q, %v", code, zone, err)
 		}
 	}
-	// Other countries are other content.
+	// Other countries change the content.
 	other, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{"CH": "Europe/Zurich"})
 	if err != nil || other.Fingerprint == meta.Fingerprint {
 		t.Errorf("%+v, %v", other, err)
 	}
-	// A table of before has none.
+	// An older table has no countries.
 	before, _, err := Build(t.Context(), buildtest.Store(t), some, nil)
 	if err != nil || before.Countries != 0 || before.Fingerprint == other.Fingerprint {
 		t.Errorf("%+v, %v", before, err)

@@ -46,7 +46,7 @@ type Options struct {
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
 	// for the store is refused.
 	TileBudget int64
-	// Memory is about how many bytes of memory the build may take in all; 0 means no bound. Run
+	// Memory is the approximate limit of the build's memory, in bytes; 0 means no bound. Run
 	// refuses layers that need more with a MemoryError before it writes anything.
 	Memory int64
 	// Progress, if set, is called at the start and the end of each phase of the build and twice a

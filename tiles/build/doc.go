@@ -13,7 +13,6 @@
 //
 // Regions that share a border get different colours for maps (colors.go).
 //
-// A region is then a chain of directed edges, and its winding number tells what
-// is inside. The quadtree is walked depth first, and each tile gets only the
-// edges that meet it (node.go).
+// A region is then a chain of directed edges. A point is inside if its winding number is positive.
+// The quadtree is walked depth first, and each tile gets only the edges that meet it (node.go).
 package build

@@ -125,7 +125,7 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 }
 
 // measureAll returns the tiles over the budget at every zoom, before any change. It leaves out the
-// zooms above one that is over the budget, because these are built anew.
+// zooms above one that is over the budget, because these are built again.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
@@ -259,17 +259,17 @@ func (g *generaliser) refuse(z int, over []tileSize) error {
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
 
-// target is how a zoom is to be generalised.
+// target describes the generalisation of a zoom.
 type target struct {
 	g      *generaliser
 	groups *groups
 	cuts   []int
-	coarse int // number of zooms by which borders are simplified further
+	coarse int // borders are simplified as at the zoom lower by this number
 	last   map[int]layerSize
 }
 
-// worstTiles is the number of tiles that decide how far a layer is merged. The others get their
-// turn at the next try.
+// worstTiles is the number of tiles that determine the merging of a layer. The next try takes the
+// others.
 const worstTiles = 24
 
 // refine reduces the detail of a zoom, depending on the sizes of the tiles over the budget. It
@@ -344,8 +344,8 @@ func (t *target) allowed(tile *tileSize) float64 {
 	return math.Inf(1)
 }
 
-// merge merges regions of a layer until a tile has so many groups that its size
-// should fall by the ratio. It reports whether any merged.
+// merge merges regions of a layer until a tile has few enough groups that its size should fall by
+// the ratio. It reports whether any merged.
 func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
 	// Merged polygons have longer borders than each of their parts, so the
 	// size falls more slowly than the number.

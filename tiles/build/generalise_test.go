@@ -234,8 +234,8 @@ func TestTileBudget(t *testing.T) {
 	}
 }
 
-// selectorAgrees checks a selector of one ward. It finds the ward where a zoom shows it with its
-// own id, and nothing where the ward is part of another polygon.
+// selectorAgrees checks the vector tiles of a selector of one ward. They have the ward if zoom z
+// shows it under its own id, and nothing if the ward is merged into another polygon.
 func selectorAgrees(t *testing.T, r *tiles.Reader, z uint8, shown map[string]bool, id string) {
 	t.Helper()
 	found := false

@@ -10,19 +10,19 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// LongEdges is how to read a feature's edges of more than 180° of longitude. Sources that are cut
-// at ±180° mean straight edges, as RFC 7946 demands of GeoJSON. Stitched sources, such as
-// world-atlas, use them to cross ±180°. An edge of exactly 180° is always read as drawn. So is an
-// edge along a pole, where longitude means nothing.
+// LongEdges chooses the reading of a feature's edges of more than 180° of longitude: straight, or
+// the short way across ±180°. Sources that are cut at ±180° mean straight edges, as RFC 7946
+// demands of GeoJSON. Stitched sources, such as world-atlas, use them to cross ±180°. An edge of
+// exactly 180° is always read as drawn. So is an edge along a pole, where longitude means nothing.
 type LongEdges uint8
 
 const (
-	// LongEdgesAuto reads all long edges of a ring in one way. They are straight unless two signs
-	// indicate crossings. First, the ring is drawn in detail: no other edge is wider or higher than
-	// 45°, and the short way of a crossing is at most three times the largest of them. Second, most
-	// edges wider than 270°, read as straight, would turn the line back at an end, or at both ends
-	// if they follow a parallel. Edges also cross if the ring then goes around the globe and would
-	// otherwise enclose nothing.
+	// LongEdgesAuto reads all long edges of a ring in one way: straight, unless two signs show that
+	// they cross ±180°. First, the ring is drawn in detail: its other edges are at most 45° wide
+	// and high, and a crossing is at most three times as long as the largest of them. Second, most
+	// edges wider than 270° would, if straight, turn the line back at one end, or at both ends if
+	// they follow a parallel. Long edges also cross if the ring then goes around the globe and
+	// would otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
 	// LongEdgesStraight reads every edge as drawn, at the poles too.
 	LongEdgesStraight

@@ -23,8 +23,8 @@ func (o *Options) mostVertices() int64 {
 	return max(1, (o.Memory-baseMemory)/bytesPerVertex)
 }
 
-// MemoryFor returns about how many bytes of memory a build takes for layers with so many vertices.
-// Edges that cross very many tiles take more.
+// MemoryFor returns the approximate memory of a build, in bytes, for layers with the given number
+// of vertices in all. Edges that cross very many tiles take more.
 func MemoryFor(vertices int64) int64 { return baseMemory + bytesPerVertex*vertices }
 
 // Where many regions overlap, a line may be the border of very many. A build takes bytesPerShare
@@ -34,8 +34,7 @@ const (
 	bytesPerShare = 64
 )
 
-// checkShared refuses an arrangement with so many shared lines that its regions need too much
-// memory.
+// checkShared refuses an arrangement whose shared lines make its regions need too much memory.
 func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 	vertices := int64(len(lines))
 	need := MemoryFor(vertices)
@@ -61,7 +60,7 @@ type MemoryError struct {
 	// Vertices counts the vertices of all layers. It includes the places where borders cross tiles
 	// if only these make the vertices too many.
 	Vertices int64
-	// Need is about how many bytes of memory the build takes.
+	// Need is the approximate memory of the build in bytes.
 	Need int64
 }
 

@@ -73,7 +73,7 @@ type region struct {
 	merged   int    // how many regions it stands for at one zoom; 0 for a region of the source
 	shown    uint8  // the first zoom that shows it with its id
 	color    uint8  // its number among layout.MapColors
-	key      string // the id's fold, by which rows are ordered
+	key      string // the id's fold, the order of rows
 	id, name string
 	props    []Property
 	label    Label

@@ -249,8 +249,7 @@ func (r *region) middle() (lon, lat float64) {
 	return lon, max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, lat))
 }
 
-// root returns the node of the whole world, whose only level is that of the
-// view.
+// root returns the node of the whole world. Its only level is the zoom of the view.
 func (m *meter) root() node {
 	outer := grid.TileBox(0, 0, 0, true)
 	n := node{quadkey.Tile{}, make([]layerNode, len(m.b.layers))}

@@ -615,8 +615,8 @@ func regionTile(typ, id string, mapColor any) *Tile {
 	return &Tile{Zoom: 5, Scale: 1, Vector: l.AppendTo(nil)}
 }
 
-// TestColours: a region has the colour of its map_color. Without a valid one it has that of its id,
-// whatever its feature's number. Ids spread over all colours.
+// TestColours: a region has the colour of its map_color, or without a valid one the colour of its
+// id. The number of its feature does not matter. Ids spread over all colours.
 func TestColours(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	r := newRenderer(t)

@@ -294,8 +294,8 @@ func div255(v uint32) uint32 {
 	return (v + v>>8) >> 8
 }
 
-// step rounds a coverage to one of 16 levels. The eye cannot tell, and images
-// shrink by a third.
+// step rounds a coverage to one of 16 levels. The eye sees no difference, and images shrink by a
+// third.
 func step(cover uint32) uint32 { return (cover + 8) / 17 * 17 }
 
 // blendMask draws a colour, whose alpha is 0 to 255, over the pixels of a mask

@@ -43,7 +43,7 @@ type Places struct {
 	// Around also hides points around a city, up to the same zoom: those within KM kilometres of a
 	// point that has at least People, and more than Times their population.
 	Around struct{ People, Times, KM float64 }
-	// DotsFrom is the first zoom that shows a dot without room for its name.
+	// From zoom DotsFrom, a dot is drawn even if its name does not fit.
 	DotsFrom int
 }
 
@@ -73,8 +73,8 @@ type RegionStyle struct {
 	// LateTurn is the turn of the names that are new at a zoom, unless Turn is later.
 	LateTurn int
 	Dot      Dot // marks the points of layers that are not labels of regions
-	// Lands is set if the type has its fill, coast and names only where it is the land. Elsewhere
-	// only its borders are drawn.
+	// Lands is set if the type's fill, coast and names are drawn only in tiles whose land it is. In
+	// other tiles only its borders are drawn.
 	Lands bool
 	// Parts is set if the type has no coast where another type is the tile's land. Sources that
 	// draw the shore differently would otherwise show it twice.
@@ -224,7 +224,7 @@ func (p palette) choose(v *mvt.View, f mvt.Feature) (rgb, error) {
 	return p[hash(id, f.ID)%uint64(len(p))], err
 }
 
-// hash spreads features over the colours by their ids, or without one by their numbers.
+// hash spreads features over the colours by their ids, or by their numbers if they have none.
 func hash(id []byte, number uint64) uint64 {
 	h := number
 	if len(id) > 0 {

@@ -225,7 +225,7 @@ func (t *layout) extent() (width, height float64) {
 	return width, ascent + descent + leading*float64(len(t.lines)-1)
 }
 
-// haloWidth is how far halos extend, in pixels at scale 1.
+// haloWidth is the width of halos, in pixels at scale 1.
 const haloWidth = 1.4
 
 // write draws the laid out name over the picture, in the pixels of box. The box

@@ -30,7 +30,7 @@ type checkPart struct {
 	cells [][3][]*cellstore.Cell // of the current row, by type and kind
 }
 
-// partType is what a part has found about a type.
+// partType has the findings of a part about a type.
 type partType struct {
 	TypeReport
 	zooms    []uint16  // by region: zooms that show it

@@ -58,7 +58,7 @@ type SourceOverlap struct {
 	Tiles int64  `json:"tiles"` // rows that show it
 }
 
-// TypeReport counts what was checked of a type.
+// TypeReport counts the checked parts of a type.
 type TypeReport struct {
 	Name    string                  `json:"name"`
 	Regions int                     `json:"regions"`
@@ -115,8 +115,8 @@ type Options struct {
 //   - A tile of lines has nothing else, each of a region that has a record.
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
-// Lines and labels are judged from row layout 2 on. The report lists what is
-// wrong. The error is the store's or the context's, or matches cellstore.ErrLayout.
+// Lines and labels are judged from row layout 2 on. The report lists the faults. The error is the
+// store's or the context's, or matches cellstore.ErrLayout.
 func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Options) (Report, error) {
 	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, 1, tiles.SchemaVersion, "run ingest boundaries"); err != nil {
 		return Report{}, err

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrMissing says that HBase cannot run here, and what is missing.
+// ErrMissing: HBase cannot run here. The error that wraps it names the missing part.
 var ErrMissing = errors.New("hbase cannot be run here")
 
 //go:embed testdata/pom.xml
@@ -27,8 +27,8 @@ var failingSource []byte
 //go:embed testdata/log4j.properties
 var logging []byte
 
-// classPath returns the files of HBase and of what it needs. Maven takes many
-// seconds to name them, so its answer is kept in the user's cache.
+// classPath returns the files of HBase and of what it needs. Maven takes many seconds to list them,
+// so its answer is kept in the user's cache.
 func classPath(ctx context.Context, dir string) (string, error) {
 	for _, tool := range []string{"java", "javac"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -65,7 +65,7 @@ func complete(list string) bool {
 	return list != ""
 }
 
-// resolve asks Maven, first for what its local repository has.
+// resolve asks Maven for the files, first offline for those in its local repository.
 func resolve(ctx context.Context, dir string) (string, error) {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		return "", fmt.Errorf("%w: there is no mvn, install Maven", ErrMissing)

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Options say what to start. The zero value suits most tests.
+// Options describe a cluster to start. The zero value suits most tests.
 type Options struct {
 	RegionServers int // 2 by default
 	Gateways      int // Thrift2 gateways with binary protocol and buffers, 2 by default
-	// Session is how long the master waits for a region server that has died;
-	// 15 s by default, from 2 to 20 s.
+	// Session is the time that the master waits for a region server that has died; 15 s by default,
+	// from 2 to 20 s.
 	Session time.Duration
 	// Call is the time after which a gateway gives up a call; 20 s by default.
 	// Tests of faults need less than the driver's time for one try.
@@ -265,13 +265,12 @@ func (c *Cluster) ControlAddr() string { return c.control.Addr }
 // Gateways are the processes of the gateways that Start made.
 func (c *Cluster) Gateways() []*Process { return c.gateways }
 
-// Await waits until a process listens that was started again.
+// Await waits until a restarted process listens.
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 
-// Whole starts region servers again that have ended by themselves, and waits for
-// all servers. A busy machine may keep a server from ZooKeeper for longer than
-// Session. A test that then kills the last server would judge a cluster without
-// any.
+// Whole restarts region servers that have ended by themselves, and waits for all servers. A busy
+// machine may keep a server from ZooKeeper for longer than Session. A test that then kills the last
+// server would judge a cluster without any.
 func (c *Cluster) Whole(ctx context.Context) error {
 	for _, p := range c.servers {
 		if !p.ended() {

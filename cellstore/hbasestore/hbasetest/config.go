@@ -35,9 +35,8 @@ func common(dir string, zk, master int, session time.Duration) []property {
 		{"hbase.cluster.distributed", "true"},
 		{"hbase.rootdir", "file://" + filepath.Join(dir, "data", "hbase")},
 		{"hbase.tmp.dir", filepath.Join(dir, "data", "tmp")},
-		// This file system writes through to the operating system, so that what
-		// was synced survives the end of a process. The default, which keeps
-		// checksums, does not.
+		// This file system writes through to the operating system, so that synced data survives the
+		// end of a process. The default, which keeps checksums, does not.
 		{"fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem"},
 		{"hbase.unsafe.stream.capability.enforce", "false"},
 		{"hbase.wal.provider", "filesystem"},
@@ -83,11 +82,11 @@ func common(dir string, zk, master int, session time.Duration) []property {
 	}
 }
 
-// ofGateway are the further settings of gateways: they repeat what failed soon, and
-// a call ends within the given time.
+// ofGateway are the further settings of gateways: they soon repeat failed calls, and a call ends
+// within the given time.
 func ofGateway(call time.Duration) []property {
 	return []property{
-		{"hbase.client.pause", "10"}, // also how often the client asks whether a table has been created
+		{"hbase.client.pause", "10"}, // also the interval of the client's checks for a created table
 		{"hbase.client.pause.server.overloaded", "50"},
 		{"hbase.client.retries.number", "12"},
 		{"hbase.client.operation.timeout", milliseconds(call)},

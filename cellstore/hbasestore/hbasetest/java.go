@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// opened are the packages of Java that HBase reaches into.
+// opened lists the packages of Java whose internals HBase needs.
 var opened = []string{
 	"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
 	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.util.concurrent.atomic",
@@ -53,8 +53,8 @@ func (c *Cluster) process(name string, port int, j javaOf) *Process {
 	return p
 }
 
-// Gateway says what a gateway speaks. The zero value is the Thrift2 service
-// with the binary protocol over buffered connections.
+// Gateway has the transport and protocol of a gateway. The zero value is the Thrift2 service with
+// the binary protocol over buffered connections.
 type Gateway struct {
 	Framed  bool
 	Compact bool

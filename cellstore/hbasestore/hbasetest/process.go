@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// spawner starts processes from one thread of the system that lives as long as
-// it does: on Linux a process can be made to die with the thread that started
-// it.
+// spawner starts processes from one thread of the system, which lives as long as the spawner: on
+// Linux a process can be made to die with the thread that started it.
 type spawner struct {
 	work chan func()
 	done sync.Once
@@ -76,7 +75,7 @@ func (p *Process) Start() error {
 	}
 	p.cmd, p.exited = cmd, make(chan struct{})
 	go func(exited chan struct{}) {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log has the reason of its end
 		close(exited)
 	}(p.exited)
 	return nil
@@ -100,7 +99,7 @@ func (p *Process) Kill() error {
 // Stop halts the process, which keeps its connections but does nothing.
 func (p *Process) Stop() error { return p.Signal(stopSignal) }
 
-// Continue lets a process that was halted go on.
+// Continue lets a halted process go on.
 func (p *Process) Continue() error { return p.Signal(continueSignal) }
 
 // Signal sends a signal to the process.
@@ -113,7 +112,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return p.signal(s)
 }
 
-// ended reports whether a process that was started has ended by itself.
+// ended reports whether a started process has ended by itself.
 func (p *Process) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,5 +136,5 @@ func (p *Process) logTail() string {
 	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.Log), tail(string(b), 25))
 }
 
-// poll is the pause between two looks at a condition that is awaited.
+// poll is the pause between two checks of an awaited condition.
 const poll = 50 * time.Millisecond

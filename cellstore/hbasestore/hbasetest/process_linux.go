@@ -7,9 +7,8 @@ const (
 	continueSignal = syscall.SIGCONT
 )
 
-// attributes give a process a group of its own, so that an interrupt at the
-// terminal does not reach it before the test has ended, and its death when the
-// test is killed.
+// attributes gives a process a group of its own, so that an interrupt at the terminal does not
+// reach it before the test has ended. The process dies if the test is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -3,9 +3,8 @@
 //
 //	bin/bench/checkbig --packages bin/big/node_modules --ingest bin/ingest
 //
-// Every scenario is a run of `ingest` as a process of its own, whose time and
-// peak memory are those that the system counted for it. `ingest verify` follows,
-// and then a comparison:
+// Every scenario is a run of `ingest` as a process of its own, whose time and peak memory the
+// system counts. `ingest verify` follows, and then a comparison:
 //
 //   - addresses with maxminddb-golang, at random addresses and at both ends of
 //     networks

@@ -1,5 +1,5 @@
-// Command completionjudge asks a server what the first letters of names complete to, and
-// compares it with what people expect.
+// Command completionjudge requests a server's completions of the first letters of names, and
+// compares them with people's expectations.
 //
 //	bin/bench/completionjudge --demo data --full ../shared/data
 //
@@ -8,8 +8,8 @@
 // in their own script. It counts after how many letters each stands first and among the
 // first five. The server does not know where the person is or what language the person reads.
 //
-// The reference was written down before anything was measured. Of what begins with the
-// letters that are typed, a person expects what most people know:
+// The reference was written down before anything was measured. Of the names that begin with the
+// typed letters, a person expects the best known:
 //
 //   - A city counts as many people as live in it, by GeoNames. Sections of cities and places
 //     of the past are no cities.

@@ -1,13 +1,12 @@
 // Package gazgen makes places of the shape of the GeoNames gazetteer, as many as
 // a benchmark wants: the same number and seed give the same places everywhere.
 //
-// What is like the real set of 13 million: the shares of classes, codes and
-// countries; a place in three crowded around cities, whose sizes follow a power
-// law, and the rest spread over their countries; codes that some countries have
-// none of; one populated place in nine with a population, these too by a power
-// law; names of one to four words, other names for some, codes of divisions,
-// time zones and dates. Ids come in ascending runs, as the countries of the
-// real file do. All names are made up, and no position means anything.
+// These are like the real set of 13 million: the shares of classes, codes and countries; a place in
+// three crowded around cities, whose sizes follow a power law, and the rest spread over their
+// countries; codes that some countries have none of; one populated place in nine with a population,
+// these too by a power law; names of one to four words, other names for some, codes of divisions,
+// time zones and dates. Ids come in ascending runs, as the countries of the real file do. All names
+// are made up, and no position means anything.
 //
 // Source adds the other tables: alternate names in six scripts, as many to a
 // place as the real table has, parents, and the codes of divisions.

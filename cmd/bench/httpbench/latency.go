@@ -11,8 +11,8 @@ import (
 )
 
 // latencyCmd offers half of the greatest rate of the tile server to it and to
-// the bare handler, and compares how long answers take. Latencies count from
-// the time a request was to be sent, which is fixed beforehand.
+// the bare handler, and compares their latencies. Latencies count from the time a request was to be
+// sent, which is fixed beforehand.
 type latencyCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`

@@ -71,8 +71,8 @@ func (p *pacer) close() { p.client.close() }
 // patience is the longest time without any answer.
 const patience = 10 * time.Second
 
-// run offers requests at a rate and returns how long each took from the time it
-// was to be sent. Requests wait for a connection when none is free.
+// run offers requests at a rate. It returns the latency of each from its planned time. Requests
+// wait for a connection if none is free.
 func (p *pacer) run(rate float64, d time.Duration) ([]time.Duration, error) {
 	total := max(int(rate*d.Seconds()), 1)
 	took := make([]time.Duration, 0, total)

@@ -162,7 +162,7 @@ func (b *pointsBench) moves() (list []manypoints.Point) {
 	return list
 }
 
-// rates returns how many writes a second each target takes.
+// rates returns the writes per second that each target takes.
 func (b *pointsBench) rates(targets []target, callers, writes int) ([]float64, error) {
 	all, runs := make([][]*caller, len(targets)), make([][]float64, len(targets))
 	for i, t := range targets {
@@ -188,7 +188,7 @@ func (b *pointsBench) rates(targets []target, callers, writes int) ([]float64, e
 	return rates, nil
 }
 
-// disturb compares how long a reader waits with and without writers at a fixed rate.
+// disturb compares the latencies of a reader with and without writers at a fixed rate.
 func (b *pointsBench) disturb(what string, reader, writer target, callers, writes int, every time.Duration) error {
 	readers, writers := reader.callers(1), writer.callers(callers)
 	defer closeAll(readers)

@@ -71,9 +71,8 @@ func (c *caller) close() {
 	}
 }
 
-// drive has all callers send for a while, each at its own pace if every is set, or else
-// the next request as soon as the last is answered. It returns how long each request
-// took.
+// drive makes all callers send for a while: at intervals of every if that is set, or else the next
+// request as soon as the last is answered. It returns the latency of each request.
 func drive(callers []*caller, d, every time.Duration) (all []time.Duration, err error) {
 	took := make([][]time.Duration, len(callers))
 	errs := make([]error, len(callers))

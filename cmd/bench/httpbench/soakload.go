@@ -17,7 +17,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// kind is requests of one sort and how many of a thousand are of it.
+// kind is requests of one sort, with their share in a thousand.
 type kind struct {
 	name   string
 	weight int

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// startCmd measures how long the tile server takes from the start of its process
-// to the first 200 of /readyz, and the memory it takes, with caches as small as
-// they may be: when it is ready, when every scenario was asked for once, and
-// after load.
+// startCmd measures the time from the start of the tile server's process to the first 200 of
+// /readyz, and its memory, with the smallest caches: when it is ready, after one request of every
+// scenario, and after load.
 type startCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`

@@ -167,8 +167,8 @@ func activate(ctx context.Context, catalog *dataset.Catalog, url, name string, g
 	return fmt.Errorf("generation %d of %s was not taken into service", generation, name)
 }
 
-// timed keeps all connections busy until end and returns how long each request
-// took, and how many failed. A connection that fails is not used any more.
+// timed keeps all connections busy until end. It returns the latencies of the requests, and the
+// number that failed. A connection that fails is not used any more.
 func (c *client) timed(end time.Time) (all []time.Duration, failed int) {
 	took := make([][]time.Duration, len(c.conns))
 	bad := make([]int, len(c.conns))

@@ -31,7 +31,7 @@ var levelNames = [...]string{"municipality", "district", "province"}
 // String returns the name of the level, which is a region type.
 func (l Level) String() string { return levelNames[l] }
 
-// perParent is about how many regions of a level make one of the next.
+// perParent is the approximate number of regions of a level in one of the next.
 const perParent = 25
 
 // The land lies within this box of degrees, at some distance from its sides.

@@ -15,7 +15,7 @@ import (
 type operation struct {
 	method, path string
 	matches      *regexp.Regexp
-	literal      int                 // how much of the path is
+	literal      int                 // literal part of the path
 	query        map[string][]string // parameters, with values that their descriptions name
 	reached      bool                // by a request that was answered well
 }

@@ -37,7 +37,7 @@ func main() {
 	os.Exit(min(1, differences))
 }
 
-// run returns how many differences nothing explains.
+// run returns the number of unexplained differences.
 func run(before, after, seedsFile, expectedFile, out string) (int, error) {
 	p := pair{before: newServer(before), after: newServer(after)}
 	var seeds []request

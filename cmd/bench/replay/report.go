@@ -13,7 +13,7 @@ import (
 // A report counts differences by their kinds. Its zero value is ready.
 type report struct {
 	expected                []*regexp.Regexp
-	used                    []int // how many differences each of expected explains
+	used                    []int // number of differences that each of expected explains
 	asked, found, explained int
 	kinds                   map[string][]string // lines of those found
 }

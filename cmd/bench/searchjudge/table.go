@@ -53,7 +53,7 @@ type expectation struct {
 	kind     string // of the result, or the type of a region; or kindNothing
 	country  string // "-" for any
 	lat, lon float64
-	km       float64 // how far the answer may be from lat, lon; 0 for anywhere
+	km       float64 // greatest distance of the answer from lat, lon; 0 for anywhere
 }
 
 const header = "set\tcategory\tquery\tnear\twant"

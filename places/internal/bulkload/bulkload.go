@@ -73,8 +73,8 @@ func Fill(ctx context.Context, store cellstore.Store, table string, fill func(*L
 	return l.Commit()
 }
 
-// run writes batches until there are no more. After a failure it only gives
-// them back, so that Add never waits in vain.
+// run writes batches until there are no more. After a failure it only returns them to Add, which
+// therefore never blocks for ever.
 func (l *Load) run() {
 	var failure error
 	for b := range l.full {
@@ -141,7 +141,7 @@ func (l *Load) Commit() error {
 }
 
 // Abort discards an uncommitted load. It ignores errors: they could only leave garbage in a store
-// that is thrown away anyway.
+// that is discarded anyway.
 func (l *Load) Abort() {
 	if !l.ended {
 		_ = l.end()

@@ -33,7 +33,7 @@ func count(t *testing.T, s cellstore.Store) (n int) {
 	return n
 }
 
-// More than a batch, from memory that is used again at once.
+// The load takes more than a batch, from memory that is reused at once.
 func TestLoad(t *testing.T) {
 	s := open(t)
 	l := must.Get(New(t.Context(), s, "t")).In(t)

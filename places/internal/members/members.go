@@ -1,7 +1,7 @@
 // Package members reads and changes members of finished JSON objects without
-// decoding them. Keys are given as they stand between members, such as
-// `,"name":`. Quotes within a string are escaped, so the first match is the
-// member itself, if the object has it and no nested one comes before.
+// decoding them. Keys are written as between members, such as `,"name":`. Quotes within a string
+// are escaped, so the first match is the member itself, if the object has it and no nested one
+// comes before.
 package members
 
 import (
@@ -31,8 +31,8 @@ func Unquote(quoted []byte) (string, bool) {
 	return text, err == nil
 }
 
-// AppendNamed appends members with another text under a key. Without such a
-// member, or with the text "", they stay as they are.
+// AppendNamed appends members, with another text under a key. If the key is missing or text is "",
+// it appends them unchanged.
 func AppendNamed(dst, b []byte, key, text string) []byte {
 	from, to := find(b, key)
 	if text == "" || from == to {

@@ -31,7 +31,7 @@ func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) 
 	if after != (Cursor{}) && !isDistance(after.Rank) {
 		return 0, first, BadCursor()
 	}
-	// Ids start at 1, so nothing that far away is left out.
+	// Ids start at 1, so no point at exactly this distance is left out.
 	if first.Rank = ByDistance(n.MinM); after.Rank >= first.Rank {
 		first = after
 	}
@@ -53,9 +53,9 @@ func (l Countries) sorted() Countries {
 	return slices.Compact(l)
 }
 
-// UseTerms lets an index use the terms of a filter. use takes a term if the index has its
-// property, and reports whether anything can fulfil it. rest is the filter if the index did not
-// take all of it, and nil otherwise. possible is false if nothing can pass.
+// UseTerms passes the terms of a filter to an index. use takes a term if the index has its
+// property, and reports whether any point can fulfil it. rest is the filter if the index did not
+// take all of it, and nil otherwise. possible is false if no point can pass.
 func UseTerms(of feature.Filter, use func(t *feature.Term) (used, possible bool)) (rest feature.Filter, possible bool) {
 	if of == nil {
 		return nil, true

@@ -1,7 +1,7 @@
 // Package near finds, among points in the order of their cells, the first ones
 // of a ranking: the nearest to a point, or the most important in a box. Package
-// places and its subpackages search with it. It holds what their searches have
-// in common: the descent of an index, what is kept of it, checks and errors.
+// places and its subpackages search with it. It holds the common parts of their searches: the
+// descent of an index, the best points found, checks and errors.
 //
 // A rank is a number, and lesser ranks come first: [ByDistance] makes one of a
 // distance. Points of one rank come in the order of their keys.
@@ -66,8 +66,8 @@ func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 // Best keeps the first points of a ranking.
 type Best[K Key[K]] struct {
 	Want int
-	// Limit is the last wanted rank. Once Want points are kept, it shrinks to the rank of the
-	// last one.
+	// Limit is the last wanted rank. Once Want points are kept, it falls to the rank of the last
+	// one.
 	Limit uint64
 	// After is the last point of the page before.
 	After Ranked[K]
@@ -92,7 +92,7 @@ func (b *Best[K]) Wants(rank uint64, key K) bool {
 	return rank < last.Rank || rank == last.Rank && key.Compare(last.Key) < 0
 }
 
-// Slot returns the slot that the next point will have. What is in it is not needed any more.
+// Slot returns the slot of the next point. Its content is not needed any more.
 func (b *Best[K]) Slot() int {
 	if n := len(b.found); n < b.Want {
 		return n

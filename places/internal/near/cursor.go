@@ -6,8 +6,7 @@ import (
 	"quadrille/feature"
 )
 
-// Cursor says after which point a page begins. The zero Cursor begins the first
-// page.
+// Cursor is the point after which a page begins. The zero Cursor begins the first page.
 type Cursor = Ranked[ID]
 
 // isDistance reports whether a rank is one by distance.

@@ -11,12 +11,12 @@ type Tree[N any] interface {
 	// Bound returns a lower bound of the ranks in a node, and false if none of its points is
 	// wanted.
 	Bound(n *N) (rank uint64, ok bool)
-	// Visit takes the node that comes next. It looks at the points of a small node,
-	// and offers the children of others to the search. An error ends the search.
+	// Visit gets the next node. It examines the points of a small node, and offers the children of
+	// other nodes to the search. An error ends the search.
 	Visit(ctx context.Context, n *N) error
 }
 
-// waiting is a node that a search may have to look into.
+// waiting is a node that a search may have to visit.
 type waiting[N any] struct {
 	bound uint64
 	node  N
@@ -26,8 +26,8 @@ type waiting[N any] struct {
 func (w *waiting[N]) Above(o *waiting[N]) bool { return w.bound < o.bound }
 
 // Search is one best-first search. It always visits the node that could hold the first
-// point. It ends when that node cannot hold any point before the last one wanted. Its
-// memory is used again.
+// point. It ends when that node cannot hold any point before the last one wanted. Its memory is
+// reused.
 type Search[N any, K Key[K]] struct {
 	Best[K]
 	frontier []waiting[N] // heap

@@ -45,8 +45,8 @@ func (s *scattered) Visit(_ context.Context, n *Node) error {
 	return nil
 }
 
-// From a point outwards the same is found as by measuring every distance: at the poles,
-// across 180°, with filters that few points pass, and page by page.
+// A search from a point outwards finds the same as measuring every distance: at the poles, across
+// 180°, with filters that few points pass, and page by page.
 func TestRunFromAgainstEveryDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	s := &scattered{}
@@ -66,7 +66,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		for i := range s.spots {
 			for range rng.IntN(3_000) {
 				p := spot{lon: math.Remainder(lon+rng.NormFloat64()*spread, 360), lat: max(-90, min(90, lat+rng.NormFloat64()*spread)), id: next, passes: rng.Float64() < share}
-				if rng.IntN(10) == 0 { // where another is, or right here
+				if rng.IntN(10) == 0 { // at the query's point, where others may be
 					p.lon, p.lat = lon, lat
 				}
 				next++

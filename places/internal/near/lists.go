@@ -8,13 +8,12 @@ import (
 	"quadrille/quadkey"
 )
 
-// Node is a tile with the points that lie in it: the entries Lo to Hi of one of
-// the lists of cells that are searched.
+// Node is a tile with its points: the entries Lo to Hi of one of the searched lists of cells.
 type Node struct {
 	Tile   quadkey.Tile
 	List   uint8
 	Lo, Hi int32
-	// Tight is for the tree: the node has been offered again with a better bound.
+	// Tight is for use by the tree: it marks a node that was offered again with a better bound.
 	Tight bool
 }
 
@@ -35,13 +34,13 @@ func (s *Lists) Run(ctx context.Context, t Tree[Node], lists ...[]quadkey.Cell) 
 }
 
 const (
-	// fewPoints is the number of points up to which they are sought from the point
-	// outwards. More are found as quickly from the world downwards.
+	// fewPoints is the largest number of wanted points for a search from the point outwards. More
+	// are found as quickly from the world downwards.
 	fewPoints = 20
 	// around is the number of cells in the first tile for each wanted point.
 	around = 2
-	// many is the number of cells in the whole circle, for each point, from which a
-	// smaller circle is worth its expense.
+	// many is the number of cells in the whole circle, for each wanted point, above which a smaller
+	// circle is worth its cost.
 	many = 1_000
 )
 
@@ -66,7 +65,7 @@ func (s *Lists) RunFrom(ctx context.Context, t Tree[Node], lon, lat float64, lis
 	return s.descend(ctx, t, lists)
 }
 
-// draw sets the circle in which points are searched.
+// draw sets the circle of the search.
 func (s *Lists) draw(lon, lat float64, radius uint64) {
 	s.circle = quadkey.CircleAround(lon, lat, math.Float64frombits(radius))
 	s.tiles = s.circle.AppendTiles(s.tiles[:0])

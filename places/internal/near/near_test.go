@@ -47,7 +47,7 @@ func TestBestAgainstSorting(t *testing.T) {
 	}
 }
 
-// everywhere ranks the cells of lists by their numbers and reads tiles of one.
+// everywhere ranks cells by their numbers. It splits tiles down to one cell.
 type everywhere struct {
 	Lists
 	lists [][]quadkey.Cell
@@ -73,7 +73,7 @@ func (e *everywhere) Visit(_ context.Context, n *Node) error {
 	return nil
 }
 
-// A descent finds the first points of several lists, and reads hardly more.
+// A descent finds the first points of several lists, and reads few others.
 func TestSearchAgainstSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

@@ -25,7 +25,7 @@ const (
 	MaxFilter    = 20 // elements of a list
 )
 
-// CheckLimit returns how many points a page has.
+// CheckLimit returns the number of points of a page.
 func CheckLimit(limit int) (int, error) {
 	if limit < 0 || limit > MaxLimit {
 		return 0, feature.BadQuery("limit %d: give 1 to %d", limit, MaxLimit)
@@ -56,7 +56,7 @@ func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
 // Country is an ISO 3166-1 alpha-2 code; the zero value is unknown.
 type Country [2]byte
 
-// Countries is a filter: sorted, without repetition, and empty if all pass.
+// Countries is a filter by countries: sorted, without repetition, and empty if all pass.
 type Countries []Country
 
 // CheckCountries reads a filter of codes, in either case.

@@ -27,8 +27,8 @@ type Disk struct {
 	Crash func()
 }
 
-// Index judges an index: by a model of random writes, with the log or the index failing between
-// any two steps of them, and by logs that do not fit. newDisk makes an empty disk.
+// Index checks an index against a model of random writes, with failures of the log or the index
+// between any two steps, and with logs that do not fit. newDisk makes an empty disk.
 func Index(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
 	for name, judge := range map[string]func(r *rig){
 		"model": model, "two writers": twoWriters, "ahead of its log": ahead, "a log whose end is torn": torn,
@@ -51,7 +51,7 @@ func Index(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
 // name is the name of a test's collection.
 const name = "judged"
 
-// rig is a collection on such a disk.
+// rig is a collection on a Disk.
 type rig struct {
 	*testing.T
 	kind  *live.Kind
@@ -106,7 +106,7 @@ func (r *rig) reopen() {
 	r.open()
 }
 
-// crash opens the collection as a crash leaves it.
+// crash opens the collection in the state after a crash.
 func (r *rig) crash() {
 	r.Helper()
 	r.disk.Crash()
@@ -182,8 +182,8 @@ func (r *rig) is() map[string]place {
 	return found
 }
 
-// check compares all with a model, and follows the events: each begins where the one before it of
-// the feature ended, and the last ones end where features are.
+// check compares the features with a model, and follows the events. Each event begins where the
+// previous one of its feature ended, and the last one ends at the feature's position.
 func (r *rig) check(want map[string]place) {
 	r.Helper()
 	if got := r.is(); !maps.Equal(got, want) {
@@ -234,8 +234,9 @@ func model(r *rig) {
 	}
 }
 
-// fails cuts the store off at a step, counted from 1. What was acknowledged is there after that, a write
-// that failed is there wholly or not at all, and more are taken. It reports whether there was such a step.
+// fails cuts the store off at a step, counted from 1. Afterwards all acknowledged writes are there,
+// a failed write is there wholly or not at all, and the collection takes writes. fails reports
+// whether there was such a step.
 func (r *rig) fails(at int) (failed bool) {
 	r.Helper()
 	models := []map[string]place{{}}
@@ -262,8 +263,8 @@ func (r *rig) fails(at int) (failed bool) {
 	return failed
 }
 
-// indexFails has an index fail after its log has a step. The write is made, since the log is the truth,
-// and by itself the index gets it.
+// indexFails makes an index fail after its log has a step. The write counts, since the log is the
+// truth, and the index later gets it from the log.
 func indexFails(r *rig) {
 	if _, is := r.c.Index().(live.Tabled); is {
 		r.Skip("it is written together with its log")
@@ -322,7 +323,7 @@ func twoWriters(r *rig) {
 	r.check(map[string]place{"a": {3, 0, "{}"}})
 }
 
-// ahead has an index know more than its log.
+// ahead makes an index newer than its log.
 func ahead(r *rig) {
 	if _, is := r.c.Index().(live.Tabled); is {
 		r.Skip("it is written together with its log")
@@ -419,7 +420,7 @@ func Log(t *testing.T, open func() live.Log) {
 	}
 }
 
-// cut ends all that is written at a step.
+// cut makes all writes fail from a step on.
 type cut struct {
 	mu    sync.Mutex
 	steps int

@@ -260,8 +260,8 @@ func crossing(u Edge, s int, b Box, gs uint) Point {
 	return Point{int32(x), y}
 }
 
-// place returns how far along the perimeter an end lies, clockwise from the
-// north-west corner, and whether it is on the perimeter at all.
+// place returns the distance of an end along the perimeter, clockwise from the north-west corner,
+// and whether it is on the perimeter at all.
 //
 // The walk begins just after that corner, on the north side. An end in the
 // corner itself, or cut at the west side, therefore comes last. Only a crossing

@@ -25,8 +25,9 @@ const (
 
 	// BufferShift makes a tile's buffer 1/64 of its side: 64 of 4096 units.
 	BufferShift = 6
-	// RimUnits is how far geometry continues beyond the top and bottom of the world. The buffer of
-	// the outermost tiles, 1/64 of the world at zoom 0, then shows land and no cut edge.
+	// RimUnits is the distance for which geometry continues beyond the top and bottom of the world.
+	// The buffer of the outermost tiles, 1/64 of the world at zoom 0, then shows land and no cut
+	// edge.
 	RimUnits = WorldSize >> (BufferShift - 1)
 )
 

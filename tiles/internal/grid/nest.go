@@ -7,7 +7,7 @@ import (
 )
 
 // nester finds the smallest shell around each hole. Rings do not cross, so when a sweep first
-// reaches a ring, the line north of it determines what lies around it. That takes n log n steps for
+// reaches a ring, the line north of it determines the shell around it. That takes n log n steps for
 // n edges. Testing each hole against each shell would take n².
 type nester struct {
 	sweepLine[int32] // knows the smallest shell around a place, 0 for none

@@ -202,8 +202,7 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	return hot, nil
 }
 
-// crossings returns how many multiples of 2^ts lie strictly between two
-// coordinates.
+// crossings returns the number of multiples of 2^ts strictly between two coordinates.
 func crossings(a, b int32, ts uint) int32 {
 	if a > b {
 		a, b = b, a

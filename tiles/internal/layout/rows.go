@@ -42,8 +42,8 @@ import (
 // inside leaves of the others.
 //
 // A polar row has the family T.mvt only: a vector layer in plate carrée, whose
-// unit is that of the world grid, 360°/2²⁵, x counted from −180° and y from the
-// cap's northern limit.
+// unit is the unit of the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
+// limit.
 //
 // Table region_info, one row per region:
 //

@@ -38,7 +38,7 @@ const MergedMark = '~'
 // largest.
 func MergedID(largest string) string { return string(MergedMark) + largest }
 
-// TileBuffer is how far the shapes of a vector tile reach beyond the tile.
+// TileBuffer is the distance that the shapes of a vector tile reach beyond the tile.
 const TileBuffer = mvt.Extent >> grid.BufferShift
 
 // LayerWriter writes regions into a vector layer.

@@ -4,5 +4,5 @@ package thrift2
 
 import "net"
 
-// open cannot tell here; a call finds out.
+// open cannot find out here, and reports true. The next call then fails on a closed connection.
 func open(net.Conn) bool { return true }

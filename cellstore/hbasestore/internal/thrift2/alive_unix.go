@@ -9,8 +9,8 @@ import (
 )
 
 // open reports whether the peer of an idle connection has neither hung up nor
-// sent anything, by looking at the socket without waiting: neither for bytes nor,
-// over HTTP, for the goroutine that does wait for some.
+// sent anything, by a look at the socket without waiting: neither for bytes nor, over HTTP, for the
+// goroutine that waits for bytes.
 func open(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -171,7 +171,7 @@ func (c *Conn) named(ctx context.Context, method string, name TableName) error {
 	return c.call(ctx, method, func(e *encoder) { writeName(e, 1, name) }, noResult)
 }
 
-// TableExists reports whether there is such a table.
+// TableExists reports whether a table exists.
 func (c *Conn) TableExists(ctx context.Context, name TableName) (exists bool, err error) {
 	err = c.call(ctx, "tableExists", func(e *encoder) { writeName(e, 1, name) }, into(0, thrift.BOOL, &exists, (*decoder).boolean))
 	return exists, err
@@ -190,8 +190,8 @@ func (c *Conn) CreateNamespace(ctx context.Context, name string) error {
 	}, noResult)
 }
 
-// ServerType asks which service the gateway speaks; 2 is this one. It reads
-// nothing of the cluster and serves to see whether the gateway is there.
+// ServerType returns the gateway's service; 2 is this one. It reads nothing from the cluster, so it
+// only shows whether the gateway answers.
 func (c *Conn) ServerType(ctx context.Context) (kind int32, err error) {
 	err = c.call(ctx, "getThriftServerType", func(*encoder) {}, into(0, thrift.I32, &kind, (*decoder).i32))
 	return kind, err

@@ -15,17 +15,17 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// Config says how to speak to a gateway. It must agree with the gateway's settings.
+// Config is the transport and protocol of a gateway. It must agree with the gateway's settings.
 type Config struct {
-	Framed  bool // thrift's framed transport, which nonblocking gateways want
+	Framed  bool // Thrift's framed transport, for nonblocking gateways
 	Compact bool // the compact protocol instead of the binary one
-	// HTTP sends calls as requests to this path instead of over a bare
-	// connection; Header goes with each.
+	// HTTP sends calls as requests to this path instead of over a bare connection, each with
+	// Header.
 	HTTP   string
 	Header http.Header
 	TLS    *tls.Config // nil for none
 	// MaxMessage bounds a field and a frame of an answer in bytes; 0 means
-	// 256 MiB. The memory of a whole answer is bounded by four times as much.
+	// 256 MiB. A whole answer may take four times as much memory.
 	MaxMessage int32
 }
 
@@ -44,8 +44,7 @@ type Conn struct {
 	dead  bool
 }
 
-// Dial connects. No call connects again: over HTTP, too, a call is sent on the
-// connection made here or not at all.
+// Dial connects. No call connects again: over HTTP, too, a call uses this connection or fails.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	size := cfg.MaxMessage
 	if size <= 0 {
@@ -121,8 +120,7 @@ func overHTTP(conn net.Conn, addr string, cfg Config) (thrift.TTransport, error)
 	if cfg.TLS != nil {
 		scheme = "https://"
 	}
-	// A redirect would send the calls, with their header, to a host that nobody
-	// named.
+	// A redirect would send the calls, with their header, to a host outside the configuration.
 	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	trans, err := thrift.NewTHttpClientWithOptions(scheme+addr+cfg.HTTP, thrift.THttpClientOptions{Client: client})
 	if err != nil {
@@ -152,9 +150,8 @@ func (c *Conn) Usable() bool {
 // again. It costs nothing; Usable asks the system.
 func (c *Conn) Ended() bool { return c.dead }
 
-// call sends a call and reads its answer. success reads field 0 of the result, and
-// is noResult where there is none.
-// After a TransportError the connection cannot be used again.
+// call sends a call and reads its answer. success reads field 0 of the result, and is noResult if
+// there is none. After a TransportError the connection cannot be used again.
 func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success fieldReader) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -187,7 +184,7 @@ func (c *Conn) call(ctx context.Context, method string, args func(*encoder), suc
 	}
 	c.seq++
 	e := &encoder{ctx: ctx, p: c.p}
-	// The buffer may be written out before Flush when the call is long.
+	// The buffer of a long call may be written out before Flush.
 	sent = true
 	e.keep(c.p.WriteMessageBegin(ctx, method, thrift.CALL, c.seq))
 	e.value(func() { args(e) })

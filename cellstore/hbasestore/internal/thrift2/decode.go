@@ -22,7 +22,7 @@ type decoder struct {
 	max   int    // bytes of one field
 	most  int    // bytes of all fields together, 0 for any number
 	spent int    // of them
-	arena []byte // what is left of memory for short fields
+	arena []byte // the rest of the memory for short fields
 	chunk int    // size of the last of it
 	last  []byte // the last family: most neighbours are of the same one
 }
@@ -33,8 +33,8 @@ func (d *decoder) keep(err error) {
 	}
 }
 
-// object reads a struct. field reads the fields it knows, of the type it expects,
-// and reports whether it did. Unknown fields are skipped.
+// object reads a struct. field reads a field if it knows the id and the type, and reports whether
+// it did. Other fields are skipped.
 func (d *decoder) object(field func(id int16, t thrift.TType) bool) {
 	if d.err != nil {
 		return
@@ -87,8 +87,8 @@ func (d *decoder) bytes() []byte {
 }
 
 const (
-	// longField is the size above which a field gets memory of its own, and
-	// firstChunk and lastChunk the sizes of what shorter ones share.
+	// longField is the size above which a field gets memory of its own. firstChunk and lastChunk
+	// are the sizes of the memory that shorter fields share.
 	longField  = 8 << 10
 	firstChunk = 512
 	lastChunk  = 64 << 10
@@ -96,7 +96,7 @@ const (
 	trusted = 1 << 20
 )
 
-// itemBytes is about what an element of a list takes besides its fields.
+// itemBytes is the approximate memory of a list's element without its fields.
 const itemBytes = 64
 
 // spend counts memory for a part of the answer.
@@ -175,8 +175,8 @@ func (d *decoder) boolean() bool {
 	return b
 }
 
-// items reads a list whose elements are of the type given. Nothing is
-// allocated for the number of elements it claims to have.
+// items reads a list of elements of the given type. It allocates nothing for the claimed number of
+// elements.
 func (d *decoder) items(of thrift.TType, item func()) {
 	t, n, err := d.p.ReadListBegin(d.ctx)
 	d.keep(err)
@@ -227,7 +227,7 @@ func (d *decoder) result(r *Result) {
 				d.cell(&r.Cells[len(r.Cells)-1])
 			})
 		case id == 4 && t == thrift.BOOL:
-			// Nothing says which cells are missing, nor asks for them.
+			// There is no call for the missing cells.
 			if d.boolean() {
 				d.keep(fmt.Errorf("a part of row %.40q only", r.Row))
 			}
@@ -290,8 +290,8 @@ func textsInto(id int16, m map[string]string) fieldReader {
 	return fieldReader{id, thrift.MAP, func(d *decoder) { d.texts(m) }}
 }
 
-// fields reads a struct of which there are few in an answer. Those of rows have
-// no table of their fields, which would be allocated for each.
+// fields reads a struct that occurs only a few times in an answer. The structs of rows are read
+// otherwise: a table of fields would be allocated for each.
 func (d *decoder) fields(fields ...fieldReader) {
 	d.object(func(id int16, t thrift.TType) bool {
 		for _, f := range fields {

@@ -51,8 +51,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestLyingLengths: a field that claims to be long is an error, and does not
-// take memory for what does not come.
+// TestLyingLengths: a field that is shorter than it claims is an error, and takes no memory for the
+// missing bytes.
 func TestLyingLengths(t *testing.T) {
 	for _, n := range []uint32{0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 200 << 20, 10} {
 		buf := thrift.NewTMemoryBuffer()
@@ -67,8 +67,7 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers: an answer of any number of parts takes no more memory than
-// it may.
+// TestEndlessAnswers: an answer of any number of parts stays within the limit of memory.
 func TestEndlessAnswers(t *testing.T) {
 	for _, compact := range []bool{false, true} {
 		for _, n := range []int{0, 100, 60 << 10} {

@@ -6,10 +6,10 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// TransportError says that a connection failed: nothing is known of the call
-// that was on it. The connection cannot be used again.
+// TransportError is the failure of a connection: nothing is known of the call that was on it. The
+// connection cannot be used again.
 type TransportError struct {
-	// Sent says that the server may have got the call.
+	// Sent is set if the server may have got the call.
 	Sent bool
 	Err  error
 }
@@ -23,8 +23,7 @@ func (e *TransportError) Unwrap() error { return e.Err }
 type IOError struct {
 	Message  string
 	CanRetry bool
-	// Argument says that the gateway could not use what it was given, and went
-	// no further.
+	// Argument is set if the gateway could not use the arguments, and went no further.
 	Argument bool
 }
 
@@ -33,9 +32,9 @@ func (e *IOError) Error() string { return e.Message }
 // ProtocolError is the answer of a gateway that fails by itself.
 type ProtocolError struct {
 	Method string
-	// Unread says that the gateway does not know the call or cannot read it: it
-	// has another version or runs the older Thrift service. Otherwise it may
-	// have failed at any point, also after the call was applied.
+	// Unread is set if the gateway does not know the call or cannot read it: it has another version
+	// or runs the older Thrift service. Otherwise it may have failed at any point, also after the
+	// call was applied.
 	Unread  bool
 	Message string
 }
@@ -48,8 +47,8 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("the gateway %s the call %s: %s", verb, e.Method, e.Message)
 }
 
-// unread reports whether an exception of Thrift's own comes before the call is
-// executed: a server first looks up the name and reads the arguments.
+// unread reports whether a Thrift exception comes before the call is executed: a server first looks
+// up the name and reads the arguments.
 func unread(kind int32) bool {
 	switch kind {
 	case thrift.UNKNOWN_METHOD, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.WRONG_METHOD_NAME, thrift.PROTOCOL_ERROR,

@@ -11,8 +11,7 @@ func PrefixFilter(prefix []byte) []byte {
 	return filter("ColumnPrefixFilter", field(nil, 1, prefix))
 }
 
-// RangeFilter passes the columns with qualifiers in [from, to); empty means
-// that end.
+// RangeFilter passes the columns with qualifiers in [from, to). An empty end is open.
 func RangeFilter(from, to []byte) []byte {
 	var b []byte
 	if len(from) > 0 {
@@ -25,7 +24,7 @@ func RangeFilter(from, to []byte) []byte {
 	return filter("ColumnRangeFilter", truth(b, 4, false))
 }
 
-// AllFilters passes what every one of the filters passes.
+// AllFilters passes the columns that pass every filter.
 func AllFilters(filters ...[]byte) []byte {
 	const mustPassAll = 1
 	b := []byte{1 << 3, mustPassAll}

@@ -12,8 +12,7 @@ type Column struct {
 	Timestamp int64
 }
 
-// Value is a cell, to be written or as it was read. What was read belongs to
-// the Result it came in.
+// Value is a cell to be written, or one that was read. A read Value belongs to its Result.
 type Value struct {
 	Family    []byte
 	Qualifier []byte
@@ -39,7 +38,7 @@ type Get struct {
 	Filter   []byte // see filter.go
 }
 
-// ReadType says how a server reads a scan.
+// ReadType is a server's way of reading a scan.
 type ReadType int32
 
 // ReadPread suits scans of few rows, ReadStream those of many.
@@ -81,7 +80,7 @@ type Put struct {
 	Durability Durability
 }
 
-// DeleteType says what the columns of a Delete stand for.
+// DeleteType is the meaning of the columns of a Delete.
 type DeleteType int32
 
 // The types of deletes.
@@ -92,8 +91,8 @@ const (
 	DeleteFamilyVersion                   // one version of all columns of a family
 )
 
-// Delete removes cells of one row: those its columns name, or with none the
-// whole row up to Timestamp.
+// Delete removes cells of one row: the cells of its columns, or without columns the whole row up to
+// Timestamp.
 type Delete struct {
 	Row        []byte
 	Columns    []Column
@@ -108,15 +107,15 @@ type Mutation struct {
 	Delete *Delete
 }
 
-// Delta is what an increment adds to a column.
+// Delta is the amount that an increment adds to a column.
 type Delta struct {
 	Family    string
 	Qualifier []byte
 	By        int64
 }
 
-// CompareOp compares an operand with what is stored, in this order: Less holds
-// when the operand is less than the stored value.
+// CompareOp compares an operand with a stored value, in this order: Less holds when the operand is
+// less than the stored value.
 type CompareOp int32
 
 // The comparisons. With an empty operand Equal means that the column is absent
