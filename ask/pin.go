@@ -110,7 +110,8 @@ func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	switch {
 	case err == nil:
 		return pinned(h)
-	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
+	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy),
+		errors.Is(err, cellstore.ErrClosed):
 		return Pinned[T]{Err: err, ID: IDFailed}
 	}
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}

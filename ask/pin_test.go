@@ -48,7 +48,11 @@ func TestDataSetWithoutFields(t *testing.T) {
 	}
 	none.Release()
 	b := must.Get(c.Begin(t.Context(), "meadows")).In(t)
-	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Meta: json.RawMessage(`{}`), Records: map[string]int64{"meadows": 1}})).In(t)
+	must.Get(b.Publish(t.Context(), dataset.Manifest{
+		SchemaVersion: 1,
+		Meta:          json.RawMessage(`{}`),
+		Records:       map[string]int64{"meadows": 1},
+	})).In(t)
 	must.Do(t, sets.Poll(t.Context()))
 	v := views.Take(time.Time{})
 	defer v.Release()

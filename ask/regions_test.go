@@ -28,13 +28,20 @@ import (
 func districts(t *testing.T, c *dataset.Catalog, live *dataset.Live[*ask.RegionSet], set, typ, name string) uint64 {
 	b := must.Get(c.Begin(t.Context(), ask.RegionSetOf(set).Name)).In(t)
 	square := orb.Polygon{{{8.5, 47.3}, {8.6, 47.3}, {8.6, 47.4}, {8.5, 47.4}, {8.5, 47.3}}}
-	of, _, err := build.Run(t.Context(), b.Store(), []build.Layer{{Type: typ, Features: []build.Feature{{ID: name, Name: name, Geometry: square}}}}, build.Options{})
+	of, _, err := build.Run(t.Context(), b.Store(), []build.Layer{{
+		Type:     typ,
+		Features: []build.Feature{{ID: name, Name: name, Geometry: square}},
+	}}, build.Options{})
 	must.Do(t, err)
 	index := must.Get(names.Build(t.Context(), b.Store(), buildtest.Each([]names.Feature{
 		{Kind: names.Region, Type: typ, ID: name, Name: name, Lat: 47.35, Lon: 8.55},
 	}), names.Options{TempDir: t.TempDir()})).In(t)
 	meta := must.Get(json.Marshal(ask.RegionSetMeta{Meta: of, Names: &index})).In(t)
-	m := must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: tiles.SchemaVersion, Meta: meta, Records: map[string]int64{typ: 1}})).In(t)
+	m := must.Get(b.Publish(t.Context(), dataset.Manifest{
+		SchemaVersion: tiles.SchemaVersion,
+		Meta:          meta,
+		Records:       map[string]int64{typ: 1},
+	})).In(t)
 	if live != nil {
 		must.Do(t, live.Poll(t.Context()))
 	}
@@ -85,10 +92,16 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	first := look("country:ch", "state:ch-zh", "district:North")
 	districts(t, c, parks, "parks", "park", "Hill")
 	v := look("country:ch", "state:ch-zh", "park:Hill", "district:North")
-	if got := []bool{found(v, "North"), found(v, "Hill"), found(v, "Switzerland"), found(before, "North")}; !slices.Equal(got, []bool{true, true, true, false}) {
+	if got := []bool{
+		found(v, "North"),
+		found(v, "Hill"),
+		found(v, "Switzerland"),
+		found(before, "North"),
+	}; !slices.Equal(got, []bool{true, true, true, false}) {
 		t.Errorf("names of regions that are found: %v", got)
 	}
-	if l := must.Get(v.Layer("district")).In(t); l.Manifest.Dataset != "boundaries-sales" || l.ID() != v.Boundaries.IDOf([]string{"district"}) {
+	if l := must.Get(v.Layer("district")).In(t); l.Manifest.Dataset != "boundaries-sales" ||
+		l.ID() != v.Boundaries.IDOf([]string{"district"}) {
 		t.Errorf("the layer is of %s, %d", l.Manifest.Dataset, l.ID())
 	}
 
@@ -103,7 +116,8 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	}
 	districts(t, c, sales, "sales", "district", "South")
 	now := look("country:ch", "state:ch-zh", "park:Hill", "district:South")
-	if now.Boundaries.IDOf([]string{"district"}) == v.Boundaries.IDOf([]string{"district"}) || now.Boundaries.IDOf([]string{"park", "country"}) != v.Boundaries.IDOf([]string{"park", "country"}) {
+	if now.Boundaries.IDOf([]string{"district"}) == v.Boundaries.IDOf([]string{"district"}) ||
+		now.Boundaries.IDOf([]string{"park", "country"}) != v.Boundaries.IDOf([]string{"park", "country"}) {
 		t.Error("a data set that is renewed has another identity, and the others do not")
 	}
 	must.Get(c.Rollback(t.Context(), "boundaries-sales")).In(t)
@@ -113,10 +127,12 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	// Older generations of some data sets, and none of the data sets that are not named.
 	older := views.Generations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
 	defer older.Release()
-	if b := must.Get(older.Boundaries.Get()).In(t); b.Has("park") || !b.Has("state") || string(must.Get(b.Region(t.Context(), "district", "South", false)).In(t)) == "" {
+	if b := must.Get(older.Boundaries.Get()).In(t); b.Has("park") || !b.Has("state") ||
+		string(must.Get(b.Region(t.Context(), "district", "South", false)).In(t)) == "" {
 		t.Error("older generations are not those named")
 	}
-	if got := now.Boundaries.Manifests([]string{"park", "state", "district", "country"}); len(got) != 3 || got[0].Dataset != "boundaries" || got[1].Dataset != "boundaries-parks" {
+	if got := now.Boundaries.Manifests([]string{"park", "state", "district", "country"}); len(got) != 3 ||
+		got[0].Dataset != "boundaries" || got[1].Dataset != "boundaries-parks" {
 		t.Error(got)
 	}
 
@@ -160,7 +176,9 @@ func TestRegionsOfADamagedDataSet(t *testing.T) {
 		t.Errorf("the layer that can be read is %d", l.ID())
 	}
 	for what, err := range map[string]error{
-		"all types": second(v.Boundaries.Get()), "an unknown type": second(v.Boundaries.Having("park", "district")), "a layer": second(v.Layer("district")),
+		"all types":       second(v.Boundaries.Get()),
+		"an unknown type": second(v.Boundaries.Having("park", "district")),
+		"a layer":         second(v.Layer("district")),
 	} {
 		if !errors.Is(err, ask.ErrFailed) || errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, ask.ErrNoLayer) {
 			t.Errorf("%s: %v", what, err)

@@ -37,7 +37,8 @@ func (n *numbered) Close() error {
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
-		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, Points: true}}, g.Manifest.Generation, open}, nil
+		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, Points: true}},
+			g.Manifest.Generation, open}, nil
 	})
 	must.Close(t, live)
 	return live
@@ -45,7 +46,11 @@ func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *
 
 func publish(t *testing.T, c *dataset.Catalog, live *dataset.Live[*numbered], name string) {
 	b := must.Get(c.Begin(t.Context(), name)).In(t)
-	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Meta: json.RawMessage(`{}`), Records: map[string]int64{"rows": 1}})).In(t)
+	must.Get(b.Publish(t.Context(), dataset.Manifest{
+		SchemaVersion: 1,
+		Meta:          json.RawMessage(`{}`),
+		Records:       map[string]int64{"rows": 1},
+	})).In(t)
 	must.Do(t, live.Poll(t.Context()))
 }
 
@@ -144,7 +149,8 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 func TestViewsOfClosed(t *testing.T) {
 	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, Points: true}}
 	live := dataset.Fixed[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})
+	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys",
+		func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})
 	v := views.Take(time.Time{})
 	if got := v.LayerNames(); !slices.Equal(got, []string{"toys"}) {
 		t.Error(got)

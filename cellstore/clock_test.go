@@ -39,8 +39,12 @@ func TestClock(t *testing.T) {
 		settled   bool
 	}
 	for name, steps := range map[string][]step{
-		"right":                   {{0, 30 * time.Second, 30 * time.Second, false}, {0, 30 * time.Second, time.Minute, true}},
-		"a little ahead and back": {{10 * time.Second, 0, 10 * time.Second, false}, {-10 * time.Second, time.Second, 10 * time.Second, false}, {0, 10 * time.Second, 11 * time.Second, false}},
+		"right": {{0, 30 * time.Second, 30 * time.Second, false}, {0, 30 * time.Second, time.Minute, true}},
+		"a little ahead and back": {
+			{10 * time.Second, 0, 10 * time.Second, false},
+			{-10 * time.Second, time.Second, 10 * time.Second, false},
+			{0, 10 * time.Second, 11 * time.Second, false},
+		},
 		"48 h ahead for 3 s": {
 			{0, time.Hour, time.Hour, true}, {48 * time.Hour, 0, time.Hour, false}, {0, 3 * time.Second, time.Hour + 3*time.Second, false},
 			{-48 * time.Hour, 0, time.Hour + 3*time.Second, false}, {0, time.Minute, time.Hour + 63*time.Second, true},
@@ -53,8 +57,17 @@ func TestClock(t *testing.T) {
 			{0, time.Hour, time.Hour, true}, {-48 * time.Hour, 0, -47 * time.Hour, false},
 			{48 * time.Hour, 3 * time.Second, time.Hour + 3*time.Second, false}, {0, time.Minute, time.Hour + 63*time.Second, true},
 		},
-		"made when it was ahead":          {{-year, 3 * time.Second, 3*time.Second - year, false}, {0, time.Minute, 63*time.Second - year, false}, {0, time.Minute, 123*time.Second - year, true}},
-		"ahead, and then by another time": {{time.Hour, 0, 0, false}, {time.Hour, 50 * time.Second, 50 * time.Second, false}, {0, 50 * time.Second, 100 * time.Second, false}, {0, 10 * time.Second, 2*time.Hour + 110*time.Second, false}},
+		"made when it was ahead": {
+			{-year, 3 * time.Second, 3*time.Second - year, false},
+			{0, time.Minute, 63*time.Second - year, false},
+			{0, time.Minute, 123*time.Second - year, true},
+		},
+		"ahead, and then by another time": {
+			{time.Hour, 0, 0, false},
+			{time.Hour, 50 * time.Second, 50 * time.Second, false},
+			{0, 50 * time.Second, 100 * time.Second, false},
+			{0, 10 * time.Second, 2*time.Hour + 110*time.Second, false},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &machine{wall: 1_000_000_000_000}

@@ -13,7 +13,8 @@ type Published interface {
 
 // OpenPublished opens a reader with the store and the description of p; newest is
 // the newest layout that open reads.
-func OpenPublished[M, R any](ctx context.Context, p Published, newest int, open func(context.Context, Store, M) (R, error)) (r R, err error) {
+func OpenPublished[M, R any](ctx context.Context, p Published, newest int,
+	open func(context.Context, Store, M) (R, error)) (r R, err error) {
 	var meta M
 	store, err := p.Contents(newest, &meta)
 	if err != nil {

@@ -111,7 +111,11 @@ func TestValidateOthers(t *testing.T) {
 		{"cell with a long value", v.Cell(row, &Cell{Family: "f", Value: big}), ErrTooLarge},
 
 		{"everything", v.Selection(nil), nil},
-		{"selection", v.Selection(&Selection{Families: []string{"g"}, Columns: []Column{{"f", q}}, Versions: Unlimited, Time: Between(3, 3)}), nil},
+		{
+			"selection",
+			v.Selection(&Selection{Families: []string{"g"}, Columns: []Column{{"f", q}}, Versions: Unlimited, Time: Between(3, 3)}),
+			nil,
+		},
 		{"inverted time", v.Selection(&Selection{Time: Between(3, 2)}), ErrBadRange},
 		{"negative versions", v.Selection(&Selection{Versions: -2}), ErrBadRange},
 		{"negative offset", v.Selection(&Selection{Filter: ColumnFilter{Offset: -1}}), ErrBadRange},

@@ -81,7 +81,8 @@ type TooMuchWork struct {
 }
 
 func (e *TooMuchWork) Error() string {
-	return fmt.Sprintf("%v: %d features looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
+	return fmt.Sprintf("%v: %d features looked at without finding as many as are wanted: give a smaller area, ask for "+
+		"fewer, or relax the filters",
 		ErrTooMuchWork, e.Examined)
 }
 

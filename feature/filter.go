@@ -191,7 +191,8 @@ func (c *condition) checkOp(values int) error {
 		}
 	case OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual:
 		if c.kind != Number && c.kind != Time && c.kind != Any {
-			return badFilter("%s.%s: %[1]s has the type %[3]s, and only numbers and times are less or greater: ask for its value, or declare the type if most of its values are such", c.name, c.op, c.kind)
+			return badFilter("%s.%s: %[1]s has the type %[3]s, and only numbers and times are less or greater: ask for its "+
+				"value, or declare the type if most of its values are such", c.name, c.op, c.kind)
 		}
 		if values != 1 {
 			return badFilter("%s.%s: %d values: give one", c.name, c.op, values)

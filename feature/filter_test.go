@@ -18,7 +18,8 @@ import (
 	"quadrille/quadkey"
 )
 
-var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time}, {"price", Number}, {"tags", Texts}}
+var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time},
+	{"price", Number}, {"tags", Texts}}
 
 func TestParseTerm(t *testing.T) {
 	for _, tc := range []struct {
@@ -50,7 +51,12 @@ func TestParseTerm(t *testing.T) {
 	}
 	// Properties with the name of an operator affect only names with p.
 	named := Schema{{"-closed", Text}, {"closed", Boolean}, {"has", Text}}
-	for key, want := range map[string]Term{"-closed": {"closed", OpFlagless, nil}, "p.-closed": {"-closed", OpEquals, []string{""}}, "has": {"", OpHas, []string{""}}, "p.has": {"has", OpEquals, []string{""}}} {
+	for key, want := range map[string]Term{
+		"-closed":   {"closed", OpFlagless, nil},
+		"p.-closed": {"-closed", OpEquals, []string{""}},
+		"has":       {"", OpHas, []string{""}},
+		"p.has":     {"has", OpEquals, []string{""}},
+	} {
 		if got, err := named.ParseTerm(key, ""); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", key, got, err, want)
 		}
@@ -103,15 +109,37 @@ func TestBadFilters(t *testing.T) {
 func TestMatch(t *testing.T) {
 	const object = `{"category":"Cafe <1>","price":9007199254740993,"open":"2026-01-01T12:00:00+02:00","closed":false,"tags":["a","b;\"c"],"any":5.50,"a.lt":null}`
 	for query, want := range map[string]bool{
-		"category=Cafe <1>": true, "category=cafe <1>": false, "category=x,Cafe <1>": true, "category.ne=x": true, "category.ne=x,Cafe <1>": false,
+		"category=Cafe <1>":      true,
+		"category=cafe <1>":      false,
+		"category=x,Cafe <1>":    true,
+		"category.ne=x":          true,
+		"category.ne=x,Cafe <1>": false,
 		"category.prefix=Cafe <": true, "category.prefix=Cafe <1>2": false, "category.prefix=": true, "category.prefix=x,Ca": true,
-		"price=9007199254740993": true, "price=9007199254740992": false, "price.gt=9007199254740992": true, "price.lte=9007199254740993.0": true, "price.lt=9.007199254740993e15": false,
-		"price.ne=1": true, "price.gte=-1": true, "price.lt=-1": false,
-		"open=2026-01-01T10:00:00Z": true, "open.gte=2026-01-01": true, "open=2026-01-01 10:00:00z": true, "open=2026-01-01t10:00:00z": true, "open.lt=2026-01-01": false, "open.lte=2026-01-01T10:00:00.000Z": true, "open.ne=2026-01-01": true,
-		"closed=false": true, "closed=TRUE": false, "closed=true,false": true, "-closed=": true, "closed.ne=true": true,
+		"price=9007199254740993":        true,
+		"price=9007199254740992":        false,
+		"price.gt=9007199254740992":     true,
+		"price.lte=9007199254740993.0":  true,
+		"price.lt=9.007199254740993e15": false,
+		"price.ne=1":                    true, "price.gte=-1": true, "price.lt=-1": false,
+		"open=2026-01-01T10:00:00Z":         true,
+		"open.gte=2026-01-01":               true,
+		"open=2026-01-01 10:00:00z":         true,
+		"open=2026-01-01t10:00:00z":         true,
+		"open.lt=2026-01-01":                false,
+		"open.lte=2026-01-01T10:00:00.000Z": true,
+		"open.ne=2026-01-01":                true,
+		"closed=false":                      true, "closed=TRUE": false, "closed=true,false": true, "-closed=": true, "closed.ne=true": true,
 		"tags=a": true, `tags=b;"c`: true, "tags=c": false, "tags.ne=a": false, "tags.ne=c": true, "tags.prefix=b": true, "tags.prefix=c": false,
 		"any=5.5": true, "any=5.5e0": true, "any=x": false, "any.gt=5": true, "any.lt=5": false, "any.prefix=5": false,
-		"p.a.lt=x": false, "a.lt.ne=x": false, "-a.lt=": true, "has=a.lt": false, "lacks=a.lt": true, "has=tags,any": true, "has=tags,a.lt": false, "-tags=": false, "-any=": false,
+		"p.a.lt=x":      false,
+		"a.lt.ne=x":     false,
+		"-a.lt=":        true,
+		"has=a.lt":      false,
+		"lacks=a.lt":    true,
+		"has=tags,any":  true,
+		"has=tags,a.lt": false,
+		"-tags=":        false,
+		"-any=":         false,
 	} {
 		key, values, _ := strings.Cut(query, "=")
 		term := must.Get(filterSchema.ParseTerm(key, values)).In(t)
@@ -227,9 +255,24 @@ func schemas(t *rapid.T) Schema {
 }
 
 func drawTerms(t *rapid.T) []Term {
-	values := rapid.SliceOfN(rapid.SampledFrom([]string{"", "cafe", "bar", "a", "true", "false", "1", "1.0", "-2", "2026-01-01", "2026-01-01T00:00:00Z", strings.Repeat("long ", 20), "x,\":{}[]"}), 1, 3)
+	values := rapid.SliceOfN(rapid.SampledFrom([]string{
+		"",
+		"cafe",
+		"bar",
+		"a",
+		"true",
+		"false",
+		"1",
+		"1.0",
+		"-2",
+		"2026-01-01",
+		"2026-01-01T00:00:00Z",
+		strings.Repeat("long ", 20),
+		"x,\":{}[]",
+	}), 1, 3)
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Term {
-		op := rapid.SampledFrom([]string{OpEquals, OpEquals, OpFlagless, OpDiffers, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, OpPrefix, OpHas, OpLacks}).Draw(t, "op")
+		op := rapid.SampledFrom([]string{OpEquals, OpEquals, OpFlagless, OpDiffers, OpLess, OpLessOrEqual, OpGreater,
+			OpGreaterOrEqual, OpPrefix, OpHas, OpLacks}).Draw(t, "op")
 		switch op {
 		case OpHas, OpLacks:
 			return Term{Op: op, Values: rapid.SliceOfN(names(), 1, 2).Draw(t, "names")}
@@ -298,12 +341,19 @@ func TestFiltersAreTold(t *testing.T) {
 		return string(f.AppendTo([]byte("x")))
 	}
 	a, b := Term{"category", "", []string{"x", "y"}}, Term{"price", OpLess, []string{"1"}}
-	same := []string{tag(a, b), tag(b, a), tag(b, Term{"category", "", []string{"y", "x", "y"}}, a), tag(a, Term{"price", OpLess, []string{"1.0"}})}
+	same := []string{
+		tag(a, b),
+		tag(b, a),
+		tag(b, Term{"category", "", []string{"y", "x", "y"}}, a),
+		tag(a, Term{"price", OpLess, []string{"1.0"}}),
+	}
 	if len(slices.Compact(same)) != 1 {
 		t.Errorf("%q", same)
 	}
-	others := []string{"x", same[0], tag(a), tag(b), tag(a, Term{"price", OpLessOrEqual, []string{"1"}}), tag(Term{"category", "", []string{"x"}}, Term{"category", "", []string{"y"}}),
-		tag(Term{"category", OpDiffers, []string{"x", "y"}}), tag(Term{"category", "", []string{"xy"}}), tag(Term{"open", "", []string{"2026-01-01"}}), tag(Term{"open", "", []string{"2026-01-02"}})}
+	others := []string{"x", same[0], tag(a), tag(b), tag(a, Term{"price", OpLessOrEqual, []string{"1"}}),
+		tag(Term{"category", "", []string{"x"}}, Term{"category", "", []string{"y"}}),
+		tag(Term{"category", OpDiffers, []string{"x", "y"}}), tag(Term{"category", "", []string{"xy"}}),
+		tag(Term{"open", "", []string{"2026-01-01"}}), tag(Term{"open", "", []string{"2026-01-02"}})}
 	slices.Sort(others)
 	if n := len(others); len(slices.Compact(others)) != n {
 		t.Errorf("%q", others)
@@ -350,9 +400,20 @@ func TestNestedMembers(t *testing.T) {
 	s := Schema{{"at", Any}, {"at.zip", Text}, {"name", Text}}
 	object := []byte(`{"name":"x","at":{"city":"Bern","zip":"nested","geo":{"lat":46.9},"tags":["a","b"],"no":null},"at.zip":"flat"}`)
 	for text, want := range map[string]bool{
-		"at.city=Bern": true, "at.city=Basel": false, "at.city.ne=Basel": true, "at.city.prefix=Be": true, "at.geo.lat.gt=46": true, "at.geo.lat.lt=46": false,
-		"at.tags=b": true, "at.tags.ne=b": false, "at.zip=flat": true, "at.zip=nested": false, "has=at.city,at.geo": true, "has=at.no": false, "lacks=at.no,at.gone": true,
-		"-at.gone=": true, "at.gone=x": false, "at.city.more=x": false,
+		"at.city=Bern":        true,
+		"at.city=Basel":       false,
+		"at.city.ne=Basel":    true,
+		"at.city.prefix=Be":   true,
+		"at.geo.lat.gt=46":    true,
+		"at.geo.lat.lt=46":    false,
+		"at.tags=b":           true,
+		"at.tags.ne=b":        false,
+		"at.zip=flat":         true,
+		"at.zip=nested":       false,
+		"has=at.city,at.geo":  true,
+		"has=at.no":           false,
+		"lacks=at.no,at.gone": true,
+		"-at.gone=":           true, "at.gone=x": false, "at.city.more=x": false,
 	} {
 		key, values, _ := strings.Cut(text, "=")
 		term, err := s.ParseTerm(key, values)

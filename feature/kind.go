@@ -20,7 +20,16 @@ const (
 	RegionID
 )
 
-var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", Boolean: "boolean", Time: "time", Texts: "texts", Any: "any", RegionID: "text"}
+var kindNames = [...]string{
+	Text:     "text",
+	Number:   "number",
+	Integer:  "integer",
+	Boolean:  "boolean",
+	Time:     "time",
+	Texts:    "texts",
+	Any:      "any",
+	RegionID: "text",
+}
 
 // String returns the name of a kind, "" for Null.
 func (k Kind) String() string { return kindNames[k] }

@@ -270,7 +270,8 @@ func formsOf(column string, text []byte, kind kinds) forms {
 		return formCode
 	case kind != kindNumber:
 	case bytes.ContainsAny(text, ".-"):
-		if column = strings.ToLower(column); text[len(text)-1] == '0' && (strings.HasSuffix(column, `code"`) || strings.HasSuffix(column, `version"`)) {
+		if column = strings.ToLower(column); text[len(text)-1] == '0' &&
+			(strings.HasSuffix(column, `code"`) || strings.HasSuffix(column, `version"`)) {
 			return formCode
 		}
 		return formReal
@@ -302,7 +303,12 @@ func (l *Learner) Odd() (odd []Odd) {
 				most = kind
 			}
 		}
-		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Kind: typeOfKinds(1 << most)}, Count: all - c.counts[most], Of: all, At: math.MaxInt64}
+		o := Odd{
+			Field: Field{Name: string(TextOf([]byte(c.name))), Kind: typeOfKinds(1 << most)},
+			Count: all - c.counts[most],
+			Of:    all,
+			At:    math.MaxInt64,
+		}
 		if o.Kind == Text || o.Count == 0 || 10*o.Count > all {
 			continue
 		}

@@ -46,11 +46,33 @@ func TestAppendProperties(t *testing.T) {
 
 func TestNumbersHaveOneForm(t *testing.T) {
 	for in, want := range map[string]string{
-		"0": "0", "-0": "0", "-0.0e5": "0", "0e99999999999999999999": "0", "1": "1", "-1": "-1", "1.0": "1", "1.50": "1.5", "1e3": "1000", "1E+3": "1000",
-		"12.5e1": "125", "12.5e-1": "1.25", "0.1": "0.1", "0.0001": "0.0001", "1e-7": "0.0000001", "1e-8": "1e-8", "-12e-9": "-1.2e-8",
-		"100000000000000000000": "100000000000000000000", "1e20": "100000000000000000000", "1e21": "1e21", "123e20": "1.23e22", "1000": "1000", "1200.50": "1200.5",
-		"9007199254740993": "9007199254740993", "18446744073709551615": "18446744073709551615", "0.10000000000000000000000000001": "0.10000000000000000000000000001",
-		"1.7976931348623157e308": "1.7976931348623157e308", "5e-324": "5e-324",
+		"0":                               "0",
+		"-0":                              "0",
+		"-0.0e5":                          "0",
+		"0e99999999999999999999":          "0",
+		"1":                               "1",
+		"-1":                              "-1",
+		"1.0":                             "1",
+		"1.50":                            "1.5",
+		"1e3":                             "1000",
+		"1E+3":                            "1000",
+		"12.5e1":                          "125",
+		"12.5e-1":                         "1.25",
+		"0.1":                             "0.1",
+		"0.0001":                          "0.0001",
+		"1e-7":                            "0.0000001",
+		"1e-8":                            "1e-8",
+		"-12e-9":                          "-1.2e-8",
+		"100000000000000000000":           "100000000000000000000",
+		"1e20":                            "100000000000000000000",
+		"1e21":                            "1e21",
+		"123e20":                          "1.23e22",
+		"1000":                            "1000",
+		"1200.50":                         "1200.5",
+		"9007199254740993":                "9007199254740993",
+		"18446744073709551615":            "18446744073709551615",
+		"0.10000000000000000000000000001": "0.10000000000000000000000000001",
+		"1.7976931348623157e308":          "1.7976931348623157e308", "5e-324": "5e-324",
 	} {
 		if got := string(compact(t, `{"n":`+in+`}`)); got != `{"n":`+want+`}` {
 			t.Errorf("%s: %s, want %s", in, got, want)
@@ -182,7 +204,8 @@ func sameJSON(a, b any) bool {
 }
 
 func FuzzAppendProperties(f *testing.F) {
-	for _, s := range []string{"null", "{}", `{"a":1.50e3,"b":"x\u00e9\n","c":[true,{"d":null}]}`, `{"a":"\ud83d\ude00\ud800"}`, `{"n":-0.0,"m":1e-9,"o":123456789012345678901234}`, `{"a":1,"a":2}`, `{"<":"&\u2028"}`, `{",\":":{"\\":"\\\""}}`} {
+	for _, s := range []string{"null", "{}", `{"a":1.50e3,"b":"x\u00e9\n","c":[true,{"d":null}]}`, `{"a":"\ud83d\ude00\ud800"}`,
+		`{"n":-0.0,"m":1e-9,"o":123456789012345678901234}`, `{"a":1,"a":2}`, `{"<":"&\u2028"}`, `{",\":":{"\\":"\\\""}}`} {
 		f.Add([]byte(s))
 	}
 	f.Add([]byte(nil))
@@ -262,7 +285,19 @@ func objects(t *rapid.T) map[string]any {
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 		rapid.Map(rapid.Float64(), func(v float64) any { return v }), rapid.Map(rapid.IntRange(-5, 5), func(v int) any { return v }),
 		rapid.Map(rapid.String(), func(s string) any { return s }),
-		rapid.Map(rapid.SampledFrom([]string{"", "cafe", "bar", "a;b", "true", "1", "1.0", "2026-01-01", "2026-01-01T01:00:00+01:00", "x,\":{}[]", strings.Repeat("long ", 20)}), func(s string) any { return s }),
+		rapid.Map(rapid.SampledFrom([]string{
+			"",
+			"cafe",
+			"bar",
+			"a;b",
+			"true",
+			"1",
+			"1.0",
+			"2026-01-01",
+			"2026-01-01T01:00:00+01:00",
+			"x,\":{}[]",
+			strings.Repeat("long ", 20),
+		}), func(s string) any { return s }),
 	)
 	value := rapid.OneOf(scalar, scalar, rapid.Map(rapid.SliceOfN(scalar, 0, 4), func(l []any) any { return l }),
 		rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"cafe", "bar", ""}), 0, 3), func(l []string) any {
@@ -323,7 +358,8 @@ func TestMemberAndFieldsAndPatch(t *testing.T) {
 				reference[name] = v
 			}
 		}
-		if again, err := AppendProperties([]byte("x"), patched[1:]); err != nil || !bytes.Equal(again, patched) || !sameJSON(reference, decode(t, patched[1:])) {
+		if again, err := AppendProperties([]byte("x"), patched[1:]); err != nil || !bytes.Equal(again, patched) ||
+			!sameJSON(reference, decode(t, patched[1:])) {
 			t.Fatalf("%s: %s, want %v", object, patched, reference)
 		}
 	})
@@ -355,11 +391,18 @@ const cafe = `{"name":"Café Zentral","category":"cafe","cuisine":["swiss","vega
 func TestReadingAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object := compact(t, cafe)
-	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any}, {"wheelchair", Boolean}}
+	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any},
+		{"wheelchair", Boolean}}
 	filter := must.Get(newExpression(s, []Term{
-		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name", Op: OpPrefix, Values: []string{"Caf"}},
-		{Name: "open", Op: OpGreater, Values: []string{"2020-01-01"}}, {Name: "open", Values: []string{"2021-03-01"}}, {Name: "price", Op: OpLess, Values: []string{"20"}},
-		{Name: "wheelchair", Values: []string{"true"}}, {Name: "website", Op: OpDiffers, Values: []string{"1"}}, {Op: OpHas, Values: []string{"name"}},
+		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name",
+			Op: OpPrefix, Values: []string{"Caf"}},
+		{
+			Name:   "open",
+			Op:     OpGreater,
+			Values: []string{"2020-01-01"},
+		}, {Name: "open", Values: []string{"2021-03-01"}}, {Name: "price", Op: OpLess, Values: []string{"20"}},
+		{Name: "wheelchair", Values: []string{"true"}}, {Name: "website", Op: OpDiffers, Values: []string{"1"}}, {Op: OpHas,
+			Values: []string{"name"}},
 	})).In(t)
 	if !filter.MatchCompact(object) {
 		t.Fatal("no match")
@@ -385,7 +428,10 @@ func BenchmarkProperties(b *testing.B) {
 	l := NewLearner(nil)
 	l.Learn(object)
 	s := l.Schema()
-	filter, err := newExpression(s, []Term{{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "price", Op: OpLess, Values: []string{"20"}}})
+	filter, err := newExpression(s, []Term{
+		{Name: "category", Values: []string{"bakery", "cafe"}},
+		{Name: "price", Op: OpLess, Values: []string{"20"}},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func scanOf(values ...int) func(*feature.Query, func(*feature.Feature, bool) err
 }
 
 // ranked is a page as ids, with the mark of the last.
-func ranked(t *testing.T, q feature.Query, r feature.Ranking, scan func(*feature.Query, func(*feature.Feature, bool) error) error) (ids string, last feature.Mark, err error) {
+func ranked(t *testing.T, q feature.Query, r feature.Ranking,
+	scan func(*feature.Query, func(*feature.Feature, bool) error) error) (ids string, last feature.Mark, err error) {
 	t.Helper()
 	err = feature.Each(q.Ranked(t.Context(), r, scan), func(f *feature.Feature) error {
 		ids += f.ID
@@ -75,7 +76,8 @@ func TestRanked(t *testing.T) {
 func TestRankedBounds(t *testing.T) {
 	order := feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "n", Kind: feature.Number}}}
 	var much *feature.TooMuchWork
-	if ids, _, err := ranked(t, feature.Query{Order: order, Limit: 2, Examine: 3}, feature.Ranking{}, scanOf(1, 2, 3, 4)); ids != "" || !errors.As(err, &much) || much.After != nil || much.Examined != 3 {
+	if ids, _, err := ranked(t, feature.Query{Order: order, Limit: 2, Examine: 3}, feature.Ranking{},
+		scanOf(1, 2, 3, 4)); ids != "" || !errors.As(err, &much) || much.After != nil || much.Examined != 3 {
 		t.Errorf("%s, %v", ids, err)
 	}
 	text := feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "n", Kind: feature.Text}}}
@@ -84,7 +86,8 @@ func TestRankedBounds(t *testing.T) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
-	if _, _, err := ranked(t, feature.Query{Order: order, Limit: 1, After: make(feature.Mark, 8)}, feature.Ranking{}, scanOf(1)); !errors.Is(err, feature.ErrCursor) {
+	if _, _, err := ranked(t, feature.Query{Order: order, Limit: 1, After: make(feature.Mark, 8)}, feature.Ranking{},
+		scanOf(1)); !errors.Is(err, feature.ErrCursor) {
 		t.Errorf("a mark without an end: %v", err)
 	}
 	failed, steps := errors.New("no more turns"), 0
@@ -93,7 +96,8 @@ func TestRankedBounds(t *testing.T) {
 		t.Errorf("%s, %v after %d steps", ids, err, steps)
 	}
 	read := errors.New("the disk fails")
-	if _, _, err := ranked(t, feature.Query{Order: order, Limit: 1}, feature.Ranking{Geometry: func(*feature.Feature) error { return read }}, scanOf(1)); !errors.Is(err, read) {
+	if _, _, err := ranked(t, feature.Query{Order: order, Limit: 1},
+		feature.Ranking{Geometry: func(*feature.Feature) error { return read }}, scanOf(1)); !errors.Is(err, read) {
 		t.Errorf("%v", err)
 	}
 }

@@ -40,8 +40,23 @@ func TestNewSchema(t *testing.T) {
 
 func TestLearn(t *testing.T) {
 	for values, want := range map[string]Kind{
-		`"x" "y"`: Text, `"x" 2026`: Any, `"2026-01-01" "2026-01-01T00:00:00+01:00"`: Time, `"2026-01-01" "x"`: Text, `"x" "2026-01-01"`: Text, `"2026-01-01" ""`: Text,
-		`1 2.5 null`: Number, `1 true`: Any, `true false`: Boolean, `["a"] [] ["b","c"]`: Texts, `[]`: Any, `["a",1]`: Any, `"a" ["a"]`: Any, `null`: Any, `{}`: Any, `[[]]`: Any, `"01234"`: Text,
+		`"x" "y"`:  Text,
+		`"x" 2026`: Any,
+		`"2026-01-01" "2026-01-01T00:00:00+01:00"`: Time,
+		`"2026-01-01" "x"`:                         Text,
+		`"x" "2026-01-01"`:                         Text,
+		`"2026-01-01" ""`:                          Text,
+		`1 2.5 null`:                               Number,
+		`1 true`:                                   Any,
+		`true false`:                               Boolean,
+		`["a"] [] ["b","c"]`:                       Texts,
+		`[]`:                                       Any,
+		`["a",1]`:                                  Any,
+		`"a" ["a"]`:                                Any,
+		`null`:                                     Any,
+		`{}`:                                       Any,
+		`[[]]`:                                     Any,
+		`"01234"`:                                  Text,
 	} {
 		l := NewLearner(nil)
 		for v := range strings.FieldsSeq(values) {
@@ -56,13 +71,32 @@ func TestLearn(t *testing.T) {
 
 func TestLearnText(t *testing.T) {
 	for values, want := range map[string]Kind{
-		"1|2.5|": Number, "-1|.5|5.|1e3|0|0.5": Number, "01234": Text, "1|01": Text, "+49": Text, "1,5": Text, "1e999": Text, "NaN": Text, "0x10": Text,
-		"true|FALSE|": Boolean, "yes|no": Text, "true|1": Text, "2026-01-01|2026-01-01T00:00:00.5Z": Time, "2026-01-01|x": Text, "2026-13-01": Text, "||": Text, " 5 | ": Number, "x|5": Text,
+		"1|2.5|":                            Number,
+		"-1|.5|5.|1e3|0|0.5":                Number,
+		"01234":                             Text,
+		"1|01":                              Text,
+		"+49":                               Text,
+		"1,5":                               Text,
+		"1e999":                             Text,
+		"NaN":                               Text,
+		"0x10":                              Text,
+		"true|FALSE|":                       Boolean,
+		"yes|no":                            Text,
+		"true|1":                            Text,
+		"2026-01-01|2026-01-01T00:00:00.5Z": Time,
+		"2026-01-01|x":                      Text,
+		"2026-13-01":                        Text,
+		"||":                                Text,
+		" 5 | ":                             Number,
+		"x|5":                               Text,
 		// Codes of digits.
 		"10E2|12E4": Text, "101|10e2": Text, "10E2|1.5": Number, "10E2|-1": Number, "1E+2": Number, "+1|1": Text,
 		// All values decide, however late one comes.
 		strings.Repeat("1.5|", 99_999) + "998A": Text, "x" + strings.Repeat("|1.5", 99): Text, "01" + strings.Repeat("|10", 200): Text,
-		strings.Repeat("true|", 99) + "maybe": Text, strings.Repeat("2026-01-01|", 199) + "-": Text, strings.Repeat("x|", 2000) + "1": Text, "true|2026-01-01": Text,
+		strings.Repeat("true|", 99) + "maybe":    Text,
+		strings.Repeat("2026-01-01|", 199) + "-": Text,
+		strings.Repeat("x|", 2000) + "1":         Text,
+		"true|2026-01-01":                        Text,
 	} {
 		l := NewLearner(nil)
 		for v := range strings.SplitSeq(values, "|") {
@@ -72,7 +106,15 @@ func TestLearnText(t *testing.T) {
 			t.Errorf("%s: %v, want %s", values, got, want)
 		}
 	}
-	for values, want := range map[string]bool{"1,5": true, "1,5|2||-3,25": true, "1,5|x": false, "x|1,5": false, "1": false, "1,5,6": false, "1,": false} {
+	for values, want := range map[string]bool{
+		"1,5":          true,
+		"1,5|2||-3,25": true,
+		"1,5|x":        false,
+		"x|1,5":        false,
+		"1":            false,
+		"1,5,6":        false,
+		"1,":           false,
+	} {
 		l := NewLearner(nil)
 		for v := range strings.SplitSeq(values, "|") {
 			l.LearnText(compact(t, fmt.Sprintf(`{"v":%q}`, v)))
@@ -161,11 +203,25 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`{"n":"abc"}`: `n: "abc" is no number`, `{"n":"1,5"}`: `"1,5" has a decimal comma: write a point, as in 1.5`, `{"n":"01"}`: "without leading zeros", `{"n":true}`: "true is no number", `{"n":"1e999"}`: "no number",
-		`{"b":"maybe"}`: "neither true nor false", `{"b":2}`: "2 is neither", `{"t":"2026-02-29"}`: "no time", `{"t":20260101}`: "no time", `{"t":"0000-01-01T00:00:00+01:00"}`: "no time",
-		`{"s":["a"]}`: "no text", `{"n":[1]}`: "no number", `{"l":[[]]}`: "no text", `{"l":{}}`: "no list of text", `{"l":[null]}`: "no text", `{"l":[["a"]]}`: "no text",
+		`{"n":"abc"}`:                       `n: "abc" is no number`,
+		`{"n":"1,5"}`:                       `"1,5" has a decimal comma: write a point, as in 1.5`,
+		`{"n":"01"}`:                        "without leading zeros",
+		`{"n":true}`:                        "true is no number",
+		`{"n":"1e999"}`:                     "no number",
+		`{"b":"maybe"}`:                     "neither true nor false",
+		`{"b":2}`:                           "2 is neither",
+		`{"t":"2026-02-29"}`:                "no time",
+		`{"t":20260101}`:                    "no time",
+		`{"t":"0000-01-01T00:00:00+01:00"}`: "no time",
+		`{"s":["a"]}`:                       "no text",
+		`{"n":[1]}`:                         "no number",
+		`{"l":[[]]}`:                        "no text",
+		`{"l":{}}`:                          "no list of text",
+		`{"l":[null]}`:                      "no text",
+		`{"l":[["a"]]}`:                     "no text",
 	} {
-		if got, err := s.Convert([]byte("x"), compact(t, in)); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), want) || string(got) != "x" {
+		if got, err := s.Convert([]byte("x"), compact(t, in)); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), want) ||
+			string(got) != "x" {
 			t.Errorf("%s: %s, %v, want %s", in, got, err, want)
 		}
 	}
@@ -236,7 +292,8 @@ func checkConverted(t interface {
 }
 
 func FuzzConvert(f *testing.F) {
-	for _, s := range []string{`{"n":"1,5"}`, `{"l":"a;b","t":"2026-01-01"}`, `{"b":"TRUE","n":"-.5e3"}`, `{"t":"2026-01-01T01:00:00.120+01:00","l":["x",1,true]}`, `{"s":1e2,"l":[]}`} {
+	for _, s := range []string{`{"n":"1,5"}`, `{"l":"a;b","t":"2026-01-01"}`, `{"b":"TRUE","n":"-.5e3"}`,
+		`{"t":"2026-01-01T01:00:00.120+01:00","l":["x",1,true]}`, `{"s":1e2,"l":[]}`} {
 		f.Add([]byte(s))
 	}
 	s := Schema{{"any", Any}, {"b", Boolean}, {"l", Texts}, {"n", Number}, {"s", Text}, {"t", Time}}

@@ -62,7 +62,8 @@ type Term struct {
 // the properties there are: one that a single feature has must not change it.
 func (s Schema) ParseTerm(key, values string) (Term, error) {
 	if len(values) > MaxTermValues*(2*MaxTermBytes+1) {
-		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values), MaxTermValues, MaxTermBytes)
+		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values),
+			MaxTermValues, MaxTermBytes)
 	}
 	key, prefixed := strings.CutPrefix(key, PropertyPrefix)
 	t := Term{Name: key}
@@ -73,7 +74,8 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 			t.Name, t.Op = "", key
 		case !prefixed && strings.HasPrefix(key, "-"):
 			if values != "" {
-				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value, and p.%.40s=%.40s for a property of that name", key, values, key[1:], values, key, values)
+				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value, and p.%.40s=%.40s "+
+					"for a property of that name", key, values, key[1:], values, key, values)
 			}
 			return Term{Name: key[1:], Op: OpFlagless}, nil
 		case dot >= 0 && slices.Contains(suffixes, key[dot+1:]):
@@ -94,7 +96,8 @@ func mixed(t Kind) string {
 	if t != Any {
 		return ""
 	}
-	return ", as its values are of several types or lists or objects: correct those that are not meant, or declare the type in the schema of the collection"
+	return ", as its values are of several types or lists or objects: correct those that are not meant, or declare the " +
+		"type in the schema of the collection"
 }
 
 // SplitValues splits at commas that have no backslash before them. It removes a

@@ -22,7 +22,21 @@ func TestParseAddr(t *testing.T) {
 			t.Errorf("ParseAddr(%q) = %v, %v, want %s", tc.in, got, err, tc.want)
 		}
 	}
-	for _, in := range []string{"", " 1.2.3.4", "1.2.3", "1.2.3.4/24", "01.2.3.4", "1.2.3.256", "16909060", "[::1]", "::1%", "1.2.3.4%eth0", "me", "::g", strings.Repeat("1", 1000)} {
+	for _, in := range []string{
+		"",
+		" 1.2.3.4",
+		"1.2.3",
+		"1.2.3.4/24",
+		"01.2.3.4",
+		"1.2.3.256",
+		"16909060",
+		"[::1]",
+		"::1%",
+		"1.2.3.4%eth0",
+		"me",
+		"::g",
+		strings.Repeat("1", 1000),
+	} {
 		if got, err := ParseAddr(in); !errors.Is(err, ErrBadAddress) || got.IsValid() {
 			t.Errorf("ParseAddr(%q) = %v, %v, want ErrBadAddress", in, got, err)
 		} else if len(err.Error()) > 200 {
@@ -134,7 +148,8 @@ func lastAddr(p netip.Prefix) netip.Addr {
 }
 
 func FuzzAddress(f *testing.F) {
-	for _, s := range []string{"1.2.3.4", "::ffff:10.0.0.1", "2002:a00:1::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "fe80::1%x", "::", "ff02::1", "255.255.255.255"} {
+	for _, s := range []string{"1.2.3.4", "::ffff:10.0.0.1", "2002:a00:1::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "fe80::1%x",
+		"::", "ff02::1", "255.255.255.255"} {
 		f.Add(s)
 	}
 	_, r, _, _ := built(f, []Range{

@@ -130,7 +130,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 		}
 	}
 	for _, r := range []Record{
-		full, paris, {Location: at(1e-7, 1)}, {Location: at(48.8566, 2.3522)}, {Location: at(float64(float32(23.1317)), float64(float32(113.266)))},
+		full, paris, {Location: at(1e-7, 1)}, {Location: at(48.8566, 2.3522)},
+		{Location: at(float64(float32(23.1317)), float64(float32(113.266)))},
 		{Location: Location{TimeZone: "Europe/Paris"}}, {Location: Location{AccuracyRadius: 5}}, {Postal: Postal{Code: "1"}},
 		{Extra: map[string]any{"quadkey": "0"}}, {Traits: Traits{AutonomousSystemNumber: 1}}, {Traits: Traits{ISP: "x"}},
 	} {
@@ -143,7 +144,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 	// Members that no builder writes, or in another form.
 	check(appendSection(nil, sectionCity, `"postal":{"code":"1"},"city":{}`))
 	check(appendSection(nil, sectionCity, `"other":1`))
-	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
+	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates,
+		appendCoordinates(nil, 1, 2)))
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 }
 
@@ -211,7 +213,8 @@ func FuzzRow(f *testing.F) {
 					t.Fatalf("%s: %+v", a, res)
 				}
 				res.AppendFields(nil, Fields{}, "de")
-			case !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) && !errors.Is(err, ErrBadAddress):
+			case !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) &&
+				!errors.Is(err, ErrBadAddress):
 				t.Fatal(err)
 			}
 		}

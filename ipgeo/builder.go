@@ -166,7 +166,8 @@ func shares(memory int64) budget {
 	return budget{sort: memory / 4, records: memory / 2, answers: min(memory/8, maxAnswers), nested: memory / 16}
 }
 
-func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions, memory budget) (meta Meta, _ Stats, err error) {
+func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions,
+	memory budget) (meta Meta, _ Stats, err error) {
 	b := builder{
 		ctx: ctx, opts: opts, memory: memory,
 		records: newRecordSet(memory.records), sorter: extsort.NewBytes(opts.TempDir, memory.sort),

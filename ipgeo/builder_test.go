@@ -74,11 +74,14 @@ func TestBuild(t *testing.T) {
 		{"equal: the first named", rngs("8.0.0.0-8.0.0.9 BB", "8.0.0.0-8.0.0.9 AA"),
 			[]string{"8.0.0.0-8.0.0.9 BB"}, Stats{Ranges: 2, Overlaps: 1}},
 		{"three deep", rngs("8.0.0.0-8.0.0.255 AA", "8.0.0.16-8.0.0.31 BB", "8.0.0.20-8.0.0.20 CC"),
-			[]string{"8.0.0.0-8.0.0.15 AA", "8.0.0.16-8.0.0.19 BB", "8.0.0.20-8.0.0.20 CC", "8.0.0.21-8.0.0.31 BB", "8.0.0.32-8.0.0.255 AA"}, Stats{Ranges: 3, Overlaps: 2}},
+			[]string{"8.0.0.0-8.0.0.15 AA", "8.0.0.16-8.0.0.19 BB", "8.0.0.20-8.0.0.20 CC", "8.0.0.21-8.0.0.31 BB",
+				"8.0.0.32-8.0.0.255 AA"}, Stats{Ranges: 3, Overlaps: 2}},
 		{"a hole of the same record closes", rngs("8.0.0.0-8.0.0.255 AA", "8.0.0.16-8.0.0.31 AA"),
 			[]string{"8.0.0.0-8.0.0.255 AA"}, Stats{Ranges: 2, Overlaps: 1, Joined: 2}},
-		{"to the last address", rngs("255.0.0.0-255.255.255.255 AA", "ff00::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB", "f000::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"),
-			[]string{"f000::-fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB", "fe00::-fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"}, Stats{Ranges: 3, Overlaps: 1, Reserved: 3}},
+		{"to the last address", rngs("255.0.0.0-255.255.255.255 AA", "ff00::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB",
+			"f000::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"),
+			[]string{"f000::-fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB", "fe00::-fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"},
+			Stats{Ranges: 3, Overlaps: 1, Reserved: 3}},
 		{"reserved is cut out", rngs("192.0.0.0-192.0.3.255 AA"),
 			[]string{"192.0.0.9-192.0.0.10 AA", "192.0.1.0-192.0.1.255 AA", "192.0.3.0-192.0.3.255 AA"}, Stats{Ranges: 1, Reserved: 1}},
 		{"mapped is IPv4", []Range{rng("::ffff:8.0.0.0-::ffff:8.0.0.9 AA")}, []string{"8.0.0.0-8.0.0.9 AA"}, Stats{Ranges: 1}},
@@ -86,7 +89,14 @@ func TestBuild(t *testing.T) {
 			{First: netip.MustParseAddr("8.0.0.4"), Last: netip.MustParseAddr("8.0.0.4"), Source: 1, Record: country("BB")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.7"), Record: country("AA")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Source: 1, Record: country("CC")},
-		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 2, Apart: 3, ApartFirst: netip.MustParseAddr("8.0.0.0"), ApartLast: netip.MustParseAddr("8.0.0.3")}},
+		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{
+			Ranges:     3,
+			Overlaps:   2,
+			Joined:     2,
+			Apart:      3,
+			ApartFirst: netip.MustParseAddr("8.0.0.0"),
+			ApartLast:  netip.MustParseAddr("8.0.0.3"),
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, _, _, stats := built(t, tc.in, BuildOptions{Timestamp: 7})
@@ -152,11 +162,14 @@ func TestBuildBadRanges(t *testing.T) {
 		t.Errorf("without Bad: %v", err)
 	}
 	stop := errors.New("enough")
-	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf(in), BuildOptions{Bad: func(*BadRangeError) error { return stop }}); !errors.Is(err, stop) {
+	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf(in),
+		BuildOptions{Bad: func(*BadRangeError) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("Bad's error: %v", err)
 	}
 	wrapped := &BadRangeError{First: addr("1.0.0.0"), Last: addr("1.0.0.1"), Reason: ReasonRecord, Err: errCode}
-	if !errors.Is(wrapped, errCode) || wrapped.Error() != "range 1.0.0.0 to 1.0.0.1: invalid record: a country or continent code is not two capital letters; correct it at its source or leave it out" {
+	if !errors.Is(wrapped, errCode) ||
+		wrapped.Error() != "range 1.0.0.0 to 1.0.0.1: invalid record: a country or continent code is not two capital "+
+			"letters; correct it at its source or leave it out" {
 		t.Error(wrapped)
 	}
 }
@@ -174,7 +187,8 @@ func TestBuildFails(t *testing.T) {
 		}
 		return err
 	}
-	if err := built(t.Context(), &fakeStore{}, func(yield func(Range, error) bool) { yield(Range{}, broken) }, BuildOptions{}); !errors.Is(err, broken) {
+	if err := built(t.Context(), &fakeStore{}, func(yield func(Range, error) bool) { yield(Range{}, broken) },
+		BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("seq: %v", err)
 	}
 	if err := built(t.Context(), &fakeStore{fail: broken}, seqOf(good), BuildOptions{}); !errors.Is(err, broken) {
@@ -212,9 +226,18 @@ func TestRowsGolden(t *testing.T) {
 			Continent: Continent{Code: "OC", Names: Names{"en": "Oceania"}},
 			Country:   Country{ISOCode: "AU", Names: Names{"en": "Australia"}},
 		}},
-		{First: netip.MustParseAddr("2001:200::"), Last: netip.MustParseAddr("2001:200:ffff:ffff:ffff:ffff:ffff:ffff"), Record: Record{Country: Country{ISOCode: "JP"}}},
+		{
+			First:  netip.MustParseAddr("2001:200::"),
+			Last:   netip.MustParseAddr("2001:200:ffff:ffff:ffff:ffff:ffff:ffff"),
+			Record: Record{Country: Country{ISOCode: "JP"}},
+		},
 		{First: netip.MustParseAddr("2001:200:1::"), Last: netip.MustParseAddr("2001:200:1::ffff"), Record: full},
-		{First: netip.MustParseAddr("1.0.0.128"), Last: netip.MustParseAddr("1.0.1.255"), Source: 1, Record: Record{Traits: Traits{AutonomousSystemNumber: 13335}}},
+		{
+			First:  netip.MustParseAddr("1.0.0.128"),
+			Last:   netip.MustParseAddr("1.0.1.255"),
+			Source: 1,
+			Record: Record{Traits: Traits{AutonomousSystemNumber: 13335}},
+		},
 	}, BuildOptions{Timestamp: 1700000000000})
 	var b strings.Builder
 	for i := range f.keys {
@@ -263,7 +286,8 @@ func TestBuildProgress(t *testing.T) {
 		}
 		last = done
 	}})
-	if stages = slices.Compact(stages); steps != 8 || last != int64(len(in)) || !slices.Equal(stages, []string{"sorting ranges", "writing ranges"}) {
+	if stages = slices.Compact(stages); steps != 8 || last != int64(len(in)) ||
+		!slices.Equal(stages, []string{"sorting ranges", "writing ranges"}) {
 		t.Errorf("%d reports of %v, the last of %d", steps, stages, last)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -300,7 +300,10 @@ func BenchmarkBuildCities(b *testing.B) {
 		for i := range uint32(n / 4) {
 			r := Range{First: v4(11<<24 + i*1500), Last: v4(11<<24 + i*1500 + 1499), Source: 1}
 			as := i/60*3 + rnd.Uint32N(3)
-			r.Prepared = prepared(len(places)+int(as), &Record{Traits: Traits{AutonomousSystemNumber: as + 1, AutonomousSystemOrganization: organizations[as]}})
+			r.Prepared = prepared(len(places)+int(as), &Record{Traits: Traits{
+				AutonomousSystemNumber:       as + 1,
+				AutonomousSystemOrganization: organizations[as],
+			}})
 			if !yield(r, nil) {
 				return
 			}

@@ -13,8 +13,10 @@ import (
 )
 
 func TestDiff(t *testing.T) {
-	_, a, _, _ := built(t, rngs("8.0.0.0-8.0.0.99 AA", "8.0.1.0-8.0.1.9 BB", "9.0.0.0-9.0.0.3 CC", "2400::-2400:0:0:3:ffff:ffff:ffff:ffff AA"), BuildOptions{})
-	_, b, _, _ := built(t, rngs("8.0.0.50-8.0.0.109 AA", "8.0.1.0-8.0.1.4 BB", "8.0.1.5-8.0.1.9 CC", "2400::-2400::7fff:ffff:ffff:ffff BB"), BuildOptions{})
+	_, a, _, _ := built(t, rngs("8.0.0.0-8.0.0.99 AA", "8.0.1.0-8.0.1.9 BB", "9.0.0.0-9.0.0.3 CC",
+		"2400::-2400:0:0:3:ffff:ffff:ffff:ffff AA"), BuildOptions{})
+	_, b, _, _ := built(t, rngs("8.0.0.50-8.0.0.109 AA", "8.0.1.0-8.0.1.4 BB", "8.0.1.5-8.0.1.9 CC",
+		"2400::-2400::7fff:ffff:ffff:ffff BB"), BuildOptions{})
 	got, err := Diff(t.Context(), a, b, DiffOptions{Examples: 2})
 	must.Do(t, err)
 	addr := netip.MustParseAddr
@@ -71,7 +73,11 @@ func TestDiffProperty(t *testing.T) {
 				}
 				first := addSaturated(v4, numberOf(base), rapid.Int64Range(0, 250).Draw(t, "first"))
 				last := addSaturated(v4, first, rapid.Int64Range(0, 60).Draw(t, "width"))
-				ranges = append(ranges, Range{First: addrOf(v4, first), Last: addrOf(v4, last), Record: records[rapid.IntRange(0, 2).Draw(t, "record")]})
+				ranges = append(ranges, Range{
+					First:  addrOf(v4, first),
+					Last:   addrOf(v4, last),
+					Record: records[rapid.IntRange(0, 2).Draw(t, "record")],
+				})
 			}
 			f := &fakeStore{}
 			meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
@@ -108,7 +114,13 @@ func TestDiffProperty(t *testing.T) {
 			}
 		}
 		near := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-20 && b-a < 1e-20 })
-		for _, p := range [][2]Extent{{want.Added, got.Added}, {want.Removed, got.Removed}, {want.Changed, got.Changed}, {want.Same, got.Same}, {want.Country, got.Country}} {
+		for _, p := range [][2]Extent{
+			{want.Added, got.Added},
+			{want.Removed, got.Removed},
+			{want.Changed, got.Changed},
+			{want.Same, got.Same},
+			{want.Country, got.Country},
+		} {
 			if d := cmp.Diff(p[0], p[1], near); d != "" {
 				t.Fatal(d, want, got)
 			}

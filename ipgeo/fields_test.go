@@ -37,12 +37,24 @@ func TestAppendFields(t *testing.T) {
 	for _, tc := range []struct{ fields, lang, want string }{
 		{"country.iso_code", "", `"country":{"iso_code":"FR"}`},
 		{"country.iso_code,country.geoname_id", "", `"country":{"geoname_id":3017382,"iso_code":"FR"}`},
-		{"country.iso_code,country", "en", `"country":{"confidence":99,"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`},
-		{"city.names.en,location.latitude,traits.network", "", `"city":{"names":{"en":"Paris"}},"location":{"latitude":48.8566},"traits":{"network":"8.8.8.0/24"}`},
+		{
+			"country.iso_code,country",
+			"en",
+			`"country":{"confidence":99,"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`,
+		},
+		{
+			"city.names.en,location.latitude,traits.network",
+			"",
+			`"city":{"names":{"en":"Paris"}},"location":{"latitude":48.8566},"traits":{"network":"8.8.8.0/24"}`,
+		},
 		{"subdivisions.iso_code", "", `"subdivisions":[{"iso_code":"IDF"},{"iso_code":"75"}]`},
 		{"subdivisions.names", "", `"subdivisions":[{"names":{"en":"Île-de-France"}}]`},
 		{"subdivisions.names.de", "", ``},
-		{"postal,quadkey,derived", "", `"postal":{"code":"75001","confidence":10},"quadkey":"0313311001030031","derived":["location.time_zone","subdivisions"]`},
+		{
+			"postal,quadkey,derived",
+			"",
+			`"postal":{"code":"75001","confidence":10},"quadkey":"0313311001030031","derived":["location.time_zone","subdivisions"]`,
+		},
 		{"ip,source", "", ``},
 		{"city.names.it,country.iso_code", "", `"country":{"iso_code":"FR"}`},
 		{"city", "de", `"city":{"confidence":80,"geoname_id":2988507,"names":{"de":"Paris","en":"Paris"}}`},
@@ -77,7 +89,8 @@ func TestAppendFields(t *testing.T) {
 	f, err := ParseFields("country.iso_code,city.names.en,subdivisions.names,traits.network,extra.deep")
 	must.Do(t, err)
 	dst := make([]byte, 0, 4096)
-	if n := testing.AllocsPerRun(100, func() { res.AppendFields(dst, f, "de"); res.AppendFields(dst, Fields{}, "de") }); n != 0 && !testrace.Enabled {
+	if n := testing.AllocsPerRun(100, func() { res.AppendFields(dst, f, "de"); res.AppendFields(dst, Fields{}, "de") }); n != 0 &&
+		!testrace.Enabled {
 		t.Errorf("%v allocations", n)
 	}
 	if f.All() || !(Fields{}).All() || !f.Has("country") || !f.Has("country.iso_code") || f.Has("country.names") || f.Has("ip") ||
@@ -89,12 +102,21 @@ func TestAppendFields(t *testing.T) {
 func TestField(t *testing.T) {
 	res := merged(t, full)
 	for path, want := range map[string]string{
-		"city.names.en": `"Paris"`, "country": `{"confidence":99,"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France","pt-BR":"França"}}`,
+		"city.names.en":            `"Paris"`,
+		"country":                  `{"confidence":99,"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France","pt-BR":"França"}}`,
 		"represented_country.type": `"military"`, "subdivisions.0.iso_code": `"IDF"`, "subdivisions.1": `{"geoname_id":2968815,"iso_code":"75"}`,
 		"traits.network": `"8.8.8.0/24"`, "traits.autonomous_system_number": "3215", "location.time_zone": `"Europe/Paris"`,
 		"quadkey": `"0313311001030031"`, "extra.tags.4.k": `"v"`, "extra.tags.1": "-1", "derived.0": `"location.time_zone"`,
-		"": "", "city.": "", ".": "", "city.names.xx": "", "city.names.en.x": "", "nothing": "", "subdivisions.2": "", "subdivisions.-1": "", "subdivisions.x": "",
-		"traits.nothing": "", "traits.network.x": "", "quadkey.0": "",
+		"":                "",
+		"city.":           "",
+		".":               "",
+		"city.names.xx":   "",
+		"city.names.en.x": "",
+		"nothing":         "",
+		"subdivisions.2":  "",
+		"subdivisions.-1": "",
+		"subdivisions.x":  "",
+		"traits.nothing":  "", "traits.network.x": "", "quadkey.0": "",
 	} {
 		got := res.Field(path)
 		if string(got) != want || want == "" && got != nil {
@@ -151,7 +173,8 @@ func FuzzParseFields(f *testing.F) {
 // The scanner stays within any input, and splits valid JSON without white space like the standard
 // library.
 func FuzzScan(f *testing.F) {
-	for _, s := range []string{`"a":1,"b":{"c":[1,"]"]}`, `"a\"":"\\"`, `"":null`, `"a"`, `"a":`, `"`, `"a":1,`, `"a":{`, `"a":"x`, `1`, `"a":,"b":1`, `"a":1}`} {
+	for _, s := range []string{`"a":1,"b":{"c":[1,"]"]}`, `"a\"":"\\"`, `"":null`, `"a"`, `"a":`, `"`, `"a":1,`, `"a":{`,
+		`"a":"x`, `1`, `"a":,"b":1`, `"a":1}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -230,7 +253,9 @@ func TestAppendRecord(t *testing.T) {
 	}
 	res := merged(t, rec)
 	for fields, want := range map[string]string{
-		"country.iso_code,extra": `x"country":{"iso_code":"FR"},"extra":{"own":"x"}`, "traits.network": "x", "city.names.en": `x"city":{"names":{"en":"Paris"}}`,
+		"country.iso_code,extra": `x"country":{"iso_code":"FR"},"extra":{"own":"x"}`,
+		"traits.network":         "x",
+		"city.names.en":          `x"city":{"names":{"en":"Paris"}}`,
 	} {
 		f, err := ParseFields(fields)
 		must.Do(t, err)
@@ -247,7 +272,8 @@ func TestSpan(t *testing.T) {
 		t.Error("an empty span is extended")
 	}
 	s = Span{a("1.0.0.0"), a("1.0.0.1")}
-	if s.Extend(a("1.0.0.3"), a("1.0.0.4")) || s.Extend(a("::2"), a("::3")) || !s.Extend(a("1.0.0.2"), a("255.255.255.255")) || s.Last != a("255.255.255.255") {
+	if s.Extend(a("1.0.0.3"), a("1.0.0.4")) || s.Extend(a("::2"), a("::3")) || !s.Extend(a("1.0.0.2"), a("255.255.255.255")) ||
+		s.Last != a("255.255.255.255") {
 		t.Errorf("%v", s)
 	}
 	if s.Extend(a("::"), a("::1")) {

@@ -141,7 +141,8 @@ func writeIndex(ctx context.Context, r *Reader, f *os.File, opts IndexOptions) (
 		}
 	}
 	if w.families[0].ranges != r.meta.Rows4 || w.families[1].ranges != r.meta.Rows6 {
-		return IndexStats{}, fmt.Errorf("the table does not have the %d and %d ranges of its Meta: %w; build it again", r.meta.Rows4, r.meta.Rows6, cellstore.ErrCorrupt)
+		return IndexStats{}, fmt.Errorf("the table does not have the %d and %d ranges of its Meta: %w; build it again", r.meta.Rows4,
+			r.meta.Rows6, cellstore.ErrCorrupt)
 	}
 	size, err := w.finish(ctx)
 	if err != nil {

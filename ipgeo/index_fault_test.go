@@ -17,7 +17,12 @@ import (
 // and the process survives.
 func TestIndexLosesPages(t *testing.T) {
 	f := &fakeStore{}
-	ranges := []Range{{First: netip.MustParseAddr("20.0.0.0"), Last: netip.MustParseAddr("20.0.0.255"), Source: 0, Record: Record{Country: Country{ISOCode: "CH"}}}}
+	ranges := []Range{{
+		First:  netip.MustParseAddr("20.0.0.0"),
+		Last:   netip.MustParseAddr("20.0.0.255"),
+		Source: 0,
+		Record: Record{Country: Country{ISOCode: "CH"}},
+	}}
 	meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
 	must.Do(t, err)
 	r, err := Open(context.Background(), f, meta)

@@ -47,7 +47,15 @@ func sameAnswer(t interface{ Fatalf(string, ...any) }, r, ix Lookuper, a netip.A
 		x.lat != y.lat || x.lon != y.lon || x.located != y.located {
 		t.Fatalf("%s: table %+v, index %+v", a, x, y)
 	}
-	for i, b := range [][2][]byte{{x.JSON, y.JSON}, {x.country, y.country}, {x.city, y.city}, {x.traits, y.traits}, {x.network, y.network}, {x.object, y.object}, {x.own, y.own}} {
+	for i, b := range [][2][]byte{
+		{x.JSON, y.JSON},
+		{x.country, y.country},
+		{x.city, y.city},
+		{x.traits, y.traits},
+		{x.network, y.network},
+		{x.object, y.object},
+		{x.own, y.own},
+	} {
 		if !bytes.Equal(b[0], b[1]) {
 			t.Fatalf("%s: part %d: table %s, index %s", a, i, b[0], b[1])
 		}
@@ -161,7 +169,8 @@ func TestIndexCost(t *testing.T) {
 		addr string
 		want error
 	}{
-		{"80.0.1.9", nil}, {"2a00:1::9", nil}, {"::ffff:80.0.1.9", nil}, {"9.9.9.9", ErrNotFound}, {"2c00::", ErrNotFound}, {"10.0.0.1", ErrReserved},
+		{"80.0.1.9", nil}, {"2a00:1::9", nil}, {"::ffff:80.0.1.9", nil}, {"9.9.9.9", ErrNotFound}, {"2c00::",
+			ErrNotFound}, {"10.0.0.1", ErrReserved},
 	} {
 		a := netip.MustParseAddr(tc.addr)
 		lookup := func() {
@@ -220,8 +229,13 @@ func TestIndexDamage(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"empty": {}, "short": good[:100], "cut off": good[:len(good)-8], "longer": append(slices.Clone(good), 0),
-		"other file": append([]byte("SQLite format 3"), make([]byte, 200)...),
-		"ranges":     altered(good, 17, 9), "blocks": altered(good, 32, 9), "huge": altered(good, 23, 0xff), "block bytes": altered(good, 87, 0xff), "heap bytes": altered(good, 95, 0xff), "shift": altered(good, 56, 99),
+		"other file":  append([]byte("SQLite format 3"), make([]byte, 200)...),
+		"ranges":      altered(good, 17, 9),
+		"blocks":      altered(good, 32, 9),
+		"huge":        altered(good, 23, 0xff),
+		"block bytes": altered(good, 87, 0xff),
+		"heap bytes":  altered(good, 95, 0xff),
+		"shift":       altered(good, 56, 99),
 	} {
 		if _, err := OpenIndex(write(b)); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
@@ -360,7 +374,24 @@ func FuzzIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	heap := indexHeader + (len(ix.blocks)+7)&^7
-	ats := []int{0, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, heap - 8, heap + len(ix.heap), len(good) - 8, len(good) - 400, len(good) - jumpEntries*4}
+	ats := []int{
+		0,
+		16,
+		24,
+		32,
+		40,
+		48,
+		56,
+		64,
+		72,
+		80,
+		88,
+		heap - 8,
+		heap + len(ix.heap),
+		len(good) - 8,
+		len(good) - 400,
+		len(good) - jumpEntries*4,
+	}
 	for i := 0; i < len(ix.blocks); i += 4 {
 		ats = append(ats, indexHeader+i)
 	}
@@ -370,7 +401,8 @@ func FuzzIndex(f *testing.F) {
 	for _, at := range ats {
 		f.Add(uint32(at), uint64(1)<<63|1, uint32(at), uint64(3), []byte{80, 0, 1, 9})
 	}
-	f.Add(uint32(0), binary.LittleEndian.Uint64(good), uint32(8), binary.LittleEndian.Uint64(good[8:]), []byte("\x2a\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))
+	f.Add(uint32(0), binary.LittleEndian.Uint64(good), uint32(8), binary.LittleEndian.Uint64(good[8:]),
+		[]byte("\x2a\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, at1 uint32, v1 uint64, at2 uint32, v2 uint64, addr []byte) {
 		b := slices.Clone(good)
 		for _, c := range []struct {
@@ -401,7 +433,8 @@ func FuzzIndex(f *testing.F) {
 				res.Field("city.names.en")
 				res.Field("subdivisions.0.names.en")
 				res.AppendFields(nil, Fields{}, "de")
-			} else if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) && !errors.Is(err, ErrBadAddress) {
+			} else if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) &&
+				!errors.Is(err, ErrBadAddress) {
 				t.Fatal(err)
 			}
 			ix.Bounds(a)

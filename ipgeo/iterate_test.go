@@ -40,7 +40,8 @@ func TestAllAndWithin(t *testing.T) {
 	}{
 		{"0.0.0.0/0", all[:3]}, {"::/0", all[3:]},
 		{"9.0.0.0/8", all[1:3]}, {"9.0.0.0/24", all[1:2]}, {"9.0.1.7/32", all[2:3]}, {"9.0.0.9/32", all[1:2]}, {"9.0.0.10/31", nil},
-		{"::ffff:9.0.0.0/120", all[1:2]}, {"::ffff:0:0/96", all[:3]}, {"2002:900:100::/40", all[2:3]}, {"2002::/16", all[:3]}, {"2002:900:1ff:1::/64", all[2:3]},
+		{"::ffff:9.0.0.0/120", all[1:2]}, {"::ffff:0:0/96", all[:3]}, {"2002:900:100::/40", all[2:3]}, {"2002::/16",
+			all[:3]}, {"2002:900:1ff:1::/64", all[2:3]},
 		{"64:ff9b::/96", all[:3]}, {"64:ff9b::900:0/127", all[1:2]}, {"2001::f6ff:ffff/128", all[1:2]}, {"2001::/32", nil},
 		{"10.0.0.0/8", nil}, {"2400::/16", all[3:]}, {"2401::/16", nil},
 	} {
@@ -115,9 +116,16 @@ func TestResolvePrefixProperty(t *testing.T) {
 func TestLookupBatch(t *testing.T) {
 	f, r, _, _ := built(t, rngs("8.0.0.0-8.0.0.9 AA", "9.0.0.0-9.0.0.9 BB"), BuildOptions{})
 	ix, _ := indexed(t, r)
-	addrs := []netip.Addr{netip.MustParseAddr("9.0.0.1"), {}, netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.0.0.1"), netip.MustParseAddr("1.1.1.1")}
+	addrs := []netip.Addr{
+		netip.MustParseAddr("9.0.0.1"),
+		{},
+		netip.MustParseAddr("10.0.0.1"),
+		netip.MustParseAddr("8.0.0.1"),
+		netip.MustParseAddr("1.1.1.1"),
+	}
 	want := []error{nil, ErrBadAddress, ErrReserved, nil, ErrNotFound}
-	for name, batch := range map[string]func(context.Context, []netip.Addr, func(int, *Result, error) error) error{"table": r.LookupBatch, "index": ix.LookupBatch} {
+	for name, batch := range map[string]func(context.Context, []netip.Addr,
+		func(int, *Result, error) error) error{"table": r.LookupBatch, "index": ix.LookupBatch} {
 		n := 0
 		if err := batch(t.Context(), addrs, func(i int, res *Result, err error) error {
 			if i != n || !errors.Is(err, want[i]) || res.Addr != addrs[i] || (err == nil) != (res.Country != "") {

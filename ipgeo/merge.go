@@ -150,7 +150,8 @@ func (p *parts) apart(src *parts) bool {
 
 // otherDivision reports whether both sources state codes of subdivisions without a common one.
 func (p *parts) otherDivision(src *parts) bool {
-	return p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived && otherCodes(p.part[partSubdivisions], src.part[partSubdivisions])
+	return p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived &&
+		otherCodes(p.part[partSubdivisions], src.part[partSubdivisions])
 }
 
 // local reports whether a source names something smaller than a country.

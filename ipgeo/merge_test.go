@@ -244,10 +244,12 @@ func drawPartial(t *rapid.T) Record {
 	}
 	r.Traits.IsAnycast = some()
 	if some() {
-		r.Extra = rapid.MapOfN(rapid.SampledFrom([]string{"k", "k\"", "k!", ""}), rapid.Map(rapid.Int64Range(0, 2), func(i int64) any { return i }), 1, 3).Draw(t, "extra")
+		r.Extra = rapid.MapOfN(rapid.SampledFrom([]string{"k", "k\"", "k!", ""}),
+			rapid.Map(rapid.Int64Range(0, 2), func(i int64) any { return i }), 1, 3).Draw(t, "extra")
 	}
 	r.Implied = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "continent"}), 0, 2, rapid.ID[string]).Draw(t, "implied")
-	r.Derived = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3, rapid.ID[string]).Draw(t, "derived")
+	r.Derived = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3,
+		rapid.ID[string]).Draw(t, "derived")
 	if _, err := new(encoder).encode(&r); err != nil {
 		r.Traits.IsAnycast = true
 	}
@@ -278,69 +280,139 @@ func TestMerge(t *testing.T) {
 	}{
 		{"country and network", []Record{country("FR"), asn},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"autonomous_system_number":7,"isp":"seven","network":"8.8.8.0/24"}`},
-		{"another country's city is no city", []Record{country("FR"), {Country: Country{ISOCode: "DE"}, City: City{GeoNameID: 1}, Traits: Traits{ISP: "i"}}},
+		{"another country's city is no city", []Record{
+			country("FR"),
+			{Country: Country{ISOCode: "DE"}, City: City{GeoNameID: 1}, Traits: Traits{ISP: "i"}},
+		},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
 		{"a city without a country is anybody's", []Record{{City: City{GeoNameID: 1}}, country("FR")},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
-		{"a country of another continent", []Record{{Continent: Continent{Code: "EU"}}, {Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Location: Location{TimeZone: "America/Chicago"}, Traits: Traits{ISP: "i"}}},
+		{"a country of another continent", []Record{
+			{Continent: Continent{Code: "EU"}},
+			{
+				Country:   Country{ISOCode: "US"},
+				Continent: Continent{Code: "NA"},
+				Location:  Location{TimeZone: "America/Chicago"},
+				Traits:    Traits{ISP: "i"},
+			},
+		},
 			`"continent":{"code":"EU"},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
-		{"a continent that a country is not on", []Record{{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Implied: []string{"continent"}}, {Continent: Continent{Code: "EU", GeoNameID: 1}}},
+		{"a continent that a country is not on", []Record{
+			{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Implied: []string{"continent"}},
+			{Continent: Continent{Code: "EU", GeoNameID: 1}},
+		},
 			`"continent":{"code":"NA"},"country":{"iso_code":"US"},"traits":{"network":"8.8.8.0/24"}`},
-		{"continents by name", []Record{{Continent: Continent{Names: Names{"en": "Europe"}}}, {Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA", Names: Names{"en": "North America"}}}},
+		{"continents by name", []Record{
+			{Continent: Continent{Names: Names{"en": "Europe"}}},
+			{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA", Names: Names{"en": "North America"}}},
+		},
 			`"continent":{"names":{"en":"Europe"}},"traits":{"network":"8.8.8.0/24"}`},
-		{"a country that is told to lie on two continents", []Record{{Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "EU"}}, {Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "AS"}, City: City{GeoNameID: 1}}},
+		{"a country that is told to lie on two continents", []Record{
+			{Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "EU"}},
+			{Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "AS"}, City: City{GeoNameID: 1}},
+		},
 			`"continent":{"code":"EU"},"country":{"iso_code":"RU"},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
 		{"a place without a country, and another far away", []Record{
-			{City: City{Names: Names{"en": "Berlin"}}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}, Location: zoned(at(51.5, -0.1), "Europe/London")}},
+			{
+				City:     City{Names: Names{"en": "Berlin"}},
+				Location: at(52.52, 13.405),
+			}, {Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}, Location: zoned(at(51.5, -0.1), "Europe/London")}},
 			`"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
 		{"the same in another order", []Record{
-			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}}, {City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
+			{
+				Country: Country{ISOCode: "GB"},
+				City:    City{Names: Names{"en": "London"}},
+			}, {City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
 			`"country":{"iso_code":"GB"},"city":{"names":{"en":"London"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"and one near it", []Record{
-			{City: City{Names: Names{"en": "Potsdam"}}, Location: at(52.4, 13.06)}, {Country: Country{ISOCode: "DE"}, City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
+			{
+				City:     City{Names: Names{"en": "Potsdam"}},
+				Location: at(52.4, 13.06),
+			}, {Country: Country{ISOCode: "DE"}, City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
 			`"country":{"iso_code":"DE"},"city":{"names":{"en":"Potsdam"}},"location":{"latitude":52.4,"longitude":13.06,"time_zone":"Europe/Berlin"},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202120101023001"`},
 		{"one of the same name far away", []Record{
-			{City: City{Names: Names{"en": "Berlin"}}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "US"}, City: City{Names: Names{"en": "Berlin"}}, Location: at(44.47, -71.18)}},
+			{
+				City:     City{Names: Names{"en": "Berlin"}},
+				Location: at(52.52, 13.405),
+			}, {Country: Country{ISOCode: "US"}, City: City{Names: Names{"en": "Berlin"}}, Location: at(44.47, -71.18)}},
 			`"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
 		{"one of the same id far away", []Record{
-			{City: City{GeoNameID: 7}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "DE"}, City: City{GeoNameID: 7}, Location: at(44, 11)}},
+			{City: City{GeoNameID: 7}, Location: at(52.52, 13.405)}, {
+				Country:  Country{ISOCode: "DE"},
+				City:     City{GeoNameID: 7},
+				Location: at(44, 11),
+			}},
 			`"country":{"iso_code":"DE"},"city":{"geoname_id":7},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
 		{"a place far from the middle of its country", []Record{
-			{City: City{Names: Names{"en": "Seattle"}}, Location: at(47.6, -122.3)}, {Country: Country{ISOCode: "US"}, Location: Location{Latitude: ptr(37.751), Longitude: ptr(-97.822), AccuracyRadius: 1000}}},
+			{
+				City:     City{Names: Names{"en": "Seattle"}},
+				Location: at(47.6, -122.3),
+			}, {Country: Country{ISOCode: "US"}, Location: Location{Latitude: ptr(37.751), Longitude: ptr(-97.822), AccuracyRadius: 1000}}},
 			`"country":{"iso_code":"US"},"city":{"names":{"en":"Seattle"}},"location":{"latitude":47.6,"longitude":-122.3},"traits":{"network":"8.8.8.0/24"},"quadkey":"0212300302202113"`},
 		{"a place beside names alone", []Record{
-			{City: City{Names: Names{"en": "Munich", "de": "München"}}}, {Country: Country{ISOCode: "DE"}, City: City{Names: Names{"en": "München"}}}, {Country: Country{ISOCode: "FR"}, City: City{Names: Names{"en": "Paris"}}}},
+			{City: City{Names: Names{"en": "Munich", "de": "München"}}}, {
+				Country: Country{ISOCode: "DE"},
+				City:    City{Names: Names{"en": "München"}},
+			}, {Country: Country{ISOCode: "FR"}, City: City{Names: Names{"en": "Paris"}}}},
 			`"country":{"iso_code":"DE"},"city":{"names":{"de":"München","en":"Munich"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"names without their code give way", []Record{{Country: Country{Names: Names{"en": "Nowhere"}}}, country("FR")},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"of another place neither city nor coordinates nor code", []Record{
 			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "EDH"}}},
-			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}, Subdivisions: []Subdivision{{ISOCode: "ENG"}}, Location: at(51.5, 0), Postal: Postal{Code: "E1"}}},
+			{
+				Country:      Country{ISOCode: "GB"},
+				City:         City{Names: Names{"en": "London"}},
+				Subdivisions: []Subdivision{{ISOCode: "ENG"}},
+				Location:     at(51.5, 0),
+				Postal:       Postal{Code: "E1"},
+			}},
 			`"country":{"iso_code":"GB"},"city":{"names":{"en":"Edinburgh"}},"subdivisions":[{"iso_code":"EDH"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"of the same place all", []Record{
-			{City: City{Names: Names{"en": "ZURICH (Kreis 1)"}}}, {City: City{Names: Names{"de": "Zürich", "en": "Zurich"}}, Postal: Postal{Code: "8001"}}, {City: City{GeoNameID: 7}, Location: at(1, 1)}},
+			{City: City{Names: Names{"en": "ZURICH (Kreis 1)"}}}, {
+				City:   City{Names: Names{"de": "Zürich", "en": "Zurich"}},
+				Postal: Postal{Code: "8001"},
+			}, {City: City{GeoNameID: 7}, Location: at(1, 1)}},
 			`"city":{"names":{"en":"ZURICH (Kreis 1)"}},"postal":{"code":"8001"},"traits":{"network":"8.8.8.0/24"}`},
 		{"the same by its id", []Record{
 			{City: City{GeoNameID: 7, Names: Names{"en": "A"}}}, {City: City{GeoNameID: 7, Names: Names{"en": "B"}}, Postal: Postal{Code: "8001"}}},
 			`"city":{"geoname_id":7,"names":{"en":"A"}},"postal":{"code":"8001"},"traits":{"network":"8.8.8.0/24"}`},
 		{"cities of one name in two states", []Record{
-			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "IL"}}}, {City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
+			{
+				City:         City{Names: Names{"en": "Springfield"}},
+				Subdivisions: []Subdivision{{ISOCode: "IL"}},
+			}, {City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
 			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"a city in the state that alone is named", []Record{
 			{Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Reno"}}, Subdivisions: []Subdivision{{ISOCode: "NV"}}},
-			{City: City{Names: Names{"en": "Fresno"}}, Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Fresno"}}, Postal: Postal{Code: "9"}}},
+			{
+				City:         City{Names: Names{"en": "Fresno"}},
+				Subdivisions: []Subdivision{{ISOCode: "CA"}},
+			}, {City: City{Names: Names{"en": "Fresno"}}, Postal: Postal{Code: "9"}}},
 			`"city":{"names":{"en":"Fresno"}},"postal":{"code":"9"},"subdivisions":[{"iso_code":"CA"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"a subdivision of the second level is that of two levels", []Record{
 			{City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "EDH"}}},
-			{City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "SCT"}, {ISOCode: "EDH"}}, Postal: Postal{Code: "EH1"}}},
+			{
+				City:         City{Names: Names{"en": "Edinburgh"}},
+				Subdivisions: []Subdivision{{ISOCode: "SCT"}, {ISOCode: "EDH"}},
+				Postal:       Postal{Code: "EH1"},
+			}},
 			`"city":{"names":{"en":"Edinburgh"}},"postal":{"code":"EH1"},"subdivisions":[{"iso_code":"EDH"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"two levels without a code in common", []Record{
 			{City: City{Names: Names{"en": "Newport"}}, Subdivisions: []Subdivision{{ISOCode: "ENG"}, {ISOCode: "IOW"}}},
-			{City: City{Names: Names{"en": "Newport"}}, Subdivisions: []Subdivision{{ISOCode: "WLS"}, {ISOCode: "NWP"}}, Postal: Postal{Code: "NP1"}}},
+			{
+				City:         City{Names: Names{"en": "Newport"}},
+				Subdivisions: []Subdivision{{ISOCode: "WLS"}, {ISOCode: "NWP"}},
+				Postal:       Postal{Code: "NP1"},
+			}},
 			`"city":{"names":{"en":"Newport"}},"subdivisions":[{"iso_code":"ENG"},{"iso_code":"IOW"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"what is derived tells no city from another", []Record{
 			{City: City{Names: Names{"en": "Paris"}}, Subdivisions: []Subdivision{{ISOCode: "75"}}},
-			{City: City{Names: Names{"en": "Paris"}}, Subdivisions: []Subdivision{{ISOCode: "IDF"}}, Postal: Postal{Code: "75001"}, Derived: []string{"subdivisions"}}},
+			{
+				City:         City{Names: Names{"en": "Paris"}},
+				Subdivisions: []Subdivision{{ISOCode: "IDF"}},
+				Postal:       Postal{Code: "75001"},
+				Derived:      []string{"subdivisions"},
+			}},
 			`"city":{"names":{"en":"Paris"}},"postal":{"code":"75001"},"subdivisions":[{"iso_code":"75"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"what is stated tells it after what is derived", []Record{
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}}, Derived: []string{"subdivisions"}},
@@ -348,10 +420,17 @@ func TestMerge(t *testing.T) {
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
 			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"an organization is that of its number", []Record{
-			{Traits: Traits{AutonomousSystemNumber: 7}}, {Traits: Traits{AutonomousSystemNumber: 8, AutonomousSystemOrganization: "eight"}}, {Traits: Traits{AutonomousSystemNumber: 7, AutonomousSystemOrganization: "seven"}}},
+			{Traits: Traits{AutonomousSystemNumber: 7}}, {Traits: Traits{
+				AutonomousSystemNumber:       8,
+				AutonomousSystemOrganization: "eight",
+			}}, {Traits: Traits{AutonomousSystemNumber: 7, AutonomousSystemOrganization: "seven"}}},
 			`"traits":{"autonomous_system_number":7,"autonomous_system_organization":"seven","network":"8.8.8.0/24"}`},
 		{"what follows from a code gives way to what is stated", []Record{
-			{Country: Country{ISOCode: "GB", Names: Names{"en": "by code"}}, Continent: Continent{Code: "EU"}, Implied: []string{"country", "continent"}},
+			{
+				Country:   Country{ISOCode: "GB", Names: Names{"en": "by code"}},
+				Continent: Continent{Code: "EU"},
+				Implied:   []string{"country", "continent"},
+			},
 			{Country: Country{ISOCode: "GB", GeoNameID: 9, Names: Names{"en": "stated"}}, Continent: Continent{Code: "EU", GeoNameID: 8}}},
 			`"continent":{"code":"EU","geoname_id":8},"country":{"geoname_id":9,"iso_code":"GB","names":{"en":"stated"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"a radius gives way to coordinates", []Record{{Location: Location{AccuracyRadius: 9}}, {Location: at(0, 0)}},
@@ -378,7 +457,12 @@ func TestMergeForgets(t *testing.T) {
 	if _, _, err := Build(t.Context(), &a, seqOf(manySources()), BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := build(t.Context(), &b, seqOf(manySources()), BuildOptions{}, budget{sort: 1 << 20, records: 1 << 20, answers: 1 << 14, nested: 1 << 20}); err != nil {
+	if _, _, err := build(t.Context(), &b, seqOf(manySources()), BuildOptions{}, budget{
+		sort:    1 << 20,
+		records: 1 << 20,
+		answers: 1 << 14,
+		nested:  1 << 20,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(a.keys, a.values) != fmt.Sprint(b.keys, b.values) {

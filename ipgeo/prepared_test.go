@@ -56,7 +56,8 @@ func TestPrepared(t *testing.T) {
 	}
 	zero := Range{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Prepared: new(Prepared)}
 	var bad *BadRangeError
-	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf([]Range{zero}), BuildOptions{}); !errors.As(err, &bad) || bad.Reason != ReasonRecord || !errors.Is(err, errEmptyRecord) {
+	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf([]Range{zero}), BuildOptions{}); !errors.As(err, &bad) ||
+		bad.Reason != ReasonRecord || !errors.Is(err, errEmptyRecord) {
 		t.Errorf("the zero value: %v", err)
 	}
 	r := country("AA")

@@ -56,11 +56,13 @@ func TestLookup(t *testing.T) {
 		if err := r.Lookup(t.Context(), netip.MustParseAddr(miss), &res); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) {
 			t.Errorf("%s: %v", miss, err)
 		}
-		if res.Country != "" || res.JSON != nil || res.CountryJSON() != nil || res.Network.IsValid() || res.First.IsValid() || res.Addr.String() != miss {
+		if res.Country != "" || res.JSON != nil || res.CountryJSON() != nil || res.Network.IsValid() || res.First.IsValid() ||
+			res.Addr.String() != miss {
 			t.Errorf("%s: %+v", miss, res)
 		}
 	}
-	if err := r.Lookup(t.Context(), netip.MustParseAddr("2a00::9%eth0"), &res); err != nil || res.Country != "" || string(res.JSON) != `"continent":{"code":"AS"},"traits":{"network":"2a00::/112"}` {
+	if err := r.Lookup(t.Context(), netip.MustParseAddr("2a00::9%eth0"), &res); err != nil || res.Country != "" ||
+		string(res.JSON) != `"continent":{"code":"AS"},"traits":{"network":"2a00::/112"}` {
 		t.Errorf("%v, %s", err, res.JSON)
 	}
 	if err := r.Lookup(t.Context(), netip.Addr{}, &res); !errors.Is(err, ErrBadAddress) || res.Addr.IsValid() {
@@ -186,7 +188,8 @@ func TestLookupConcurrent(t *testing.T) {
 			var res Result
 			for i := range 500 {
 				b := byte((i + g) % 2)
-				if err := r.Lookup(t.Context(), netip.AddrFrom4([4]byte{80, 0, b, byte(i)}), &res); err != nil || res.Country != []string{"AA", "BB"}[b] {
+				if err := r.Lookup(t.Context(), netip.AddrFrom4([4]byte{80, 0, b, byte(i)}), &res); err != nil ||
+					res.Country != []string{"AA", "BB"}[b] {
 					t.Errorf("%v, %s", err, res.Country)
 					return
 				}

@@ -63,7 +63,11 @@ var full = Record{
 		IsResidentialProxy: true, IsSatelliteProvider: true, IsTorExitNode: true, ISP: "Orange", MobileCountryCode: "208",
 		MobileNetworkCode: "01", Organization: "Orange", StaticIPScore: 1.5, UserCount: 3, UserType: "residential",
 	},
-	Extra:   map[string]any{"range": "residential", "score": 0.25, "tags": []any{"a", int64(-1), uint64(math.MaxUint64), true, map[string]any{"k": "v"}}},
+	Extra: map[string]any{
+		"range": "residential",
+		"score": 0.25,
+		"tags":  []any{"a", int64(-1), uint64(math.MaxUint64), true, map[string]any{"k": "v"}},
+	},
 	Derived: []string{"location.time_zone", "subdivisions"},
 }
 
@@ -79,9 +83,24 @@ func TestEncode(t *testing.T) {
 		{"country alone", Record{Country: Country{ISOCode: "NA"}}, "NA", `"country":{"iso_code":"NA"},"traits":{"network":"8.8.8.0/24"}`},
 		{"continent alone", Record{Continent: Continent{Code: "EU"}}, "", `"continent":{"code":"EU"},"traits":{"network":"8.8.8.0/24"}`},
 		{"a trait alone", Record{Traits: Traits{IsAnycast: true}}, "", `"traits":{"is_anycast":true,"network":"8.8.8.0/24"}`},
-		{"a time zone alone", Record{Location: Location{TimeZone: "UTC"}}, "", `"location":{"time_zone":"UTC"},"traits":{"network":"8.8.8.0/24"}`},
-		{"a radius alone", Record{Location: Location{AccuracyRadius: 5}}, "", `"location":{"accuracy_radius":5},"traits":{"network":"8.8.8.0/24"}`},
-		{"the origin", Record{Location: at(0, math.Copysign(0, -1))}, "", `"location":{"latitude":0,"longitude":0},"traits":{"network":"8.8.8.0/24"},"quadkey":"3000000000000000"`},
+		{
+			"a time zone alone",
+			Record{Location: Location{TimeZone: "UTC"}},
+			"",
+			`"location":{"time_zone":"UTC"},"traits":{"network":"8.8.8.0/24"}`,
+		},
+		{
+			"a radius alone",
+			Record{Location: Location{AccuracyRadius: 5}},
+			"",
+			`"location":{"accuracy_radius":5},"traits":{"network":"8.8.8.0/24"}`,
+		},
+		{
+			"the origin",
+			Record{Location: at(0, math.Copysign(0, -1))},
+			"",
+			`"location":{"latitude":0,"longitude":0},"traits":{"network":"8.8.8.0/24"},"quadkey":"3000000000000000"`,
+		},
 		{"subdivisions that say nothing", Record{Postal: Postal{Code: "1"}, Subdivisions: []Subdivision{{}, {ISOCode: "A"}, {}}}, "",
 			`"postal":{"code":"1"},"subdivisions":[{"iso_code":"A"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"all of a country", Record{
@@ -89,7 +108,12 @@ func TestEncode(t *testing.T) {
 			Country:   Country{0, 3017382, true, "FR", Names{"pt-BR": "França", "en": "France", "": "nameless", "fr": ""}},
 		}, "FR", `"continent":{"code":"EU","geoname_id":6255148,"names":{"de":"Europa","en":"Europe"}},` +
 			`"country":{"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France","pt-BR":"França"}},"traits":{"network":"8.8.8.0/24"}`},
-		{"a flag that is false is absent", Record{Country: Country{ISOCode: "CH", IsInEuropeanUnion: false}}, "CH", `"country":{"iso_code":"CH"},"traits":{"network":"8.8.8.0/24"}`},
+		{
+			"a flag that is false is absent",
+			Record{Country: Country{ISOCode: "CH", IsInEuropeanUnion: false}},
+			"CH",
+			`"country":{"iso_code":"CH"},"traits":{"network":"8.8.8.0/24"}`,
+		},
 		{"escapes", Record{Country: Country{Names: Names{"en": "a\"\\\n\x00\x7fb\u2028\u2029é\xffc"}}}, "",
 			`"country":{"names":{"en":"a\"\\\u000a\u0000\u007fb\u2028\u2029é�c"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"everything", full, "FR", `"continent":{"code":"EU","geoname_id":6255148,"names":{"de":"Europa","en":"Europe"}},` +
@@ -197,7 +221,8 @@ func drawRecord(t *rapid.T) Record {
 	small := rapid.OneOf(rapid.Just(uint16(0)), rapid.Uint16())
 	text := rapid.OneOf(rapid.Just(""), rapid.String())
 	drawCountry := func() Country {
-		return Country{percent.Draw(t, "confidence"), number.Draw(t, "id"), rapid.Bool().Draw(t, "eu"), codes.Draw(t, "code"), drawNames().Draw(t, "names")}
+		return Country{percent.Draw(t, "confidence"), number.Draw(t, "id"), rapid.Bool().Draw(t, "eu"), codes.Draw(t, "code"),
+			drawNames().Draw(t, "names")}
 	}
 	flag := func() bool { return rapid.Bool().Draw(t, "flag") }
 	r := Record{
@@ -219,7 +244,8 @@ func drawRecord(t *rapid.T) Record {
 		r.Location.Longitude = ptr(rapid.Float64Range(-180, 180).Draw(t, "lon") + 0)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "subdivisions") {
-		r.Subdivisions = append(r.Subdivisions, Subdivision{percent.Draw(t, "confidence"), 1 + number.Draw(t, "id")>>1, text.Draw(t, "code"), drawNames().Draw(t, "names")})
+		r.Subdivisions = append(r.Subdivisions,
+			Subdivision{percent.Draw(t, "confidence"), 1 + number.Draw(t, "id")>>1, text.Draw(t, "code"), drawNames().Draw(t, "names")})
 	}
 	if e := rapid.MapOfN(rapid.String(), drawExtra(2), 0, 3).Draw(t, "extra"); len(e) > 0 {
 		r.Extra = e
@@ -265,7 +291,8 @@ func TestEncodeProperty(t *testing.T) {
 		}
 		encoded := string(b)
 		res := merged(t, rec)
-		if res.Country != rec.Country.ISOCode || res.ASN() != rec.Traits.AutonomousSystemNumber || !utf8.Valid(res.JSON) || !json.Valid([]byte("{"+string(res.JSON)+"}")) {
+		if res.Country != rec.Country.ISOCode || res.ASN() != rec.Traits.AutonomousSystemNumber || !utf8.Valid(res.JSON) ||
+			!json.Valid([]byte("{"+string(res.JSON)+"}")) {
 			t.Fatalf("%s", res.JSON)
 		}
 		lat, lon, ok := res.Location()
@@ -320,7 +347,8 @@ func TestFieldProperty(t *testing.T) {
 		}
 		lang := rapid.SampledFrom([]string{"", "fr", "en", "pt"}).Draw(t, "lang")
 		chosen := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
-			"country", "country.names", "city.names.en", "location.latitude", "subdivisions.geoname_id", "traits.isp", "extra", "extra.x.y", "ip", "derived",
+			"country", "country.names", "city.names.en", "location.latitude", "subdivisions.geoname_id", "traits.isp", "extra",
+			"extra.x.y", "ip", "derived",
 		}), 1, 5, rapid.ID[string]).Draw(t, "fields")
 		if f, err = ParseFields(strings.Join(chosen, ",")); err != nil {
 			t.Fatal(err)
@@ -348,7 +376,8 @@ func TestZeroHasNoSign(t *testing.T) {
 	_, r, meta, _ := built(t, []Range{a, b}, BuildOptions{})
 	var res Result
 	must.Do(t, r.Lookup(t.Context(), b.First, &res))
-	if lat, lon, ok := res.Location(); meta.Rows4 != 1 || res.Network.String() != "8.0.0.0/24" || !ok || math.Signbit(lat) || math.Signbit(lon) {
+	if lat, lon, ok := res.Location(); meta.Rows4 != 1 || res.Network.String() != "8.0.0.0/24" || !ok || math.Signbit(lat) ||
+		math.Signbit(lon) {
 		t.Errorf("%d rows, %s, %v %v", meta.Rows4, res.Network, lat, lon)
 	}
 }

@@ -101,7 +101,8 @@ func drawRanges(t *rapid.T) []Range {
 		// A base in few places makes overlaps likely.
 		bases := []string{"9.255.255.0", "100.64.0.0", "255.255.255.255", "0.0.0.0", "192.0.0.0"}
 		if !v4 {
-			bases = []string{"2001:1ff:ffff:ffff:ffff:ffff:ffff:fff0", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2620:4f:7fff:ffff:ffff:ffff:ffff:fff0", "2003::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:fff0"}
+			bases = []string{"2001:1ff:ffff:ffff:ffff:ffff:ffff:fff0", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+				"2620:4f:7fff:ffff:ffff:ffff:ffff:fff0", "2003::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:fff0"}
 		}
 		base := numberOf(netip.MustParseAddr(bases[rapid.IntRange(0, len(bases)-1).Draw(t, "base")]))
 		first := addSaturated(v4, base, rapid.Int64Range(-40, 40).Draw(t, "offset"))

@@ -60,10 +60,21 @@ func fullSource() Source {
 		Parents: buildtest.Each([]Parent{{2658434, 2657896, "ADM"}, {10, 2657896, ""}, {10, 2657896, "tourism"}, {1, 77, ""}}),
 		Admin5:  buildtest.Each([]Admin5{{2657896, "261"}, {77, "x"}}),
 		Gazetteer: Gazetteer{
-			Countries: []Country{{Code: "LI", Name: "Liechtenstein", ISO3: "LIE", AreaKM2: 160.5, Languages: []string{"de-LI"}, Neighbours: []string{"CH", "AT"}}},
-			Admin1:    []Division{{Code: "CH.ZH", Name: "Zurich", ASCIIName: "Zurich", ID: 2657895}},
-			Admin2:    []Division{{Code: "CH.ZH.112", Name: "Zürich District"}},
-			Features:  []Feature{{Code: "P.PPLC", Name: "capital", Description: "of a country"}, {Code: "P.PPLC", Name: "again"}, {Code: "A.PCLI", Name: "country"}},
+			Countries: []Country{{
+				Code:       "LI",
+				Name:       "Liechtenstein",
+				ISO3:       "LIE",
+				AreaKM2:    160.5,
+				Languages:  []string{"de-LI"},
+				Neighbours: []string{"CH", "AT"},
+			}},
+			Admin1: []Division{{Code: "CH.ZH", Name: "Zurich", ASCIIName: "Zurich", ID: 2657895}},
+			Admin2: []Division{{Code: "CH.ZH.112", Name: "Zürich District"}},
+			Features: []Feature{
+				{Code: "P.PPLC", Name: "capital", Description: "of a country"},
+				{Code: "P.PPLC", Name: "again"},
+				{Code: "A.PCLI", Name: "country"},
+			},
 		},
 	}
 }
@@ -103,7 +114,8 @@ func TestFullRecord(t *testing.T) {
 	if err := f.Record(t.Context(), 77, &record); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	if err := f.Record(t.Context(), zurich.ID, &record); err != nil || record.ASCIIName != "Zuerich" || record.Admin2Name != "Zürich District" ||
+	if err := f.Record(t.Context(), zurich.ID,
+		&record); err != nil || record.ASCIIName != "Zuerich" || record.Admin2Name != "Zürich District" ||
 		record.Elevation != nil || len(record.AlternateNames) != 2 || len(record.Alternates) != 14 || !record.Alternates[3].Historic {
 		t.Errorf("%+v, %v", record, err)
 	}
@@ -134,7 +146,10 @@ func TestDivisions(t *testing.T) {
 		p := Place{ID: 1, Name: "P" + odd.Draw(rt, "name"), AlternateNames: odd.Draw(rt, "names"), Country: "US",
 			Admin2: text.Draw(rt, "admin2"), Admin3: text.Draw(rt, "admin3"), TimeZone: odd.Draw(rt, "zone")}
 		name := AlternateName{PlaceID: 1, Lang: rapid.SampledFrom([]string{"de", "admin2", "admin3"}).Draw(rt, "lang"), Name: "N"}
-		f, _, _ := buildSource(t, Source{Places: buildtest.Each([]Place{p}), Names: buildtest.Each([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name})}, BuildOptions{NoNames: true})
+		f, _, _ := buildSource(t, Source{
+			Places: buildtest.Each([]Place{p}),
+			Names:  buildtest.Each([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name}),
+		}, BuildOptions{NoNames: true})
 		var record Record
 		admin2, admin3, err := f.DivisionCodes(t.Context(), 1)
 		if err != nil || f.Record(t.Context(), 1, &record) != nil || admin2 != record.Admin2 || admin3 != record.Admin3 {
@@ -154,8 +169,10 @@ func TestNameIn(t *testing.T) {
 	}{
 		{zurich.ID, "de", "Zürich"}, {zurich.ID, "fr", "Zurich sur Limmat"}, {zurich.ID, "fr-CA", "Zurich sur Limmat"},
 		{zurich.ID, "zh-Hant", "蘇黎世"}, {zurich.ID, "zh-Hant-HK", "蘇黎世"}, {zurich.ID, "zh-Hans", "苏黎世"},
-		{zurich.ID, "zh-TW", "蘇黎世"}, {zurich.ID, "zh-mo", "蘇黎世"}, {zurich.ID, "zh-CN", "苏黎世"}, {zurich.ID, "deu", "Zürich"}, {zurich.ID, "de-Cyrl", ""},
-		{zurich.ID, "ZH-hant-hk", "蘇黎世"}, {zurich.ID, "DE", "Zürich"}, {2658434, "EN-us", "Switzerland"}, {zurich.ID, "EN", "Zürich"}, {zurich.ID, "-", ""},
+		{zurich.ID, "zh-TW", "蘇黎世"}, {zurich.ID, "zh-mo", "蘇黎世"}, {zurich.ID, "zh-CN", "苏黎世"}, {zurich.ID, "deu",
+			"Zürich"}, {zurich.ID, "de-Cyrl", ""},
+		{zurich.ID, "ZH-hant-hk", "蘇黎世"}, {zurich.ID, "DE", "Zürich"}, {2658434, "EN-us", "Switzerland"}, {zurich.ID, "EN",
+			"Zürich"}, {zurich.ID, "-", ""},
 		{zurich.ID, "en", "Zürich"}, {zurich.ID, "en-GB", "Zürich"}, {zurich.ID, "la", ""}, {zurich.ID, "iata", ""},
 		{2658434, "en", "Switzerland"}, {2658434, "de", ""}, {77, "de", ""},
 	} {
@@ -231,7 +248,11 @@ func TestCountryNames(t *testing.T) {
 		}
 		for _, n := range []AlternateName{
 			{PlaceID: 3042058, Lang: "de", Name: "Liechtenstein", Preferred: true}, {PlaceID: 3042058, Lang: "ru", Name: "Лихтенштейн"},
-			{PlaceID: 2657895, Lang: "de", Name: "Kanton Zürich"}, {PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
+			{PlaceID: 2657895, Lang: "de", Name: "Kanton Zürich"}, {
+				PlaceID: 3042058,
+				Lang:    "link",
+				Name:    "https://example.org",
+			}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
 		} {
 			if !yield(n, nil) {
 				return
@@ -243,7 +264,11 @@ func TestCountryNames(t *testing.T) {
 		t.Errorf("%d names were left out", stats.NamesDropped)
 	}
 	for code, want := range map[string][]AlternateName{
-		"li": {{Lang: "de", Name: "Liechtenstein", Preferred: true}, {Lang: "ru", Name: "Лихтенштейн"}, {Name: "FL", Short: true, Historic: true}},
+		"li": {
+			{Lang: "de", Name: "Liechtenstein", Preferred: true},
+			{Lang: "ru", Name: "Лихтенштейн"},
+			{Name: "FL", Short: true, Historic: true},
+		},
 		"CH": {{Lang: "en", Name: "Swiss Confederation", Preferred: true}, {Lang: "en", Name: "Switzerland", Preferred: true, Short: true}},
 		"FR": nil,
 		"":   nil,
@@ -307,7 +332,8 @@ func TestOtherSequencesAreChecked(t *testing.T) {
 		src := Source{Places: buildtest.Each([]Place{{ID: 1, Name: "x"}})}
 		change(&src)
 		_, _, err := Build(t.Context(), buildtest.Store(t), src, BuildOptions{})
-		if want := map[bool]error{false: ErrInvalidPlace, true: broken}[strings.HasPrefix(name, "error")]; !errors.Is(err, want) && name != "no places" || err == nil {
+		if want := map[bool]error{false: ErrInvalidPlace, true: broken}[strings.HasPrefix(name, "error")]; !errors.Is(err, want) &&
+			name != "no places" || err == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -325,7 +351,8 @@ func TestBoundsOfOnePlace(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var names []AlternateName
 	for i := range maxAlternatesOf + 10 {
-		names = append(names, AlternateName{PlaceID: 1, Lang: "de", Name: fmt.Sprint("n", i)}, AlternateName{PlaceID: 2, Name: strings.Repeat("\x01", maxAlternate)})
+		names = append(names, AlternateName{PlaceID: 1, Lang: "de", Name: fmt.Sprint("n", i)},
+			AlternateName{PlaceID: 2, Name: strings.Repeat("\x01", maxAlternate)})
 	}
 	var parents []Parent
 	for i := range maxParentsOf + 10 {
@@ -373,7 +400,11 @@ func TestJoinAgainstMaps(t *testing.T) {
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	rng.Shuffle(len(parents), func(i, j int) { parents[i], parents[j] = parents[j], parents[i] })
 	dir := t.TempDir()
-	f, stats, _ := buildSource(t, Source{Places: buildtest.Each(list), Names: buildtest.Each(names), Parents: buildtest.Each(parents)}, BuildOptions{TempDir: dir, Memory: 1})
+	f, stats, _ := buildSource(t, Source{
+		Places:  buildtest.Each(list),
+		Names:   buildtest.Each(names),
+		Parents: buildtest.Each(parents),
+	}, BuildOptions{TempDir: dir, Memory: 1})
 	if stats.Spilled == 0 {
 		t.Error("all fitted in memory: this tests nothing")
 	}
@@ -388,7 +419,8 @@ func TestJoinAgainstMaps(t *testing.T) {
 		}
 		must.Do(t, json.Unmarshal(record, &got))
 		if len(got.Alternates) != wantNames[p.ID] || len(got.Parents) != wantParents[p.ID] {
-			t.Fatalf("place %d has %d names and %d parents, want %d and %d", p.ID, len(got.Alternates), len(got.Parents), wantNames[p.ID], wantParents[p.ID])
+			t.Fatalf("place %d has %d names and %d parents, want %d and %d", p.ID, len(got.Alternates), len(got.Parents),
+				wantNames[p.ID], wantParents[p.ID])
 		}
 		for _, n := range got.Alternates {
 			if !strings.HasPrefix(n.Name, fmt.Sprint(p.ID)) {
@@ -406,8 +438,11 @@ func TestSaidRoundTrip(t *testing.T) {
 		s := &attributes{admin5: "1"}
 		var want []map[string]any
 		for range rapid.IntRange(1, 8).Draw(rt, "names") {
-			a := AlternateName{PlaceID: 1, Lang: lang.Draw(rt, "lang"), Name: "n" + text.Draw(rt, "name"), Preferred: rapid.Bool().Draw(rt, "preferred"),
-				Short: rapid.Bool().Draw(rt, "short"), Colloquial: rapid.Bool().Draw(rt, "colloquial"), Historic: rapid.Bool().Draw(rt, "historic")}
+			a := AlternateName{PlaceID: 1,
+				Lang:      lang.Draw(rt, "lang"),
+				Name:      "n" + text.Draw(rt, "name"),
+				Preferred: rapid.Bool().Draw(rt, "preferred"),
+				Short:     rapid.Bool().Draw(rt, "short"), Colloquial: rapid.Bool().Draw(rt, "colloquial"), Historic: rapid.Bool().Draw(rt, "historic")}
 			if a.Validate() != nil {
 				rt.Skip()
 			}
@@ -454,13 +489,24 @@ func TestPrefix(t *testing.T) {
 	store := buildtest.Store(t)
 	must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{NoNames: true})).In(t)
 	list := []Place{
-		{ID: 1, Name: "Zurich", Lat: 47.458, Lon: 8.548, Class: "S", Code: "LARGE", Country: "CH", Weight: 500_000, Extra: []byte(`,"iata":"ZRH"`)},
+		{
+			ID:      1,
+			Name:    "Zurich",
+			Lat:     47.458,
+			Lon:     8.548,
+			Class:   "S",
+			Code:    "LARGE",
+			Country: "CH",
+			Weight:  500_000,
+			Extra:   []byte(`,"iata":"ZRH"`),
+		},
 		{ID: 2, Name: "Sion", Lat: 46.219, Lon: 7.326, Class: "S", Code: "MEDIUM", Country: "CH", Weight: 6000},
 		{ID: 3, Name: "a field", Lat: 46.5, Lon: 7.5, Class: "S", Code: "SMALL", Country: "CH", Weight: 1},
 	}
 	meta, _ := must.Two(Build(t.Context(), store, source(list), BuildOptions{Prefix: "airport_", NoNames: true})).In(t)
 	names := must.Get(store.Tables(t.Context())).In(t)
-	if got := fmt.Sprint(names); !strings.HasPrefix(got, "[airport_codes airport_index airport_info airport_rollup airport_tiles gazetteer place_index place_info") {
+	if got := fmt.Sprint(names); !strings.HasPrefix(got,
+		"[airport_codes airport_index airport_info airport_rollup airport_tiles gazetteer place_index place_info") {
 		t.Error(got)
 	}
 	if d := cmp.Diff(map[string]int64{"high": 1, "medium": 1, "low": 1}, meta.Tiers); d != "" {
@@ -472,7 +518,8 @@ func TestPrefix(t *testing.T) {
 		t.Error(hitIDs(hits), err)
 	}
 	// Places that pass a filter are ordered by weight, not by code.
-	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
+	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil ||
+		fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
 		t.Error(hitIDs(hits), err, meta.Unweighted)
 	}
 	if !strings.Contains(string(hits[0].JSON), `"code":"LARGE","iata":"ZRH","lat":`) {

@@ -108,7 +108,11 @@ func BenchmarkFilters(b *testing.B) {
 			var dst []Hit
 			for i := 0; b.Loop(); i++ {
 				lon, lat := queries[i%len(queries)][0], queries[i%len(queries)][1]
-				q := WithinQuery{Limit: 100, Classes: classes, Box: quadkey.Box{West: max(-180, lon-2), East: min(180, lon+2), South: max(-90, lat-2), North: min(90, lat+2)}}
+				q := WithinQuery{
+					Limit:   100,
+					Classes: classes,
+					Box:     quadkey.Box{West: max(-180, lon-2), East: min(180, lon+2), South: max(-90, lat-2), North: min(90, lat+2)},
+				}
 				var err error
 				if dst, _, err = f.Within(b.Context(), q, dst); err != nil {
 					b.Fatal(err)

@@ -294,7 +294,14 @@ func TestMeta(t *testing.T) {
 	if stats.Read != 520 || stats.Stored != 500 || stats.Duplicates != 20 {
 		t.Errorf("%+v", stats)
 	}
-	want := Meta{SchemaVersion: SchemaVersion, Places: 500, Unweighted: true, Tiers: map[string]int64{}, Bounds: []float64{180, 90, -180, -90}, Fingerprint: meta.Fingerprint}
+	want := Meta{
+		SchemaVersion: SchemaVersion,
+		Places:        500,
+		Unweighted:    true,
+		Tiers:         map[string]int64{},
+		Bounds:        []float64{180, 90, -180, -90},
+		Fingerprint:   meta.Fingerprint,
+	}
 	for _, p := range list {
 		p = settled(p)
 		want.Tiers[tierNames[tierOf(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), 0)]]++

@@ -16,13 +16,21 @@ type Filter struct {
 // Feature is the filter of a query, nil for all places.
 func (f Filter) Feature() (feature.Filter, error) {
 	var terms []feature.Term
-	for _, t := range []feature.Term{{Name: "class", Values: f.Classes}, {Name: "code", Values: f.Codes}, {Name: "country", Values: f.Countries}} {
+	for _, t := range []feature.Term{
+		{Name: "class", Values: f.Classes},
+		{Name: "code", Values: f.Codes},
+		{Name: "country", Values: f.Countries},
+	} {
 		if len(t.Values) > 0 {
 			terms = append(terms, t)
 		}
 	}
 	if f.MinPopulation > 0 {
-		terms = append(terms, feature.Term{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{strconv.FormatInt(f.MinPopulation, 10)}})
+		terms = append(terms, feature.Term{
+			Name:   "population",
+			Op:     feature.OpGreaterOrEqual,
+			Values: []string{strconv.FormatInt(f.MinPopulation, 10)},
+		})
 	}
 	return feature.ParseFilter(schema, terms)
 }

@@ -197,7 +197,9 @@ func TestDecodeDamaged(t *testing.T) {
 	for object, want := range map[string]error{
 		whole: nil, `{"id":5,"name":"x"}`: cellstore.ErrCorrupt, `{"id":5,"name":"x","lat":1}`: cellstore.ErrCorrupt,
 		`{"id":6,"name":"x","lat":1,"lon":2}`: cellstore.ErrCorrupt, `{"id":5,"name":null,"lat":1,"lon":2}`: cellstore.ErrCorrupt,
-		`{"id":5,"name":"x","lat":null,"lon":null}`: cellstore.ErrCorrupt, `{"id":5,"name":"x","lat":91,"lon":2}`: cellstore.ErrCorrupt, whole[:20]: cellstore.ErrCorrupt,
+		`{"id":5,"name":"x","lat":null,"lon":null}`: cellstore.ErrCorrupt,
+		`{"id":5,"name":"x","lat":91,"lon":2}`:      cellstore.ErrCorrupt,
+		whole[:20]:                                  cellstore.ErrCorrupt,
 	} {
 		var h Hit
 		if err := decode(5, []byte(object), &h, &h); !errors.Is(err, want) {
@@ -237,7 +239,10 @@ func TestCutRollupIsReported(t *testing.T) {
 		c := &stored.Cells[i]
 		put := func(value []byte) {
 			t.Helper()
-			err := table.Apply(t.Context(), cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp, value)}})
+			err := table.Apply(t.Context(), cellstore.Mutation{
+				Row: key[:],
+				Ops: []cellstore.Op{cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp, value)},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,7 +255,10 @@ func TestCutRollupIsReported(t *testing.T) {
 		}
 		put(c.Value)
 	}
-	put := cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])}}
+	put := cellstore.Mutation{
+		Row: key[:],
+		Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])},
+	}
 	must.Do(t, table.Apply(t.Context(), put))
 	if err := f.Draw(t.Context(), quadkey.Tile{}, &drawn{}); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("points cut short: %v", err)

@@ -27,7 +27,8 @@ func TestISONames(t *testing.T) {
 	for _, c := range []struct{ country, name, code, other string }{
 		{"DE", "Bavaria", "DE-BY", "Bayern"}, {"DE", "bayern", "DE-BY", "Bavaria"}, {"DE", "North Rhine-Westphalia", "DE-NW", "NRW"},
 		{"CA", "Ontario", "CA-ON", "Ontario"}, {"FR", "Ile-de-France", "FR-IDF", "Île-de-France"}, {"MX", "Mexico City", "MX-CMX", "CDMX"},
-		{"DE", "DE-BY", "DE-BY", "Bayern"}, {"TH", "TH", "TH", "Siam"}, {"TH", "Siam", "", ""}, {"VN", "Hanoi", "VN-HN", "Hanoi"}, {"AT", "Bavaria", "", ""}, {"", "Bavaria", "", ""}, {"DE", "", "", ""}, {"DE", "…", "", ""},
+		{"DE", "DE-BY", "DE-BY", "Bayern"}, {"TH", "TH", "TH", "Siam"}, {"TH", "Siam", "", ""}, {"VN", "Hanoi", "VN-HN",
+			"Hanoi"}, {"AT", "Bavaria", "", ""}, {"", "Bavaria", "", ""}, {"DE", "", "", ""}, {"DE", "…", "", ""},
 	} {
 		code, names := places.ISONames(c.country, c.name)
 		if code != c.code || c.other != "" && !slices.Contains(names, c.other) {

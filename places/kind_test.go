@@ -31,7 +31,16 @@ func (f *ofKinds) String() string { return f.ids }
 func TestKind(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := []Place{
-		{ID: 1, Name: "Zurich", Lat: 47.458, Lon: 8.548, Kind: "large_airport/scheduled", Country: "CH", Weight: 500_000, Extra: []byte(`,"type":"large_airport"`)},
+		{
+			ID:      1,
+			Name:    "Zurich",
+			Lat:     47.458,
+			Lon:     8.548,
+			Kind:    "large_airport/scheduled",
+			Country: "CH",
+			Weight:  500_000,
+			Extra:   []byte(`,"type":"large_airport"`),
+		},
 		{ID: 2, Name: "Sion", Lat: 46.219, Lon: 7.326, Kind: "airport", Country: "CH"},
 		{ID: 3, Name: "a field", Lat: 46.5, Lon: 7.5, Kind: "field-2", Country: "FR"},
 		{ID: 4, Name: "a city", Lat: 46.6, Lon: 7.6, Class: "P", Code: "PPL", Country: "FR", Population: 50},
@@ -54,7 +63,11 @@ func TestKind(t *testing.T) {
 		{[]feature.Term{{Name: "code", Values: []string{"airport"}}}, ""},
 		{[]feature.Term{{Name: "code", Values: []string{"PPL"}}}, "4"},
 	} {
-		for _, q := range []feature.Query{{}, {Near: feature.NearTo(47.458, 8.548, 0), Limit: 9}, {In: feature.Box(quadkey.World), Order: feature.Order{Importance: true}, Limit: 9}} {
+		for _, q := range []feature.Query{
+			{},
+			{Near: feature.NearTo(47.458, 8.548, 0), Limit: 9},
+			{In: feature.Box(quadkey.World), Order: feature.Order{Importance: true}, Limit: 9},
+		} {
 			q.Filter = &ofKinds{tt.terms, tt.ids}
 			found := map[string]bool{}
 			for of := range must.All(t, f.Features(t.Context(), &q)) {
@@ -70,7 +83,8 @@ func TestKind(t *testing.T) {
 		t.Errorf("%s, %v", record, err)
 	}
 	counts := map[string]int64{}
-	if err := f.Counts(t.Context(), quadkey.Tile{}, func(class string, n int64) { counts[class] = n }); err != nil || fmt.Sprint(counts) != "map[:4 P:1]" {
+	if err := f.Counts(t.Context(), quadkey.Tile{}, func(class string, n int64) { counts[class] = n }); err != nil ||
+		fmt.Sprint(counts) != "map[:4 P:1]" {
 		t.Error(counts, err)
 	}
 	var pen drawn

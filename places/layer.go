@@ -179,7 +179,8 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 
 // answer runs a search for a query and yields the results. rest is the part of the query's
 // filter that the index does not know.
-func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter, yield func(*feature.Feature, error) bool, run func() error) {
+func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter,
+	yield func(*feature.Feature, error) bool, run func() error) {
 	defer s.end()
 	s.most = cmp.Or(q.Examine, MaxExamined)
 	if q.Step != nil {

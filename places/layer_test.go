@@ -44,7 +44,8 @@ func TestOwnOrder(t *testing.T) {
 		for i := range all {
 			var h Hit
 			must.Do(t, f.Hit(t.Context(), uint32(all[i].Number), &h))
-			if g := &all[i]; g.ID != strconv.Itoa(int(h.ID)) || g.Lat != h.Lat || g.Lon != h.Lon || !bytes.Equal(g.Properties.AppendMembers(nil), h.JSON) {
+			if g := &all[i]; g.ID != strconv.Itoa(int(h.ID)) || g.Lat != h.Lat || g.Lon != h.Lon ||
+				!bytes.Equal(g.Properties.AppendMembers(nil), h.JSON) {
 				t.Errorf("%s: %+v, want %+v", name, g, h)
 			}
 		}
@@ -61,7 +62,9 @@ func TestTermsCompareExactly(t *testing.T) {
 	f := build(t, scatter(13, 400, clustered))
 	rng := rand.New(rand.NewPCG(1, 8))
 	values := map[string][]string{
-		"class": {"P", "p", "PP", "", "T", "é"}, "code": {"PPL", "ppl", "", "no such code, and long"}, "country": {"CH", "ch", "", "C", "CHE", "NA"},
+		"class":      {"P", "p", "PP", "", "T", "é"},
+		"code":       {"PPL", "ppl", "", "no such code, and long"},
+		"country":    {"CH", "ch", "", "C", "CHE", "NA"},
 		"population": {"0", "-5", "1", "1000", "1e3", "50000.5", "99999999999999999999"},
 	}
 	for range 300 {
@@ -116,7 +119,8 @@ func TestCountOfFilters(t *testing.T) {
 		if got, err = feature.Count(t.Context(), f, &feature.Query{Filter: filter}); err != nil || got != want {
 			t.Errorf("%s: %d with a list, want %d, %v", name, got, want, err)
 		}
-		if _, err = f.Count(t.Context(), &feature.Query{Filter: layertest.Unindexed{Filter: filter}}); filter != nil && !feature.IsUnsupported(err) {
+		if _, err = f.Count(t.Context(), &feature.Query{Filter: layertest.Unindexed{Filter: filter}}); filter != nil &&
+			!feature.IsUnsupported(err) {
 			t.Errorf("%s, unknown to the index: %v", name, err)
 		}
 	}
@@ -133,19 +137,23 @@ func TestFeaturesErrors(t *testing.T) {
 	f := build(t, scatter(1, 500, clustered))
 	near, important := &feature.Near{}, feature.Order{Importance: true}
 	stop := errors.New("stop")
-	none := layertest.Unindexed{Filter: must.Get(feature.ParseFilter(f.Info().Schema, []feature.Term{{Name: "name", Values: []string{"Nowhere"}}})).In(t)}
+	none := layertest.Unindexed{Filter: must.Get(feature.ParseFilter(f.Info().Schema,
+		[]feature.Term{{Name: "name", Values: []string{"Nowhere"}}})).In(t)}
 	for name, tc := range map[string]struct {
 		q    feature.Query
 		want error
 	}{
-		"no limit":              {feature.Query{Near: near}, ErrQuery},
-		"too many":              {feature.Query{Order: important, Limit: MaxLimit + 2}, ErrQuery},
-		"two orders":            {feature.Query{Near: near, Order: important, Limit: 1}, ErrQuery},
-		"latitude":              {feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: 91}}, Limit: 1}, ErrQuery},
-		"ring":                  {feature.Query{Near: &feature.Near{MinM: 2, MaxM: 1}, Limit: 1}, ErrQuery},
-		"box":                   {feature.Query{In: feature.Box{South: 2, North: 1}, Order: important, Limit: 1}, ErrQuery},
-		"nearest of an area":    {feature.Query{Near: near, In: feature.Box{}, Limit: 1}, errors.ErrUnsupported},
-		"by name":               {feature.Query{Order: feature.Order{Sort: feature.Sort{Field: f.Info().Schema[0]}}, Limit: 1}, errors.ErrUnsupported},
+		"no limit":           {feature.Query{Near: near}, ErrQuery},
+		"too many":           {feature.Query{Order: important, Limit: MaxLimit + 2}, ErrQuery},
+		"two orders":         {feature.Query{Near: near, Order: important, Limit: 1}, ErrQuery},
+		"latitude":           {feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: 91}}, Limit: 1}, ErrQuery},
+		"ring":               {feature.Query{Near: &feature.Near{MinM: 2, MaxM: 1}, Limit: 1}, ErrQuery},
+		"box":                {feature.Query{In: feature.Box{South: 2, North: 1}, Order: important, Limit: 1}, ErrQuery},
+		"nearest of an area": {feature.Query{Near: near, In: feature.Box{}, Limit: 1}, errors.ErrUnsupported},
+		"by name": {
+			feature.Query{Order: feature.Order{Sort: feature.Sort{Field: f.Info().Schema[0]}}, Limit: 1},
+			errors.ErrUnsupported,
+		},
 		"mark":                  {feature.Query{Near: near, Limit: 1, After: feature.Mark("12345678")}, ErrCursor},
 		"mark of no distance":   {feature.Query{Near: near, Limit: 1, After: bytes.Repeat([]byte{0xff}, markSize)}, ErrCursor},
 		"mark of another order": {feature.Query{After: make(feature.Mark, markSize)}, ErrCursor},

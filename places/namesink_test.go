@@ -91,10 +91,12 @@ func TestNameSink(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	if got := strings.Join(texts, " "); got != "Zürich/de Zurich/fr Zurich sur Limmat/fr Turicum/la Züri/de Zuri\"ch/ 苏黎世/zh 蘇黎世/zh-Hant ZRH/iata OLD/iata CHZRH/unlc" {
+	if got := strings.Join(texts,
+		" "); got != "Zürich/de Zurich/fr Zurich sur Limmat/fr Turicum/la Züri/de Zuri\"ch/ 苏黎世/zh 蘇黎世/zh-Hant ZRH/iata OLD/iata CHZRH/unlc" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(contexts); got != "[{Schweiz CH } {Liechtenstein LI } {Kanton Bern CH BE} {Bern CH BE} {Zurich CH ZH} {Zürich CH ZH} {England GB ENG} {Scotland GB SCT} {Wales GB WLS} {Northern Ireland GB NIR}]" {
+	if got := fmt.Sprint(contexts); got != "[{Schweiz CH } {Liechtenstein LI } {Kanton Bern CH BE} {Bern CH BE} {Zurich "+
+		"CH ZH} {Zürich CH ZH} {England GB ENG} {Scotland GB SCT} {Wales GB WLS} {Northern Ireland GB NIR}]" {
 		t.Error(got)
 	}
 

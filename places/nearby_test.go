@@ -164,7 +164,8 @@ func TestNearbyRefuses(t *testing.T) {
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
 		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
-		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}}, {Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
+		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}},
+		{Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
 	} {
 		if hits, next, err := f.Nearby(t.Context(), q, nil); err != nil || len(hits) != 0 || next != "" {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)

@@ -102,7 +102,8 @@ func (p *Place) Validate() error {
 		return bad("feature code %q must be up to %d of A to Z and 0 to 9, or empty", p.Code, maxCode)
 	}
 	if p.Kind != "" && (!validKind(p.Kind) || p.Class != "" || p.Code != "") {
-		return bad("kind %.80q must be a lower-case letter and up to %d of a to z, 0 to 9, _, - and /, and the feature class and code empty", p.Kind, maxKind-1)
+		return bad("kind %.80q must be a lower-case letter and up to %d of a to z, 0 to 9, _, - and /, and the feature "+
+			"class and code empty", p.Kind, maxKind-1)
 	}
 	if !near.ValidCountry(p.Country) {
 		return bad("country %q must be two letters A to Z, or empty", p.Country)

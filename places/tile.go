@@ -68,7 +68,8 @@ func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) erro
 
 // eachShown calls fn with the places that a tile shows: with the properties of each for selectShown,
 // and with name, code and population for selectPoints.
-func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection, fn func(p *point, properties []byte) error) error {
+func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection,
+	fn func(p *point, properties []byte) error) error {
 	if err := checkTile(t); err != nil {
 		return err
 	}
@@ -100,7 +101,8 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.S
 
 // eachStored is eachShown for a tile that has a row in place_rollup. The points stand beside the
 // features, in their order.
-func (f *Finder) eachStored(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection, fn func(p *point, properties []byte) error) error {
+func (f *Finder) eachStored(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection,
+	fn func(p *point, properties []byte) error) error {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
 	found, err := f.getRollup(ctx, t, sel, row)

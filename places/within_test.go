@@ -74,10 +74,20 @@ func boxNear(rng *rand.Rand, list []Place) quadkey.Box {
 		edge := []float64{-180, 180}[rng.IntN(2)]
 		return quadkey.Box{West: edge, South: -90, East: wrap(a.Lon), North: 90}
 	case 4:
-		return quadkey.Box{West: wrap(180 - rng.Float64()*3), South: clampLat(a.Lat - 5), East: -180 + rng.Float64()*3, North: clampLat(a.Lat + 5)}
+		return quadkey.Box{
+			West:  wrap(180 - rng.Float64()*3),
+			South: clampLat(a.Lat - 5),
+			East:  -180 + rng.Float64()*3,
+			North: clampLat(a.Lat + 5),
+		}
 	}
 	size := math.Exp(rng.Float64()*9 - 5)
-	return quadkey.Box{West: wrap(max(a.Lon-size, -180)), South: clampLat(a.Lat - size), East: min(a.Lon+size, 180), North: clampLat(a.Lat + size)}
+	return quadkey.Box{
+		West:  wrap(max(a.Lon-size, -180)),
+		South: clampLat(a.Lat - size),
+		East:  min(a.Lon+size, 180),
+		North: clampLat(a.Lat + size),
+	}
 }
 
 // Every answer, page by page, equals that of a look at every place.
@@ -182,7 +192,8 @@ func TestWithinRefuses(t *testing.T) {
 	f := build(t, list)
 	for _, q := range []WithinQuery{
 		{Box: quadkey.Box{North: math.NaN()}}, {Box: quadkey.Box{South: 2, North: 1}}, {Box: quadkey.Box{West: 181}},
-		{Box: quadkey.World, Limit: -1}, {Box: quadkey.World, Limit: MaxLimit + 1}, {Tile: &quadkey.Tile{Z: 3, X: 8}}, {Tile: &quadkey.Tile{Z: quadkey.MaxZoom + 1}},
+		{Box: quadkey.World, Limit: -1}, {Box: quadkey.World,
+			Limit: MaxLimit + 1}, {Tile: &quadkey.Tile{Z: 3, X: 8}}, {Tile: &quadkey.Tile{Z: quadkey.MaxZoom + 1}},
 	} {
 		if hits, next, err := f.Within(t.Context(), q, nil); !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)

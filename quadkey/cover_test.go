@@ -308,7 +308,14 @@ func TestCoverCircleEdges(t *testing.T) {
 	}{
 		{name: "half a turn", lon: 12, lat: 34, radius: halfTurn, limit: 1000, want: full},
 		{name: "more than the world", lon: 180, lat: -90, radius: math.MaxFloat64, limit: 1, want: full},
-		{name: "nothing but a point", lon: 0.001, lat: 0.001, radius: 0, limit: 8, want: []Range{{cellAt(t, 32768, 32767), cellAt(t, 32768, 32767)}}},
+		{
+			name:   "nothing but a point",
+			lon:    0.001,
+			lat:    0.001,
+			radius: 0,
+			limit:  8,
+			want:   []Range{{cellAt(t, 32768, 32767), cellAt(t, 32768, 32767)}},
+		},
 		{name: "the point 180", lon: 180, lat: 20, radius: 0, limit: 8,
 			holds: [][2]float64{{180, 20}, {-180, 20}, {belowDeg(180), 20}}, lacks: [][2]float64{{0, 20}, {179.99, 20}}},
 		{name: "the north pole", lon: 77, lat: 90, radius: 100 * km, limit: 100_000,

@@ -14,7 +14,8 @@ import (
 func TestPointKeyTiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon := rapid.OneOf(rapid.Float64Range(-180, 180), rapid.SampledFrom([]float64{-180, 180, 0, -90, 1e-12, -1e-12})).Draw(rt, "lon")
-		lat := rapid.OneOf(rapid.Float64Range(-90, 90), rapid.SampledFrom([]float64{-90, 90, 0, quadkey.MaxLatitude, -quadkey.MaxLatitude})).Draw(rt, "lat")
+		lat := rapid.OneOf(rapid.Float64Range(-90, 90),
+			rapid.SampledFrom([]float64{-90, 90, 0, quadkey.MaxLatitude, -quadkey.MaxLatitude})).Draw(rt, "lat")
 		k, err := quadkey.PointKeyOf(lon, lat)
 		if err != nil {
 			rt.Fatal(err)

@@ -16,7 +16,8 @@ var files embed.FS
 
 // FS returns the files of the built page, and whether it has been built. The page is index.html at the root; what it
 // loads lies under assets/, under names that carry a hash of the content and may therefore be cached for ever, while
-// index.html itself must be asked for anew. Beside most of them lies the same packed with brotli, NAME.br. It loads nothing from elsewhere, and works under
+// index.html itself must be asked for anew. Beside most of them lies the same packed with brotli,
+// NAME.br. It loads nothing from elsewhere, and works under
 //
 //	default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'
 //

@@ -166,7 +166,11 @@ func TestCoverEdges(t *testing.T) {
 		{ID: "strip", Geometry: orb.MultiPolygon{tilestest.Square(-60, 60, -40, 70), strip}},
 		{ID: "shell", Geometry: orb.Polygon{tilestest.Square(20, -60, 80, -20)[0], tilestest.Square(30, -50, 70, -30)[0]}},
 		{ID: "yolk", Geometry: orb.Polygon{tilestest.Square(30, -50, 70, -30)[0], tilestest.Square(40, -45, 60, -35)[0]}},
-		{ID: "far", Geometry: orb.MultiPolygon{tilestest.Square(-170, -40, -169.9, -39.9), tilestest.Square(45, -41, 46, -40), tilestest.Square(170, 60, 171, 61)}},
+		{
+			ID: "far",
+			Geometry: orb.MultiPolygon{tilestest.Square(-170, -40, -169.9, -39.9), tilestest.Square(45, -41, 46, -40),
+				tilestest.Square(170, 60, 171, 61)},
+		},
 	}}, build.Layer{Type: "world", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-180, -90, 180, 90)}}},
 		build.Layer{Type: "zone", Features: []build.Feature{
 			{ID: "x", Geometry: tilestest.Square(0, 0, 30, 60)}, {ID: "y", Geometry: tilestest.Square(20, 10, 42*u, 70)}}})
@@ -208,7 +212,8 @@ func TestCoverRefuses(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(ctx)
 	n = 0
-	if err := r.Cover(stopped, "land", "a", 0, func(*tiles.Covered) error { n++; stop(); return nil }); !errors.Is(err, context.Canceled) || n != 1 {
+	if err := r.Cover(stopped, "land", "a", 0,
+		func(*tiles.Covered) error { n++; stop(); return nil }); !errors.Is(err, context.Canceled) || n != 1 {
 		t.Errorf("%d calls, %v", n, err)
 	}
 	err := r.Cover(ctx, "land", "a", 0, func(c *tiles.Covered) error {

@@ -133,7 +133,10 @@ func TestCutout(t *testing.T) {
 }
 
 func TestCutoutEdges(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "block", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}}})
+	r, _, _ := buildReader(t, toyLayer(), build.Layer{
+		Type:     "block",
+		Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}},
+	})
 	box := func(s string) quadkey.Box {
 		b, err := quadkey.ParseBox(s)
 		if err != nil {

@@ -106,7 +106,8 @@ func rowHolds(key []byte, t quadkey.Tile) bool {
 
 // walk calls fn in key order for the leaves below t and the rows of the given zoom, within the
 // tiles that want accepts. For a leaf it passes the largest accepted tile inside it.
-func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool, fn func(t quadkey.Tile, leaf bool, value []byte) error) error {
+func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool,
+	fn func(t quadkey.Tile, leaf bool, value []byte) error) error {
 	if !want(t) {
 		return nil
 	}

@@ -24,7 +24,11 @@ func blobs(typ string, seed uint64, lon, lat, spread float64, n int) build.Layer
 	l := build.Layer{Type: typ}
 	for i := range n {
 		ring := blob(rnd, lon+spread*(rnd.Float64()-.5), lat+spread*(rnd.Float64()-.5), spread/4, 12)
-		l.Features = append(l.Features, build.Feature{ID: fmt.Sprint(typ, i), Name: strings.ToUpper(fmt.Sprint(typ, i)), Geometry: orb.MultiPolygon{ring}})
+		l.Features = append(l.Features, build.Feature{
+			ID:       fmt.Sprint(typ, i),
+			Name:     strings.ToUpper(fmt.Sprint(typ, i)),
+			Geometry: orb.MultiPolygon{ring},
+		})
 	}
 	return l
 }

@@ -234,7 +234,8 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	case err != nil:
 		return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	case !(near.MinM >= 0 && near.MinM <= near.MaxM) || math.IsInf(q.Near.MaxM, 0):
-		return feature.ErrSeq(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound", q.Near.MinM, q.Near.MaxM))
+		return feature.ErrSeq(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound",
+			q.Near.MinM, q.Near.MaxM))
 	case len(q.After) > 0 && !(after >= 0):
 		return feature.ErrSeq(errNoMark())
 	}

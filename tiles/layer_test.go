@@ -29,13 +29,20 @@ func trickyLayer() build.Layer {
 	const nested = `{"bbox":[9,9],"geometry":{"type":"Point","coordinates":[1,2]},"id":"x","deep":[{"bbox":[1,2,3,4]},"}"]}`
 	return build.Layer{Type: "time_zone", Features: []build.Feature{
 		{ID: "a", Name: `A "quoted" \ one, "bbox":[1,2,3,4],`, Geometry: tilestest.Square(0, 0, 10, 20), Properties: []build.Property{
-			{Name: "postal", Value: "KS"}, {Name: "source", Value: json.RawMessage(nested)}, {Name: "pop", Value: int64(1 << 60)}, {Name: "share", Value: 0.25},
+			{Name: "postal", Value: "KS"}, {Name: "source", Value: json.RawMessage(nested)}, {Name: "pop",
+				Value: int64(1 << 60)}, {Name: "share", Value: 0.25},
 			{Name: "bbox", Value: "not ours"}, {Name: "geometry", Value: "not ours"}, {Name: `,"bbox":[`, Value: `","geometry":{}`},
 		}},
 		{ID: "b", Geometry: tilestest.Square(178, -4, 184, -1), Properties: []build.Property{
-			{Name: "postal", Value: json.RawMessage("null")}, {Name: "seen", Value: "2026-03-01"}, {Name: "flag", Value: true}, {Name: "tags", Value: json.RawMessage(`["x","y"]`)},
+			{Name: "postal", Value: json.RawMessage("null")}, {Name: "seen", Value: "2026-03-01"}, {Name: "flag",
+				Value: true}, {Name: "tags", Value: json.RawMessage(`["x","y"]`)},
 		}},
-		{ID: "c-1", Name: "Islet", Geometry: tilestest.Square(30, 30, 30.000001, 30.000001), Properties: []build.Property{{Name: "flag", Value: "perhaps"}}},
+		{
+			ID:         "c-1",
+			Name:       "Islet",
+			Geometry:   tilestest.Square(30, 30, 30.000001, 30.000001),
+			Properties: []build.Property{{Name: "flag", Value: "perhaps"}},
+		},
 		{ID: "d", Name: "<D>", Geometry: tilestest.Square(-20, -90, 20, -80)},
 	}}
 }
@@ -77,7 +84,12 @@ func TestLayerReadsRecords(t *testing.T) {
 		"a": {East: 10, North: 20}, "b": {West: 178, South: -4, East: -176, North: -1},
 		"c-1": {West: 30, South: 30, East: 30.000032, North: 30.000032}, "d": {West: -20, South: -90, East: 20, North: -80},
 	}
-	middles := map[string]quadkey.Position{"a": {Lat: 10, Lon: 5}, "b": {Lat: -2.5, Lon: -179}, "c-1": {Lat: 30.000016, Lon: 30.000016}, "d": {Lat: -85}}
+	middles := map[string]quadkey.Position{
+		"a":   {Lat: 10, Lon: 5},
+		"b":   {Lat: -2.5, Lon: -179},
+		"c-1": {Lat: 30.000016, Lon: 30.000016},
+		"d":   {Lat: -85},
+	}
 	for _, detail := range []feature.Detail{feature.Whole, feature.WithoutGeometry} {
 		n := 0
 		for f, err := range l.Features(t.Context(), &feature.Query{Detail: detail}) {
@@ -112,8 +124,19 @@ func TestLayerReadsRecords(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	for name, kind := range map[string]feature.Kind{
-		"type": feature.Text, "id": feature.RegionID, "name": feature.Text, "map_color": feature.Number, "postal": feature.Text, "source": feature.Any, "pop": feature.Number,
-		"seen": feature.Time, "flag": feature.Any, "tags": feature.Texts, `,"bbox":[`: feature.Text, "bbox": feature.Null, "geometry": feature.Null,
+		"type":      feature.Text,
+		"id":        feature.RegionID,
+		"name":      feature.Text,
+		"map_color": feature.Number,
+		"postal":    feature.Text,
+		"source":    feature.Any,
+		"pop":       feature.Number,
+		"seen":      feature.Time,
+		"flag":      feature.Any,
+		"tags":      feature.Texts,
+		`,"bbox":[`: feature.Text,
+		"bbox":      feature.Null,
+		"geometry":  feature.Null,
 	} {
 		if got, _ := in.Schema.Lookup(name); got.Kind != kind {
 			t.Errorf("%q is %v, want %v", name, got.Kind, kind)
@@ -122,7 +145,10 @@ func TestLayerReadsRecords(t *testing.T) {
 }
 
 func TestLayer(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "zone", Features: slices.DeleteFunc(trickyLayer().Features, func(f build.Feature) bool { return f.ID == "c-1" })})
+	r, _, _ := buildReader(t, toyLayer(), build.Layer{
+		Type:     "zone",
+		Features: slices.DeleteFunc(trickyLayer().Features, func(f build.Feature) bool { return f.ID == "c-1" }),
+	})
 	for _, typ := range []string{"land", "zone"} {
 		l := layerOf(t, r, typ)
 		for _, l := range []feature.Layer{l, feature.Decoded(l)} {
@@ -218,7 +244,10 @@ func TestLayerTellsOfDamage(t *testing.T) {
 		l := layerOf(t, r, "time_zone")
 		table, err := store.Table(t.Context(), layout.TableRegions)
 		if err == nil {
-			err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "a"), Ops: []cellstore.Op{cellstore.PutAt(c.family, nil, 2, []byte(c.value))}})
+			err = table.Apply(t.Context(), cellstore.Mutation{
+				Row: layout.RegionKey(0, "a"),
+				Ops: []cellstore.Op{cellstore.PutAt(c.family, nil, 2, []byte(c.value))},
+			})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +272,10 @@ func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)
 	if err == nil {
-		err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "a"), Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte(`{"type":"Blob"}`))}})
+		err = table.Apply(t.Context(), cellstore.Mutation{
+			Row: layout.RegionKey(0, "a"),
+			Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte(`{"type":"Blob"}`))},
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -262,14 +294,20 @@ func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 func TestLayerOfOlderData(t *testing.T) {
 	_, store, _ := buildReader(t, trickyLayer())
 	meta := tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{
-		{Name: "time_zone", Regions: 4, Fields: map[string]string{"name": "String", "map_color": "Number", "merged": "Number", "ok": "Boolean", "odd": "Matrix"}},
+		{
+			Name:    "time_zone",
+			Regions: 4,
+			Fields:  map[string]string{"name": "String", "map_color": "Number", "merged": "Number", "ok": "Boolean", "odd": "Matrix"},
+		},
 	}}
 	r, err := tiles.Open(t.Context(), store, meta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := layerOf(t, r, "time_zone")
-	want := feature.Schema{{Name: "id", Kind: feature.RegionID}, {Name: "map_color", Kind: feature.Number}, {Name: "name", Kind: feature.Text}, {Name: "odd", Kind: feature.Any}, {Name: "ok", Kind: feature.Boolean}, {Name: "type", Kind: feature.Text}}
+	want := feature.Schema{{Name: "id", Kind: feature.RegionID}, {Name: "map_color", Kind: feature.Number},
+		{Name: "name", Kind: feature.Text}, {Name: "odd", Kind: feature.Any}, {Name: "ok", Kind: feature.Boolean},
+		{Name: "type", Kind: feature.Text}}
 	if in := l.Info(); !slices.Equal(in.Schema, want) || in.Bounds != quadkey.World {
 		t.Errorf("%+v", in)
 	}
@@ -309,7 +347,10 @@ func TestLayerReadsFewBorders(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)
 	if err == nil {
-		err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "b"), Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte("broken"))}})
+		err = table.Apply(t.Context(), cellstore.Mutation{
+			Row: layout.RegionKey(0, "b"),
+			Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte("broken"))},
+		})
 	}
 	if err != nil {
 		t.Fatal(err)

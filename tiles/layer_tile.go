@@ -44,7 +44,8 @@ func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fea
 }
 
 func errNoTile(t quadkey.Tile) error {
-	return feature.BadQuery("tile %v: there is none with this number: give a zoom from 0 to %d, and x and y below 2 to its power", t, quadkey.MaxZoom)
+	return feature.BadQuery("tile %v: there is none with this number: give a zoom from 0 to %d, and x and y below 2 to its power",
+		t, quadkey.MaxZoom)
 }
 
 // partOf parses a feature from GeoJSON.

@@ -103,7 +103,17 @@ func TestLayerNear(t *testing.T) {
 		lat = max(-90, min(90, lat+reach*rnd.NormFloat64()))
 		compare(math.Remainder(lon+reach*rnd.NormFloat64()/max(0.01, math.Cos(lat*math.Pi/180)), 360), lat)
 	}
-	for _, p := range [][2]float64{{180, -16.9}, {-180, -16.2}, {0, 90}, {180, -90}, {-40, quadkey.MaxLatitude}, {62, 84.6}, {59, 85.3}, {10.05, 10.1}, {-170, -10}} {
+	for _, p := range [][2]float64{
+		{180, -16.9},
+		{-180, -16.2},
+		{0, 90},
+		{180, -90},
+		{-40, quadkey.MaxLatitude},
+		{62, 84.6},
+		{59, 85.3},
+		{10.05, 10.1},
+		{-170, -10},
+	} {
 		compare(p[0], p[1])
 	}
 }
@@ -281,7 +291,8 @@ func TestLayerTile(t *testing.T) {
 				t.Errorf("%v: %s has bounds %v, %v", c.tile, f.ID, f.Bounds, b)
 			}
 			var whole feature.Feature
-			if err := layerOf(t, r, c.typ).Get(t.Context(), f.ID, time.Time{}, &whole); err != nil || whole.Name() != f.Name() || f.Properties.Text("type") != c.typ {
+			if err := layerOf(t, r, c.typ).Get(t.Context(), f.ID, time.Time{}, &whole); err != nil || whole.Name() != f.Name() ||
+				f.Properties.Text("type") != c.typ {
 				t.Errorf("%v: %s is called %q, %v", c.tile, f.ID, f.Name(), err)
 			}
 		}

@@ -39,7 +39,14 @@ func toyLayer() build.Layer {
 	add := func(id string, g orb.Geometry) {
 		l.Features = append(l.Features, build.Feature{ID: id, Name: "The " + id, Geometry: g})
 	}
-	add("west", orb.Polygon{{{10, 10}, {10.21, 10.03}, {10.17, 10.2}, {10.3, 10.31}, {10.02, 10.4}, {10, 10}}, {{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}, {10.05, 10.1}}})
+	add("west", orb.Polygon{{
+		{10, 10},
+		{10.21, 10.03},
+		{10.17, 10.2},
+		{10.3, 10.31},
+		{10.02, 10.4},
+		{10, 10},
+	}, {{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}, {10.05, 10.1}}})
 	add("east", orb.Polygon{{{10.21, 10.03}, {10.5, 9.97}, {10.45, 10.35}, {10.3, 10.31}, {10.17, 10.2}, {10.21, 10.03}}})
 	add("enclave", orb.Polygon{{{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}, {10.05, 10.1}}})
 	add("dateline", tilestest.Square(179.7, -17, 180.4, -16.4))
@@ -100,7 +107,8 @@ func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 		if metresOfArc(min(math.Abs(l.lat0-lat), math.Abs(l.lat1-lat))-math.Abs(l.lat1-l.lat0)) > best {
 			continue
 		}
-		if math.Abs(l.lon1-l.lon0) < 1 && min(quadkey.Distance(lon, lat, l.lon0, l.lat0), quadkey.Distance(lon, lat, l.lon1, l.lat1)) > best+l.length*1.1 {
+		if math.Abs(l.lon1-l.lon0) < 1 &&
+			min(quadkey.Distance(lon, lat, l.lon0, l.lat0), quadkey.Distance(lon, lat, l.lon1, l.lat1)) > best+l.length*1.1 {
 			continue
 		}
 		n := 16 + int(math.Abs(l.lon1-l.lon0)*16)
@@ -197,7 +205,18 @@ func TestNearest(t *testing.T) {
 	ref := newStoredWorld(t, store, "land")
 	testNearest(t, r, ref, 500)
 	lines := ref.lines()
-	for _, p := range [][2]float64{{180, -16.9}, {-180, -16.2}, {179.6, -16.5}, {0, 90}, {70, 90}, {180, -90}, {-40, quadkey.MaxLatitude}, {62, 84.6}, {59, 85.3}, {-40, 86.1}} {
+	for _, p := range [][2]float64{
+		{180, -16.9},
+		{-180, -16.2},
+		{179.6, -16.5},
+		{0, 90},
+		{70, 90},
+		{180, -90},
+		{-40, quadkey.MaxLatitude},
+		{62, 84.6},
+		{59, 85.3},
+		{-40, 86.1},
+	} {
 		compareNearest(t, r, ref, lines, p[0], p[1], tiles.MaxSnap)
 	}
 }
@@ -269,7 +288,10 @@ func TestNearestGivesUp(t *testing.T) {
 			*c.ring = append(*c.ring, orb.Point{30 + c.d*math.Cos(a)/math.Cos(lat*math.Pi/180), lat})
 		}
 	}
-	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "a", Geometry: orb.Polygon{append(outer, outer[0]), append(inner, inner[0])}}}})
+	r, _, _ := buildReader(t, build.Layer{
+		Type:     "land",
+		Features: []build.Feature{{ID: "a", Geometry: orb.Polygon{append(outer, outer[0]), append(inner, inner[0])}}},
+	})
 	m, err := r.NearestOfRows(context.Background(), 84.4, 30, tiles.MaxSnap, "land", 40)
 	if err != nil || m.Kind != tiles.MatchNone || !m.Truncated || m.Type != "land" {
 		t.Errorf("%+v, %v", m, err)

@@ -265,7 +265,8 @@ func separate(dst []byte, start int) []byte {
 	return dst
 }
 
-func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile, ids []string) ([]byte, error) {
+func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile,
+	ids []string) ([]byte, error) {
 	if row.Empty() {
 		return dst, nil
 	}

@@ -75,7 +75,17 @@ func TestOverzoom(t *testing.T) {
 func TestSelectors(t *testing.T) {
 	r, _, _ := buildReader(t,
 		build.Layer{Type: "land", Features: []build.Feature{
-			{ID: "a", Name: "A <b>", Geometry: tilestest.Square(0, 0, 10, 10), Properties: []build.Property{{Name: "iso", Value: "AA"}, {Name: "pop", Value: int64(5)}, {Name: "area", Value: 1.5}, {Name: "ok", Value: true}}},
+			{
+				ID:       "a",
+				Name:     "A <b>",
+				Geometry: tilestest.Square(0, 0, 10, 10),
+				Properties: []build.Property{
+					{Name: "iso", Value: "AA"},
+					{Name: "pop", Value: int64(5)},
+					{Name: "area", Value: 1.5},
+					{Name: "ok", Value: true},
+				},
+			},
 			{ID: "b", Geometry: tilestest.Square(10, 0, 20, 10)},
 		}},
 		build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 20, 10)}}})
@@ -86,12 +96,28 @@ func TestSelectors(t *testing.T) {
 		want   string
 		vector string
 	}{
-		{[]tiles.Selector{{Type: "land", ID: ""}}, "land:a land:b", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b"},
-		{[]tiles.Selector{{Type: "zone", ID: ""}, {Type: "land", ID: ""}, {Type: "zone", ID: ""}}, "land:a land:b zone:z", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b zone:z zone_line:|z zone_label:z"},
+		{
+			[]tiles.Selector{{Type: "land", ID: ""}},
+			"land:a land:b",
+			"land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b",
+		},
+		{
+			[]tiles.Selector{{Type: "zone", ID: ""}, {Type: "land", ID: ""}, {Type: "zone", ID: ""}},
+			"land:a land:b zone:z",
+			"land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b zone:z zone_line:|z zone_label:z",
+		},
 		{[]tiles.Selector{{Type: "land", ID: "b"}}, "land:b", "land:b land_line:b|a land_line:|b land_label:b"},
-		{[]tiles.Selector{{Type: "land", ID: "b"}, {Type: "land", ID: ""}}, "land:a land:b", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b"},
+		{
+			[]tiles.Selector{{Type: "land", ID: "b"}, {Type: "land", ID: ""}},
+			"land:a land:b",
+			"land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b",
+		},
 		{[]tiles.Selector{{Type: "land", ID: "nowhere"}}, "", ""},
-		{[]tiles.Selector{{Type: "land", ID: "a"}, {Type: "zone", ID: "z"}}, "land:a zone:z", "land:a land_line:|a land_line:b|a land_label:a zone:z zone_line:|z zone_label:z"},
+		{
+			[]tiles.Selector{{Type: "land", ID: "a"}, {Type: "zone", ID: "z"}},
+			"land:a zone:z",
+			"land:a land_line:|a land_line:b|a land_label:a zone:z zone_line:|z zone_label:z",
+		},
 	} {
 		got, err := r.AppendGeoJSON(ctx, nil, tile, c.sel)
 		if err != nil {

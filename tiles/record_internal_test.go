@@ -13,8 +13,10 @@ import (
 func FuzzRecord(f *testing.F) {
 	rt := &readerType{TypeMeta: TypeMeta{Name: "land"}}
 	for _, text := range []string{
-		`{"type":"land","id":"a","name":"A","bbox":[0,-1.5,10,20],"map_color":1,"x":{"bbox":[1],"a":"}"}}`, `{"type":"land","id":"a","bbox":[179,0,-179,1]}`,
-		`{"id":"a","bbox":[0,0,1,1]`, `{"id":"a","bbox":[0,0,1,91]}`, `{"bbox":[0,0,1,1],"id":"a"}`, `{"id":"a","x":"\"bbox\":[","bbox":[0,0,1,1]}`, "{", "", `{"id":"a`, `{"id":"a","bbox":[,,,]}`,
+		`{"type":"land","id":"a","name":"A","bbox":[0,-1.5,10,20],"map_color":1,"x":{"bbox":[1],"a":"}"}}`,
+		`{"type":"land","id":"a","bbox":[179,0,-179,1]}`,
+		`{"id":"a","bbox":[0,0,1,1]`, `{"id":"a","bbox":[0,0,1,91]}`, `{"bbox":[0,0,1,1],"id":"a"}`,
+		`{"id":"a","x":"\"bbox\":[","bbox":[0,0,1,1]}`, "{", "", `{"id":"a`, `{"id":"a","bbox":[,,,]}`,
 	} {
 		f.Add([]byte(text))
 	}

@@ -15,8 +15,21 @@ import (
 // seeks of points whose tile has one answer.
 func TestAtRemembers(t *testing.T) {
 	layers := []build.Layer{
-		{Type: "country", Features: []build.Feature{{ID: "a", Name: "A", Geometry: tilestest.Square(0, 0, 2, 2)}, {ID: "b", Name: "B", Geometry: tilestest.Square(2, 0, 4, 2)}}},
-		{Type: "state", Features: []build.Feature{{ID: "s", Geometry: tilestest.Square(0.5, 0.5, 2, 1.01)}, {ID: "over", Geometry: tilestest.Square(1.9, 0.4, 2.1, 1.6)}, {ID: "t", Geometry: tilestest.Square(2, 0, 3.3, 1)}}},
+		{
+			Type: "country",
+			Features: []build.Feature{
+				{ID: "a", Name: "A", Geometry: tilestest.Square(0, 0, 2, 2)},
+				{ID: "b", Name: "B", Geometry: tilestest.Square(2, 0, 4, 2)},
+			},
+		},
+		{
+			Type: "state",
+			Features: []build.Feature{
+				{ID: "s", Geometry: tilestest.Square(0.5, 0.5, 2, 1.01)},
+				{ID: "over", Geometry: tilestest.Square(1.9, 0.4, 2.1, 1.6)},
+				{ID: "t", Geometry: tilestest.Square(2, 0, 3.3, 1)},
+			},
+		},
 		{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(-1, -1, 5, 5)}}},
 	}
 	store := tilestest.OpenStore(t)

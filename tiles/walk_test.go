@@ -56,7 +56,10 @@ func TestWalk(t *testing.T) {
 	triangle := tilestest.Square(-30, -20, 40, 50)
 	triangle[0][2] = [2]float64{40, 49}
 	r, _, _ := buildReader(t,
-		build.Layer{Type: "land", Features: []build.Feature{{ID: "a", Geometry: triangle}, {ID: "b", Geometry: tilestest.Square(40, -20, 100, 49)}}},
+		build.Layer{
+			Type:     "land",
+			Features: []build.Feature{{ID: "a", Geometry: triangle}, {ID: "b", Geometry: tilestest.Square(40, -20, 100, 49)}},
+		},
 		build.Layer{Type: "town", Features: []build.Feature{{ID: "c", Geometry: tilestest.Square(10, 10, 10.5, 10.5)}}},
 	)
 	for _, layers := range [][]tiles.Selector{
@@ -102,11 +105,17 @@ func TestWalkGoesInToLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	err = store.CreateTable(ctx, cellstore.Schema{Table: layout.TableBounds, Families: []cellstore.Family{{Name: "land"}, {Name: "land.mvt"}, {Name: "land.label"}}})
+	err = store.CreateTable(ctx, cellstore.Schema{
+		Table:    layout.TableBounds,
+		Families: []cellstore.Family{{Name: "land"}, {Name: "land.mvt"}, {Name: "land.label"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.CreateTable(ctx, cellstore.Schema{Table: layout.TableRegions, Families: []cellstore.Family{{Name: layout.FamilyRecord}, {Name: layout.FamilyGeometry}}}); err != nil {
+	if err := store.CreateTable(ctx, cellstore.Schema{
+		Table:    layout.TableRegions,
+		Families: []cellstore.Family{{Name: layout.FamilyRecord}, {Name: layout.FamilyGeometry}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	table, err := store.Table(ctx, layout.TableBounds)

@@ -110,7 +110,8 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 }
 
 // eachScanned is eachNamed by a scan.
-func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[string]struct{}, after string, fn func(rec *record) error) error {
+func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[string]struct{}, after string,
+	fn func(rec *record) error) error {
 	left := make(map[string]string, len(names)) // by their keys, which ignore case
 	for id := range names {
 		if feature.CompareIDs(id, after) > 0 {

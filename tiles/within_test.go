@@ -111,10 +111,12 @@ func (p *planes) meeting(b quadkey.Box) []string {
 		}
 		for _, l := range lons {
 			if b.North > quadkey.MaxLatitude {
-				meets = meets || geom.Intersects(p.caps[i][0], planeBox(l[0], layout.PlateY(b.North), l[1], layout.PlateY(max(b.South, quadkey.MaxLatitude))))
+				meets = meets || geom.Intersects(p.caps[i][0],
+					planeBox(l[0], layout.PlateY(b.North), l[1], layout.PlateY(max(b.South, quadkey.MaxLatitude))))
 			}
 			if b.South < -quadkey.MaxLatitude {
-				meets = meets || geom.Intersects(p.caps[i][1], planeBox(l[0], layout.PlateY(min(b.North, -quadkey.MaxLatitude)), l[1], layout.PlateY(b.South)))
+				meets = meets || geom.Intersects(p.caps[i][1],
+					planeBox(l[0], layout.PlateY(min(b.North, -quadkey.MaxLatitude)), l[1], layout.PlateY(b.South)))
 			}
 		}
 		if meets {

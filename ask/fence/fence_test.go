@@ -67,7 +67,8 @@ func TestCheck(t *testing.T) {
 		want   error
 	}{{Region{"state", "east"}, tiles.ErrNotFound}, {Region{"county", ""}, tiles.ErrUnknownType}} {
 		var unknown *UnknownError
-		if err := check(Fences{Leave: []Region{c.region}}, boundaries); !errors.Is(err, c.want) || !errors.As(err, &unknown) || unknown.Of != Leave || unknown.Region != c.region {
+		if err := check(Fences{Leave: []Region{c.region}}, boundaries); !errors.Is(err, c.want) || !errors.As(err, &unknown) ||
+			unknown.Of != Leave || unknown.Region != c.region {
 			t.Error(err)
 		}
 	}

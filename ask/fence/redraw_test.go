@@ -97,7 +97,8 @@ func newRig(t *testing.T) *rig {
 	must.Close(t, store)
 	r.live = must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	r.set = must.Get(fence.New(fence.Fences{
-		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}, {Type: "beat"}}, Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}, {Type: "beat"}},
+		Enter: []fence.Region{{Type: "zone"}, {Type: "ward"}, {Type: "beat"}},
+		Leave: []fence.Region{{Type: "zone", ID: "inner"}, {Type: "ward"}, {Type: "beat"}},
 	})).In(t)
 	return r
 }

@@ -16,19 +16,54 @@ func TestSections(t *testing.T) {
 		parents []names.Parent
 		want    Sections
 	}{
-		"nothing around":         {nil, Sections{}},
-		"a country":              {[]names.Parent{country}, Sections{Country: "Switzerland"}},
-		"three layers":           {[]names.Parent{region("Stadtteil", "W"), region("ADM_2", "C"), region("Bundesland", "S"), country}, Sections{District: "W", County: "C", State: "S", Country: "Switzerland"}},
-		"a municipality":         {[]names.Parent{region("municipality", "M"), region("state", "S"), country}, Sections{City: "M", State: "S", Country: "Switzerland"}},
-		"a municipality alone":   {[]names.Parent{region("gemeinde", "M"), country}, Sections{City: "M", Country: "Switzerland"}},
-		"two of one layer":       {[]names.Parent{region("county", "C"), region("state", "S1"), region("state", "S2"), country}, Sections{County: "C", State: "S2", Country: "Switzerland"}},
-		"no country":             {[]names.Parent{region("county", "C"), region("state", "S")}, Sections{County: "C", State: "S"}},
-		"unknown layers":         {[]names.Parent{region("park", "P"), region("county", "C"), region("zone", "Z"), region("state", "S"), country}, Sections{County: "C", State: "S", Country: "Switzerland"}},
-		"nothing but such":       {[]names.Parent{region("d", "D"), region("c", "C"), region("marine", "M"), country}, Sections{Country: "Switzerland"}},
-		"a continent":            {[]names.Parent{region("state", "S"), country, region("continent", "Europe")}, Sections{State: "S", Country: "Switzerland"}},
-		"a part of a city":       {[]names.Parent{region("suburb", "Q"), region("city", "T"), country}, Sections{District: "Q", City: "T", Country: "Switzerland"}},
-		"regions with provinces": {[]names.Parent{region("province", "P"), region("region", "R"), country}, Sections{County: "P", State: "R", Country: "Switzerland"}},
-		"many layers":            {[]names.Parent{region("quarter", "Q"), region("city", "T"), region("municipality", "M"), region("district", "D"), region("canton", "K"), region("region", "R"), country}, Sections{District: "M", City: "D", County: "K", State: "R", Country: "Switzerland"}},
+		"nothing around": {nil, Sections{}},
+		"a country":      {[]names.Parent{country}, Sections{Country: "Switzerland"}},
+		"three layers": {
+			[]names.Parent{region("Stadtteil", "W"), region("ADM_2", "C"), region("Bundesland", "S"), country},
+			Sections{District: "W", County: "C", State: "S", Country: "Switzerland"},
+		},
+		"a municipality": {
+			[]names.Parent{region("municipality", "M"), region("state", "S"), country},
+			Sections{City: "M", State: "S", Country: "Switzerland"},
+		},
+		"a municipality alone": {[]names.Parent{region("gemeinde", "M"), country}, Sections{City: "M", Country: "Switzerland"}},
+		"two of one layer": {
+			[]names.Parent{region("county", "C"), region("state", "S1"), region("state", "S2"), country},
+			Sections{County: "C", State: "S2", Country: "Switzerland"},
+		},
+		"no country": {[]names.Parent{region("county", "C"), region("state", "S")}, Sections{County: "C", State: "S"}},
+		"unknown layers": {
+			[]names.Parent{region("park", "P"), region("county", "C"), region("zone", "Z"), region("state", "S"), country},
+			Sections{County: "C", State: "S", Country: "Switzerland"},
+		},
+		"nothing but such": {
+			[]names.Parent{region("d", "D"), region("c", "C"), region("marine", "M"), country},
+			Sections{Country: "Switzerland"},
+		},
+		"a continent": {
+			[]names.Parent{region("state", "S"), country, region("continent", "Europe")},
+			Sections{State: "S", Country: "Switzerland"},
+		},
+		"a part of a city": {
+			[]names.Parent{region("suburb", "Q"), region("city", "T"), country},
+			Sections{District: "Q", City: "T", Country: "Switzerland"},
+		},
+		"regions with provinces": {
+			[]names.Parent{region("province", "P"), region("region", "R"), country},
+			Sections{County: "P", State: "R", Country: "Switzerland"},
+		},
+		"many layers": {
+			[]names.Parent{
+				region("quarter", "Q"),
+				region("city", "T"),
+				region("municipality", "M"),
+				region("district", "D"),
+				region("canton", "K"),
+				region("region", "R"),
+				country,
+			},
+			Sections{District: "M", City: "D", County: "K", State: "R", Country: "Switzerland"},
+		},
 	} {
 		if got := SectionsOf(c.parents); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -37,7 +72,8 @@ func TestSections(t *testing.T) {
 	whole := Sections{Country: "A", State: "B", County: "C", City: "D", District: "E"}
 	for rank, want := range map[int]Sections{
 		RankCountry: {Country: "X"}, RankState: {Country: "A", State: "X"}, RankCounty: {Country: "A", State: "B", County: "X"},
-		RankCity: {Country: "A", State: "B", County: "C", City: "X"}, RankHamlet: {Country: "A", State: "B", County: "C", City: "D", District: "X"},
+		RankCity:   {Country: "A", State: "B", County: "C", City: "X"},
+		RankHamlet: {Country: "A", State: "B", County: "C", City: "D", District: "X"},
 	} {
 		if got := whole.With(rank, "X"); got != want {
 			t.Errorf("rank %d: %+v, want %+v", rank, got, want)
@@ -75,13 +111,41 @@ func TestTagsOf(t *testing.T) {
 		people      int64
 		want        Tags
 	}{
-		{"P", "PPLC", 500, Tags{"place", "city", RankCity, ""}}, {"P", "PPLA", 100_000, Tags{"place", "city", RankCity, ""}}, {"P", "PPL", 10_000, Tags{"place", "town", RankCity, ""}},
-		{"P", "PPL", 0, Tags{"place", "village", RankCity, ""}}, {"P", "PPL", 99, Tags{"place", "hamlet", RankHamlet, ""}}, {"P", "PPLL", 0, Tags{"place", "hamlet", RankHamlet, ""}},
-		{"P", "PPLF", 200, Tags{"place", "village", RankCity, ""}}, {"P", "PPLX", 900_000, Tags{"place", "suburb", RankHamlet, ""}}, {"", "", 20_000, Tags{"place", "town", RankCity, ""}},
-		{"A", "PCLI", 1, Tags{"boundary", "administrative", RankCountry, "country"}}, {"A", "PCLH", 1, Tags{"boundary", "administrative", RankLocality, ""}},
-		{"A", "ADM1", 1, Tags{"boundary", "administrative", RankState, "state"}}, {"A", "ADM1H", 1, Tags{"boundary", "administrative", RankLocality, ""}}, {"A", "ADM4", 1, Tags{"boundary", "administrative", RankCity, ""}},
-		{"S", "AIRP", 0, Tags{"aeroway", "aerodrome", RankMost, ""}}, {"S", "AIRH", 0, Tags{"aeroway", "heliport", RankMost, ""}}, {"S", "RSTN", 0, Tags{"railway", "station", RankMost, ""}},
-		{"H", "STMI", 0, Tags{"waterway", "river", RankLocality, ""}}, {"H", "LK", 0, Tags{"natural", "water", RankLocality, ""}}, {"T", "ISLS", 0, Tags{"place", "island", RankLocality, ""}},
+		{"P", "PPLC", 500, Tags{"place", "city", RankCity, ""}}, {"P", "PPLA", 100_000, Tags{"place", "city", RankCity, ""}}, {"P",
+			"PPL", 10_000, Tags{"place", "town", RankCity, ""}},
+		{"P", "PPL", 0, Tags{"place", "village", RankCity, ""}}, {"P", "PPL", 99, Tags{"place", "hamlet", RankHamlet, ""}}, {"P",
+			"PPLL", 0, Tags{"place", "hamlet", RankHamlet, ""}},
+		{"P", "PPLF", 200, Tags{"place", "village", RankCity, ""}}, {
+			"P",
+			"PPLX",
+			900_000,
+			Tags{"place", "suburb", RankHamlet, ""},
+		}, {"", "", 20_000, Tags{"place", "town", RankCity, ""}},
+		{
+			"A",
+			"PCLI",
+			1,
+			Tags{"boundary", "administrative", RankCountry, "country"},
+		}, {"A", "PCLH", 1, Tags{"boundary", "administrative", RankLocality, ""}},
+		{
+			"A",
+			"ADM1",
+			1,
+			Tags{"boundary", "administrative", RankState, "state"},
+		}, {
+			"A",
+			"ADM1H",
+			1,
+			Tags{"boundary", "administrative", RankLocality, ""},
+		}, {"A", "ADM4", 1, Tags{"boundary", "administrative", RankCity, ""}},
+		{"S", "AIRP", 0, Tags{"aeroway", "aerodrome", RankMost, ""}}, {"S", "AIRH", 0,
+			Tags{"aeroway", "heliport", RankMost, ""}}, {"S", "RSTN", 0, Tags{"railway", "station", RankMost, ""}},
+		{
+			"H",
+			"STMI",
+			0,
+			Tags{"waterway", "river", RankLocality, ""},
+		}, {"H", "LK", 0, Tags{"natural", "water", RankLocality, ""}}, {"T", "ISLS", 0, Tags{"place", "island", RankLocality, ""}},
 		{"X", "Y", 0, Tags{"place", "locality", RankLocality, ""}},
 	} {
 		r := Result{Feature: names.Feature{Kind: Place}, Place: places.Hit{Class: c.class, Code: c.code, Population: c.people}}
@@ -90,9 +154,16 @@ func TestTagsOf(t *testing.T) {
 		}
 	}
 	for typ, want := range map[string]Tags{
-		"country": {"boundary", "administrative", RankCountry, "country"}, "county": {"boundary", "administrative", RankCounty, ""}, "land": {"boundary", "administrative", RankState, "state"},
-		"marine": {"place", "sea", RankLocality, ""}, "Oceans": {"place", "sea", RankLocality, ""}, "lake": {"natural", "water", RankLocality, ""}, "continent": {"place", "continent", RankLocality, ""},
-		"park": {"boundary", "region", RankLocality, ""}, "urban_area": {"boundary", "region", RankLocality, ""}, "": {"boundary", "region", RankLocality, ""},
+		"country":    {"boundary", "administrative", RankCountry, "country"},
+		"county":     {"boundary", "administrative", RankCounty, ""},
+		"land":       {"boundary", "administrative", RankState, "state"},
+		"marine":     {"place", "sea", RankLocality, ""},
+		"Oceans":     {"place", "sea", RankLocality, ""},
+		"lake":       {"natural", "water", RankLocality, ""},
+		"continent":  {"place", "continent", RankLocality, ""},
+		"park":       {"boundary", "region", RankLocality, ""},
+		"urban_area": {"boundary", "region", RankLocality, ""},
+		"":           {"boundary", "region", RankLocality, ""},
 	} {
 		if got := TagsOf(&Result{Feature: names.Feature{Kind: names.Region, Type: typ}}); got != want {
 			t.Errorf("region %s: %+v, want %+v", typ, got, want)

@@ -34,7 +34,10 @@ func BenchmarkReverse(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
 	for i := range points {
-		hits, err := places.Hits(nil, finder.Features(b.Context(), &feature.Query{Near: feature.NearTo(rng.Float64()*110-45, rng.Float64()*360-180, 0), Limit: 1}))
+		hits, err := places.Hits(nil, finder.Features(b.Context(), &feature.Query{
+			Near:  feature.NearTo(rng.Float64()*110-45, rng.Float64()*360-180, 0),
+			Limit: 1,
+		}))
 		if err != nil || len(hits) == 0 {
 			b.Fatal(err)
 		}
@@ -64,7 +67,11 @@ func BenchmarkReverse(b *testing.B) {
 		var hits []places.Hit
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
-			if hits, err = places.Hits(hits, finder.Features(b.Context(), &feature.Query{Near: feature.NearTo(p[0], p[1], defaultReach), Filter: places.Populated, Limit: 1})); err != nil {
+			if hits, err = places.Hits(hits, finder.Features(b.Context(), &feature.Query{
+				Near:   feature.NearTo(p[0], p[1], defaultReach),
+				Filter: places.Populated,
+				Limit:  1,
+			})); err != nil {
 				b.Fatal(err)
 			}
 		}

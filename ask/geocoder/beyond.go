@@ -18,7 +18,8 @@ var continents = sync.OnceValue(func() map[string]bool {
 		"north america,nordamerika,noord-amerika,amerique du nord,america del norte,america do norte,nord america,nordamerica,"+
 		"south america,sudamerika,suedamerika,zuid-amerika,amerique du sud,america del sur,america do sul,sud america,sudamerica,"+
 		"central america,latin america,latinoamerica,lateinamerika,the americas,eurasia,oceania,ozeanien,oceanie,oceanien,"+
-		"antarctica,antarktis,antarktika,antarctique,antartida,antartica,european union,europaische union,europaeische union,union europeenne,union europea,europese unie", ",") {
+		"antarctica,antarktis,antarktika,antarctique,antartida,antartica,european union,europaische union,europaeische "+
+		"union,union europeenne,union europea,europese unie", ",") {
 		folded[string(search.Fold(nil, name))] = true
 	}
 	return folded
@@ -35,7 +36,8 @@ func largest(text string) bool {
 // beyond drops results that are too small, for a text that names something larger than countries.
 func (f *finding) beyond() {
 	f.found = slices.DeleteFunc(f.found, func(r Result) bool {
-		return r.Match.Kind != search.Exact || r.Kind != names.Region && r.Place.Class != "L" || r.Kind == names.Region && r.Level > 0 && hierarchy.KindOf(r.Type) < hierarchy.Lakes
+		return r.Match.Kind != search.Exact || r.Kind != names.Region && r.Place.Class != "L" ||
+			r.Kind == names.Region && r.Level > 0 && hierarchy.KindOf(r.Type) < hierarchy.Lakes
 	})
 }
 

@@ -11,7 +11,17 @@ import (
 
 // The name of a continent never means something smaller, even if that has the name, too.
 func TestBeyond(t *testing.T) {
-	for text, want := range map[string]bool{"Africa": true, "EUROPE": true, "Südamerika": true, "south  america": true, "EU": true, "eu": false, "America": false, "Eugene": false, "": false} {
+	for text, want := range map[string]bool{
+		"Africa":         true,
+		"EUROPE":         true,
+		"Südamerika":     true,
+		"south  america": true,
+		"EU":             true,
+		"eu":             false,
+		"America":        false,
+		"Eugene":         false,
+		"":               false,
+	} {
 		if got := largest(text); got != want {
 			t.Errorf("%q is larger than countries: %v", text, got)
 		}
@@ -70,12 +80,28 @@ func TestPreferSeas(t *testing.T) {
 }
 
 func TestInitials(t *testing.T) {
-	for text, want := range map[string]string{"L.A.": "la", "l.a": "la", "U.S.A.": "usa", "LA": "", "St. Louis": "", "L.": "", "": "", "é.a.": ""} {
+	for text, want := range map[string]string{
+		"L.A.":      "la",
+		"l.a":       "la",
+		"U.S.A.":    "usa",
+		"LA":        "",
+		"St. Louis": "",
+		"L.":        "",
+		"":          "",
+		"é.a.":      "",
+	} {
 		if got := initialled(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	for name, want := range map[string]bool{"Los Angeles": true, "Laos": false, "Louisiana": false, "Land of Apples": true, "Los": false, "": false} {
+	for name, want := range map[string]bool{
+		"Los Angeles":    true,
+		"Laos":           false,
+		"Louisiana":      false,
+		"Land of Apples": true,
+		"Los":            false,
+		"":               false,
+	} {
 		if got := initials("la", name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
@@ -84,8 +110,11 @@ func TestInitials(t *testing.T) {
 
 func TestOfficial(t *testing.T) {
 	for text, want := range map[string]string{
-		"Democratic Socialist Republic of Sri Lanka": "Sri Lanka", "Eastern Republic of Uruguay": "Uruguay", "the State of Eritrea": "Eritrea", "Union of the Comoros": "Comoros",
-		"Republic of": "", "Uruguay": "", "Big Republic of Uruguay": "", "Eastern Uruguay": "", "": "",
+		"Democratic Socialist Republic of Sri Lanka": "Sri Lanka",
+		"Eastern Republic of Uruguay":                "Uruguay",
+		"the State of Eritrea":                       "Eritrea",
+		"Union of the Comoros":                       "Comoros",
+		"Republic of":                                "", "Uruguay": "", "Big Republic of Uruguay": "", "Eastern Uruguay": "", "": "",
 	} {
 		if got := official(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -95,7 +124,13 @@ func TestOfficial(t *testing.T) {
 
 // Generic words after a comma are a part of the name before it, unless they are a name themselves.
 func TestRules(t *testing.T) {
-	for text, want := range map[string]bool{"Republic of": true, "The Democratic Republic of the": true, "Plurinational State": true, "united states": false, "Federal": false} {
+	for text, want := range map[string]bool{
+		"Republic of":                    true,
+		"The Democratic Republic of the": true,
+		"Plurinational State":            true,
+		"united states":                  false,
+		"Federal":                        false,
+	} {
 		if got := rules(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

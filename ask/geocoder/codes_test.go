@@ -22,7 +22,11 @@ func TestCodesOfAirports(t *testing.T) {
 		code := string([]byte{c.text[0] - 32, c.text[1] - 32, c.text[2] - 32})
 		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 9000, Place: places.Hit{}}
 		city.Place.Name, city.Place.Population = c.city, c.people
-		airport := Result{Feature: names.Feature{Kind: names.Airport, Type: largeAirport, Code: code}, Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 5000}
+		airport := Result{
+			Feature: names.Feature{Kind: names.Airport, Type: largeAirport, Code: code},
+			Match:   &search.Match{Name: code, Kind: search.Exact, Code: true},
+			Score:   5000,
+		}
 		f := finding{q: &Query{Text: c.text, Limit: 2}, found: []Result{placeResult(city), airport}}
 		f.preferCodes()
 		f.order()
@@ -36,7 +40,11 @@ func TestCodesOfAirports(t *testing.T) {
 // airport that has the city's name among its names.
 func TestPreferred(t *testing.T) {
 	exact := func(kind names.Kind, name, matched string, score int32) Result {
-		r := Result{Feature: names.Feature{Kind: kind, Name: name, Level: 1}, Match: &search.Match{Kind: search.Exact, Name: matched}, Score: score}
+		r := Result{
+			Feature: names.Feature{Kind: kind, Name: name, Level: 1},
+			Match:   &search.Match{Kind: search.Exact, Name: matched},
+			Score:   score,
+		}
 		r.Place.Population = 1000
 		return r
 	}

@@ -295,7 +295,15 @@ func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 // regionsNamed returns the regions with a name or code. With typing, the text may be the beginning
 // of a name.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
+	q := search.Query{
+		Text:      text,
+		Limit:     contextRegions,
+		Exact:     !f.forgiving,
+		Whole:     true,
+		Lang:      f.searchLang(),
+		Countries: f.countries,
+		Budget:    &f.budget,
+	}
 	for {
 		hits, err := f.names.Search(f.ctx, q, nil)
 		if errors.Is(err, places.ErrQuery) {

@@ -27,7 +27,15 @@ func TestDivisionsWithoutOutline(t *testing.T) {
 		rows[i].Class = "A"
 	}
 	s := serveFrom(t, openStore, towns, []names.Feature{
-		{Kind: names.Region, Type: names.Division, ID: "DE.07", Name: "North Rhine-Westphalia", Country: "DE", Code: "DE-NW", Level: 1, Lat: 50.9, Lon: 7,
+		{Kind: names.Region,
+			Type:    names.Division,
+			ID:      "DE.07",
+			Name:    "North Rhine-Westphalia",
+			Country: "DE",
+			Code:    "DE-NW",
+			Level:   1,
+			Lat:     50.9,
+			Lon:     7,
 			Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}},
 			Names:   []search.Name{{Text: "NRW"}, {Text: "Nordrhein-Westfalen", Lang: "de", Preferred: true}}},
 		{Kind: names.Region, Type: "country", ID: "gf", Name: "French Guiana", Country: "GF", Lat: 4.9, Lon: -52.3},

@@ -381,7 +381,8 @@ func (f *finding) preferSeats() {
 		}
 		for k := range f.found {
 			region := &f.found[k]
-			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) && quadkey.Distance(region.Lon, region.Lat, city.Lon, city.Lat) < airportM {
+			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) &&
+				quadkey.Distance(region.Lon, region.Lat, city.Lon, city.Lat) < airportM {
 				city.Score = max(city.Score, region.Score+1)
 				continue
 			}
@@ -404,7 +405,8 @@ func wholeName(r *Result) bool {
 }
 
 // airportWords are words that one source puts into names of airports and another leaves out.
-var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
+var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional",
+	"municipal", "domestic", "air", "force", "base", "field"}
 
 // airfield finds airports for a text without results. It leaves out the words on which sources
 // disagree: "Reus Air Base" is Reus Airport in other sources.
@@ -533,7 +535,8 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 	}
 	for i := range hits {
 		h := &hits[i]
-		if !f.wants(h.Kind) || !f.ofCountries(&h.Feature) || len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
+		if !f.wants(h.Kind) || !f.ofCountries(&h.Feature) ||
+			len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
 			continue
 		}
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
@@ -570,7 +573,8 @@ func isCity(text, name string) bool {
 }
 
 // particles begin the words that distinguish a town from its namesakes.
-var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon", "on", "aan", "nad"}
+var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon",
+	"on", "aan", "nad"}
 
 // placeResult fills the feature of a place.
 func placeResult(r Result) Result {

@@ -64,8 +64,15 @@ var towns = []places.Place{
 }
 
 var airportsOf = []names.Feature{
-	{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49.01, Lon: 2.55,
-		Names: []search.Name{{Text: "CDG", Lang: search.Code}}},
+	{Kind: names.Airport,
+		Type:    "large_airport",
+		ID:      "LFPG",
+		Name:    "Charles de Gaulle International Airport",
+		Country: "FR",
+		Code:    "CDG",
+		Lat:     49.01,
+		Lon:     2.55,
+		Names:   []search.Name{{Text: "CDG", Lang: search.Code}}},
 	{Kind: names.Zone, ID: "America/Chicago", Name: "America/Chicago", Lat: 41, Lon: -88, Names: []search.Name{{Text: "Chicago"}}},
 	{Kind: names.Station, ID: "72456013920", Name: "FORBES FLD AIRPORT", Country: "US", Lat: 38.95, Lon: -95.66},
 	{Kind: names.Point, Type: "shops", ID: "17", Name: "Corner <shop>", Lat: 39, Lon: -98},
@@ -119,7 +126,8 @@ func regionNames() (list []names.Feature) {
 			f.Names = append(f.Names, search.Name{Text: "Allemagne", Lang: "fr"}, search.Name{Text: "Германия", Lang: "ru"})
 		}
 		for _, outer := range slices.Backward(world) {
-			if slices.Index(levels, outer.typ) < f.Level && outer.west <= f.Lon && f.Lon <= outer.east && outer.south <= f.Lat && f.Lat <= outer.top {
+			if slices.Index(levels, outer.typ) < f.Level && outer.west <= f.Lon && f.Lon <= outer.east && outer.south <= f.Lat &&
+				f.Lat <= outer.top {
 				f.Parents = append(f.Parents, names.Parent{Type: outer.typ, ID: outer.id, Name: outer.name})
 			}
 		}
@@ -153,7 +161,10 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 						towns[i].Code = "PPL"
 					}
 				}
-				meta, _, err := places.Build(t.Context(), s, places.Source{Places: buildtest.Each(towns), Gazetteer: places.Gazetteer{Countries: []places.Country{{Code: "GA", Name: "Gabon"}}}}, places.BuildOptions{})
+				meta, _, err := places.Build(t.Context(), s, places.Source{
+					Places:    buildtest.Each(towns),
+					Gazetteer: places.Gazetteer{Countries: []places.Country{{Code: "GA", Name: "Gabon"}}},
+				}, places.BuildOptions{})
 				return meta, err
 			})
 		case boundarySet:
@@ -178,9 +189,15 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {
 				lat, lon := 45.5, -122.6
 				ranges := []ipgeo.Range{
-					{First: netip.MustParseAddr("8.8.8.0"), Last: netip.MustParseAddr("8.8.8.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"}}},
-					{First: netip.MustParseAddr("9.9.9.0"), Last: netip.MustParseAddr("9.9.9.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"},
-						Location: ipgeo.Location{Latitude: &lat, Longitude: &lon}}},
+					{
+						First:  netip.MustParseAddr("8.8.8.0"),
+						Last:   netip.MustParseAddr("8.8.8.255"),
+						Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"}},
+					},
+					{First: netip.MustParseAddr("9.9.9.0"),
+						Last: netip.MustParseAddr("9.9.9.255"),
+						Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"},
+							Location: ipgeo.Location{Latitude: &lat, Longitude: &lon}}},
 				}
 				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.Each(ranges), ipgeo.BuildOptions{})
 				return meta, err
@@ -377,8 +394,14 @@ func TestReverse(t *testing.T) {
 		q    ReverseQuery
 		want []string
 	}{
-		{ReverseQuery{Lat: 45.5, Lon: -122.6}, []string{"Portland, Oregon, United States of America", "Oregon, United States of America", "United States of America"}},
-		{ReverseQuery{Lat: 38.4, Lon: -98.2}, []string{"Rice County, Kansas, United States of America", "Kansas, United States of America", "United States of America"}},
+		{
+			ReverseQuery{Lat: 45.5, Lon: -122.6},
+			[]string{"Portland, Oregon, United States of America", "Oregon, United States of America", "United States of America"},
+		},
+		{
+			ReverseQuery{Lat: 38.4, Lon: -98.2},
+			[]string{"Rice County, Kansas, United States of America", "Kansas, United States of America", "United States of America"},
+		},
 		{ReverseQuery{Lat: 0, Lon: 0}, nil},
 		{ReverseQuery{Lat: -1.6, Lon: 13.6}, []string{"Franceville, Gabon", ""}},
 		{ReverseQuery{Lat: 45.5, Lon: -122.6, Kinds: []names.Kind{Place}}, []string{"Portland, Oregon, United States of America"}},

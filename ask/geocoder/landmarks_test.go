@@ -46,7 +46,8 @@ func TestLandmarks(t *testing.T) {
 			t.Fatalf("%s: %v, %v", row[0], found, err)
 		}
 		want := regexp.MustCompile(row[3])
-		if want.MatchString(found[0].Name) || slices.ContainsFunc(found[0].Parents, func(p names.Parent) bool { return p.Type == cityType && want.MatchString(p.Name) }) {
+		if want.MatchString(found[0].Name) ||
+			slices.ContainsFunc(found[0].Parents, func(p names.Parent) bool { return p.Type == cityType && want.MatchString(p.Name) }) {
 			right++
 			continue
 		}

@@ -17,7 +17,10 @@ func TestLocalize(t *testing.T) {
 		return names.Feature{Kind: names.Region, Type: typ, ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}}
 	}
 	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{german("country", "de", "Deutschland"), german("state", "de-by", "Bayern")}), names.Options{})).In(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+		german("country", "de", "Deutschland"),
+		german("state", "de-by", "Bayern"),
+	}), names.Options{})).In(t)
 	var faults buildtest.Faults
 	known := must.Get(names.Open(t.Context(), must.Get(faults.Store(store)).In(t), meta)).In(t)
 	bavaria := func() *Result {

@@ -23,19 +23,37 @@ const (
 // osmTags are the tags of GeoNames' features by code, by the first three letters of a code, or by
 // class. Settlements depend on their population: see settlement.
 var osmTags = map[string]Tags{
-	"AIRP": {airports, aerodrome, RankMost, ""}, "AIRF": {airports, aerodrome, RankMost, ""}, "AIRB": {airports, aerodrome, RankMost, ""}, "AIRH": {airports, heliport, RankMost, ""},
+	"AIRP": {airports, aerodrome, RankMost, ""},
+	"AIRF": {airports, aerodrome, RankMost, ""},
+	"AIRB": {airports, aerodrome, RankMost, ""},
+	"AIRH": {airports, heliport, RankMost, ""},
 	"RSTN": {"railway", "station", RankMost, ""},
-	"MT":   {"natural", "peak", RankLocality, ""}, "PK": {"natural", "peak", RankLocality, ""}, "HLL": {"natural", "peak", RankLocality, ""}, "VLC": {"natural", "volcano", RankLocality, ""},
-	"ISL": {"place", "island", RankLocality, ""}, "STM": {"waterway", "river", RankLocality, ""},
+	"MT":   {"natural", "peak", RankLocality, ""},
+	"PK":   {"natural", "peak", RankLocality, ""},
+	"HLL":  {"natural", "peak", RankLocality, ""},
+	"VLC":  {"natural", "volcano", RankLocality, ""},
+	"ISL":  {"place", "island", RankLocality, ""}, "STM": {"waterway", "river", RankLocality, ""},
 	"PCLH": border(RankLocality, ""), "PCL": border(RankCountry, "country"), "TERR": border(RankCountry, "country"),
-	"ADM1": border(RankState, "state"), "ADM2": border(RankCounty, ""), "ADM3": border(RankMunicipality, ""), "ADM4": border(RankCity, ""), "ADM5": border(RankBorough, ""),
-	"A": border(RankLocality, ""), "H": {"natural", "water", RankLocality, ""}, "L": {"place", "locality", RankLocality, ""}, "R": {"highway", "road", RankLocality, ""},
-	"S": {"building", "yes", RankMost, ""}, "T": {"natural", "yes", RankLocality, ""}, "U": {"natural", "yes", RankLocality, ""}, "V": {"natural", "wood", RankLocality, ""},
+	"ADM1": border(RankState, "state"),
+	"ADM2": border(RankCounty, ""),
+	"ADM3": border(RankMunicipality, ""),
+	"ADM4": border(RankCity, ""),
+	"ADM5": border(RankBorough, ""),
+	"A":    border(RankLocality, ""),
+	"H":    {"natural", "water", RankLocality, ""},
+	"L":    {"place", "locality", RankLocality, ""},
+	"R":    {"highway", "road", RankLocality, ""},
+	"S":    {"building", "yes", RankMost, ""},
+	"T":    {"natural", "yes", RankLocality, ""},
+	"U":    {"natural", "yes", RankLocality, ""},
+	"V":    {"natural", "wood", RankLocality, ""},
 }
 
 // kindTags are the tags of regions that are no division of a country.
 var kindTags = map[hierarchy.Kind]Tags{
-	hierarchy.Lakes: {"natural", "water", RankLocality, ""}, hierarchy.Seas: {"place", "sea", RankLocality, ""}, hierarchy.Continents: {"place", "continent", RankLocality, ""},
+	hierarchy.Lakes:      {"natural", "water", RankLocality, ""},
+	hierarchy.Seas:       {"place", "sea", RankLocality, ""},
+	hierarchy.Continents: {"place", "continent", RankLocality, ""},
 }
 
 func border(rank int, place string) Tags { return Tags{"boundary", "administrative", rank, place} }

@@ -40,15 +40,59 @@ var genericWords = map[string]string{
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
 	"regno": "c", "koninkrijk": "c", "confederation": "c", "federation": "c", "федерация": "c", "principality": "c", "grand": "c",
 	"duchy": "c", "sultanate": "c", "emirate": "cd", "hashemite": "c", "bolivarian": "c", "plurinational": "c", "islamic": "c",
-	"federal": "cd", "federative": "c", "united": "c", "democratic": "c", "peoples": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
-	"state": "cd", "states": "c", "staat": "cd", "free": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
-	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "canton": "d", "kanton": "d", "cantone": "d",
-	"provincie":  "d", //nolint:misspell // Dutch
-	"prefecture": "d", "region": "d", "oblast": "d", "область": "d", "край": "d", "county": "d", "parish": "d", "borough": "dp", "governorate": "d", "department": "d",
+	"federal":      "cd",
+	"federative":   "c",
+	"united":       "c",
+	"democratic":   "c",
+	"peoples":      "c",
+	"socialist":    "c",
+	"cooperative":  "c",
+	"independent":  "c",
+	"commonwealth": "cd",
+	"country":      "c",
+	"state":        "cd",
+	"states":       "c",
+	"staat":        "cd",
+	"free":         "cd",
+	"freistaat":    "d",
+	"land":         "d",
+	"bundesland":   "d",
+	"estado":       "cd",
+	"etat":         "cd",
+	"stato":        "c",
+	"territory":    "cd",
+	"territoire":   "cd", "province": "d", "provinz": "d", "provincia": "d", "canton": "d", "kanton": "d", "cantone": "d",
+	"provincie":   "d", //nolint:misspell // Dutch
+	"prefecture":  "d",
+	"region":      "d",
+	"oblast":      "d",
+	"область":     "d",
+	"край":        "d",
+	"county":      "d",
+	"parish":      "d",
+	"borough":     "dp",
+	"governorate": "d",
+	"department":  "d",
 	"departement": "d", "departamento": "d", "district": "dp", "comunidad": "d", "voivodeship": "d",
 	"city": "p", "town": "p", "village": "p", "municipality": "dp", "stadt": "p", "ville": "p", "ciudad": "p", "cidade": "p", "citta": "p",
 	"stad": "p", "gemeente": "dp", "город": "p", "commune": "p", "gemeinde": "dp",
-	"of": "", "the": "", "de": "", "del": "", "della": "", "di": "", "du": "", "des": "", "la": "", "le": "", "el": "", "der": "", "van": "", "von": "", "do": "", "da": "", "and": "",
+	"of":    "",
+	"the":   "",
+	"de":    "",
+	"del":   "",
+	"della": "",
+	"di":    "",
+	"du":    "",
+	"des":   "",
+	"la":    "",
+	"le":    "",
+	"el":    "",
+	"der":   "",
+	"van":   "",
+	"von":   "",
+	"do":    "",
+	"da":    "",
+	"and":   "",
 }
 
 // withoutGeneric drops the generic words at the beginning and the end of a text. It returns the
@@ -120,7 +164,9 @@ func official(text string) string {
 // otherNames are official names of countries that no rule derives from the usual ones, with the
 // countries' codes.
 var otherNames = map[string]string{
-	"saint helena ascension and tristan da cunha": "SH", "st helena ascension and tristan da cunha": "SH", "virgin islands of the united states": "VI",
+	"saint helena ascension and tristan da cunha": "SH",
+	"st helena ascension and tristan da cunha":    "SH",
+	"virgin islands of the united states":         "VI",
 }
 
 // isOf reports whether a result is of one of the types that generic words apply to.
@@ -348,7 +394,8 @@ func (f *finding) known() error {
 
 // large reports whether a result is so large that it may be the meaning of the rest of a text.
 func large(r *Result) bool {
-	return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
+	return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople ||
+		r.Kind == names.Airport && r.Type == largeAirport
 }
 
 // numbered is large for a text without its number. The name must be in the local language of the
@@ -360,8 +407,10 @@ func (f *finding) numbered(r *Result) bool {
 
 // commonWords occur in thousands of names, so one alone identifies nothing.
 var commonWords = []string{
-	"north", "south", "east", "west", "northern", "southern", "eastern", "western", "central", "upper", "lower", "new", "old", "great", "little",
-	"lake", "island", "islands", "isle", "river", "bay", "port", "fort", "mount", "mountain", "hill", "hills", "valley", "park", "capital", "beach",
+	"north", "south", "east", "west", "northern", "southern", "eastern", "western", "central", "upper", "lower", "new", "old",
+	"great", "little",
+	"lake", "island", "islands", "isle", "river", "bay", "port", "fort", "mount", "mountain", "hill", "hills", "valley", "park",
+	"capital", "beach",
 	"saint", "st", "sankt", "san", "santa", "santo", "sao", "bad", "rio", "los", "las", "les", "al", "el", "en", "in", "on", "am",
 }
 

@@ -100,7 +100,10 @@ var forms = []struct {
 	text *regexp.Regexp
 	lat  int
 }{
-	{regexp.MustCompile(`^(?i:(?:SRID=4326;|<(?:https?://www\.opengis\.net/def/crs/OGC/[^/>]*/CRS84|https?://www\.wikidata\.org/entity/Q2)>)?\s*POINT(?:\s*Z)?|LngLat)` + inBrackets), 2},
+	{
+		regexp.MustCompile(`^(?i:(?:SRID=4326;|<(?:https?://www\.opengis\.net/def/crs/OGC/[^/>]*/CRS84|https?://www\.wikidata\.org/entity/Q2)>)?\s*POINT(?:\s*Z)?|LngLat)` + inBrackets),
+		2,
+	},
 	{regexp.MustCompile(`^(?i:<https?://www\.opengis\.net/def/crs/EPSG/[^/>]*/4326>\s*POINT)` + inBrackets), 1},
 	{regexp.MustCompile(`"coordinates"\s*:\s*\[\s*([^\s,\]]+)\s*,\s*([^\s,\]]+)[^\[\]]*\][^\[\]]*$`), 2},
 	{regexp.MustCompile(`^` + latName + of + lonName + of + `\W*$`), 1},
@@ -132,7 +135,8 @@ const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
 var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
 	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),
-	regexp.MustCompile(`[?&#/](?:q|ll|sll|query|daddr|destination|center|coordinate|cp|at|place|search|dir)[=/](?:loc:)?` + coordinate + `(?:,|~|\+|%2C|%20)+` + coordinate + `(?:(?:[&#/,?( ]|\+|%2[08]).*)?$`),
+	regexp.MustCompile(`[?&#/](?:q|ll|sll|query|daddr|destination|center|coordinate|cp|at|place|search|dir)[=/](?:loc:)?` +
+		coordinate + `(?:,|~|\+|%2C|%20)+` + coordinate + `(?:(?:[&#/,?( ]|\+|%2[08]).*)?$`),
 	regexp.MustCompile(`[?&#]lat=` + coordinate + `&(?:lon|lng)=` + coordinate),
 	regexp.MustCompile(`@` + coordinate + `,` + coordinate),
 	regexp.MustCompile(`#(?:map=)?\d{1,2}(?:\.\d+)?/` + coordinate + `/` + coordinate),
@@ -224,8 +228,10 @@ var (
 )
 
 // words are spelled-out letters and signs, in capitals.
-var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "", "LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
-	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分", "′", "秒", "″", ":", "")
+var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "",
+	"LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
+	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分",
+	"′", "秒", "″", ":", "")
 
 // parseDegrees reads two angles with a language's letters for the directions.
 func parseDegrees(text, lang string) (Result, bool) {

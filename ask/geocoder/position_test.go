@@ -57,7 +57,11 @@ func TestParsePosition(t *testing.T) {
 		{"@-8.5275,119.7458151,642m/data=!3m1!1e3", -8.5275, 119.7458151},
 		{"@48.8583701,2.2922926,3a,75y,90t", 48.8583701, 2.2922926},
 		{"https://www.google.com/maps/@15.5566057,73.7777969,3179m/data=!3m1!1e3!5m1!1e1?entry=ttu&g_ep=Egoy", 15.5566057, 73.7777969},
-		{"https://www.google.com/maps/place/Washington+Monument/@38.8894583,-77.0377464,1469m/data=!3m2!1e3!4b1!8m2!3d38.8894838!4d-77.0352791!16zL20v", 38.8894838, -77.0352791},
+		{
+			"https://www.google.com/maps/place/Washington+Monument/@38.8894583,-77.0377464,1469m/data=!3m2!1e3!4b1!8m2!3d38.8894838!4d-77.0352791!16zL20v",
+			38.8894838,
+			-77.0352791,
+		},
 		{"https://www.google.com/maps/search/52.52,+13.405?sa=X", 52.52, 13.405},
 		{"https://maps.google.com/?q=52.52,13.405", 52.52, 13.405},
 		{"https://maps.google.com/?q=loc:52.52%2C13.405&z=3", 52.52, 13.405},
@@ -153,11 +157,15 @@ func TestParsePosition(t *testing.T) {
 func TestNoPosition(t *testing.T) {
 	for _, text := range []string{
 		"", "zürich", "47", "47 8", "12 34", "10115 berlin", "91.5, 181.5", "200.5, 8.5", "nan, nan", "inf,inf", "1e1, 1e1", "47.37N 8.54N",
-		"geo:", "geo:x,y", "geo:91,0", "geo:0,0?q=Zurich", "geo:0,0?q=91,0(x)", "geo:0.0,0?q=1%zz", "geo:?q=1,2x", "8FVC9G8F", "8FVC9G8F+6", "XXVC9G8F+6W", "8FVA9G8F+6W", "8FVC0000+6W", "23/1/1/1", "1/2/0", "99/0/0", "33/0/0",
+		"geo:", "geo:x,y", "geo:91,0", "geo:0,0?q=Zurich", "geo:0,0?q=91,0(x)", "geo:0.0,0?q=1%zz", "geo:?q=1,2x", "8FVC9G8F",
+		"8FVC9G8F+6", "XXVC9G8F+6W", "8FVA9G8F+6W", "8FVC0000+6W", "23/1/1/1", "1/2/0", "99/0/0", "33/0/0",
 		"444444", "47°61'N 8°0'E", "47.5°30'N 8°0'E", "n47 e8 x", strings.Repeat("4", 300), "N47.37 8.54", "lat=91&lon=10", "POINT(10 91)",
-		"<http://www.wikidata.org/entity/Q405> Point(10 20)", "<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(10 20)", "<http://example.org/CRS84> POINT(10 20)",
-		"91,0", "91, 0", "0, 181", "100 5", "120,-45", "95;10", "91.5,0", "lat=91&lng=0", "@91,0,3z", "https://www.openstreetmap.org/#map=1/91/0", "https://yandex.ru/maps/?ll=13.4,52.5",
-		"\u202e\x00", "https://example.org/", "#map", "@", "?", "10:30 11:45", "10,20,30,40.5", "13.1,52.3,13.7,52.6", "32 33 34 35", "32 33 34 35 36.5", "1.5.2024, 12", "N 5 E", "5 West 42nd", "route 66", "24/7",
+		"<http://www.wikidata.org/entity/Q405> Point(10 20)", "<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(10 20)",
+		"<http://example.org/CRS84> POINT(10 20)",
+		"91,0", "91, 0", "0, 181", "100 5", "120,-45", "95;10", "91.5,0", "lat=91&lng=0", "@91,0,3z",
+		"https://www.openstreetmap.org/#map=1/91/0", "https://yandex.ru/maps/?ll=13.4,52.5",
+		"\u202e\x00", "https://example.org/", "#map", "@", "?", "10:30 11:45", "10,20,30,40.5", "13.1,52.3,13.7,52.6", "32 33 34 35",
+		"32 33 34 35 36.5", "1.5.2024, 12", "N 5 E", "5 West 42nd", "route 66", "24/7",
 	} {
 		if r, ok := ParsePosition(text, ""); ok {
 			t.Errorf("%q is %+v", text, r)
@@ -167,8 +175,10 @@ func TestNoPosition(t *testing.T) {
 
 func FuzzParsePosition(f *testing.F) {
 	for _, text := range []string{
-		"47.37, 8.54", "47°22'12\"N 8°32'24\"E", "geo:1,2", "8FVC9G8F+6W", "1/1/0", "0123", "@1,2,3z", "https://a.example/#map=1/2/3", "?mlat=1&mlon=2", "1d2m3s N 4d5m6s E",
-		"N523112 E0132418", "+52.52+013.405/", `{"lat":1,"lng":2}`, `"coordinates":[1,2]`, "SRID=4326;POINT(1 2)", "北緯1度 東経2度", "1 2 3.4 5 6 7.8", "٤٧٫٣٧، ٨٫٥٤", "200.5,1.5",
+		"47.37, 8.54", "47°22'12\"N 8°32'24\"E", "geo:1,2", "8FVC9G8F+6W", "1/1/0", "0123", "@1,2,3z",
+		"https://a.example/#map=1/2/3", "?mlat=1&mlon=2", "1d2m3s N 4d5m6s E",
+		"N523112 E0132418", "+52.52+013.405/", `{"lat":1,"lng":2}`, `"coordinates":[1,2]`, "SRID=4326;POINT(1 2)", "北緯1度 東経2度",
+		"1 2 3.4 5 6 7.8", "٤٧٫٣٧، ٨٫٥٤", "200.5,1.5",
 	} {
 		f.Add(text)
 	}
@@ -213,7 +223,17 @@ func TestReadings(t *testing.T) {
 
 // O is the east in languages whose word for it begins with O, and otherwise the west.
 func TestPositionInLanguage(t *testing.T) {
-	for lang, want := range map[string]float64{"": -8.5, "fr": -8.5, "es-MX": -8.5, "it": -8.5, "pt": -8.5, "de": 8.5, "de-CH": 8.5, "DE": 8.5, "nl": 8.5} {
+	for lang, want := range map[string]float64{
+		"":      -8.5,
+		"fr":    -8.5,
+		"es-MX": -8.5,
+		"it":    -8.5,
+		"pt":    -8.5,
+		"de":    8.5,
+		"de-CH": 8.5,
+		"DE":    8.5,
+		"nl":    8.5,
+	} {
 		for _, text := range []string{"47.25N 8.5O", "N47°15' O8°30'", "47.25° n, 8.5° o"} {
 			r, ok := ParsePosition(text, lang)
 			if !ok || r.Lat != 47.25 || r.Lon != want {

@@ -60,7 +60,16 @@ func typed(text string) string {
 func isSeparator(r rune) bool { return r == ',' || r == ';' }
 
 // unspacedScripts have no blanks between words, or their writers may omit them.
-var unspacedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+var unspacedScripts = []*unicode.RangeTable{
+	unicode.Han,
+	unicode.Hiragana,
+	unicode.Katakana,
+	unicode.Hangul,
+	unicode.Thai,
+	unicode.Lao,
+	unicode.Khmer,
+	unicode.Myanmar,
+}
 
 const (
 	// leastUnspaced and mostUnspaced bound the characters of a text that may be a region

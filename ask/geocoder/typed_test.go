@@ -46,7 +46,8 @@ func TestTyped(t *testing.T) {
 		if !utf8.ValidString(text) {
 			return
 		}
-		if typed(once) != once || len(once) > len(text) || string(search.Fold(nil, once)) != string(search.Fold(nil, text)) && !strings.ContainsAny(text, "٫") {
+		if typed(once) != once || len(once) > len(text) ||
+			string(search.Fold(nil, once)) != string(search.Fold(nil, text)) && !strings.ContainsAny(text, "٫") {
 			t.Fatalf("%q: %q, %q", text, once, typed(once))
 		}
 	})
@@ -60,7 +61,15 @@ func keyboards(t *testing.T) *Session {
 		{ID: 4, Name: "O'Fallon", Country: "US", Lat: 45, Lon: -120, Population: 80_000},
 		{ID: 5, Name: "O'Fallon", Country: "US", Lat: 39, Lon: -99, Population: 30_000},
 		{ID: 6, Name: "Val-d'Oise", Country: "FR", Lat: 49, Lon: 2.1, Population: 3_000},
-		{ID: 7, Name: "Munich", AlternateNames: "München,慕尼黑,ミュンヘン,Monaco di Baviera", Country: "DE", Lat: 48.14, Lon: 11.58, Population: 1_260_000},
+		{
+			ID:             7,
+			Name:           "Munich",
+			AlternateNames: "München,慕尼黑,ミュンヘン,Monaco di Baviera",
+			Country:        "DE",
+			Lat:            48.14,
+			Lon:            11.58,
+			Population:     1_260_000,
+		},
 		{ID: 8, Name: "Springfield", Country: "US", Lat: 44.05, Lon: -123.02, Population: 61_000},
 		{ID: 9, Name: "Springfield", Country: "US", Lat: 39.9, Lon: -100, Population: 160_000},
 		{ID: 10, Name: "New Portland", Country: "US", Lat: 44.9, Lon: -70, Population: 700},
@@ -69,10 +78,33 @@ func keyboards(t *testing.T) *Session {
 		{ID: 13, Name: "St. John's", Country: "US", Lat: 44, Lon: -68.5, Population: 9_000},
 	}
 	more := []names.Feature{
-		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Names: []search.Name{{Text: "法国"}, {Text: "フランス"}, {Text: "ฝรั่งเศส"}}},
+		{
+			Kind:    names.Region,
+			Type:    "country",
+			ID:      "fr",
+			Name:    "France",
+			Country: "FR",
+			Names:   []search.Name{{Text: "法国"}, {Text: "フランス"}, {Text: "ฝรั่งเศส"}},
+		},
 		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Country: "DE", Names: []search.Name{{Text: "德国"}}},
-		{Kind: names.Region, Type: "state", ID: "de-by", Name: "Bayern", Country: "DE", Names: []search.Name{{Text: "巴伐利亚"}}, Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}}},
-		{Kind: names.Region, Type: "country", ID: "us", Name: "United States of America", Country: "US", Population: 330e6, Names: []search.Name{{Text: "U.S.A."}, {Text: "USA", Lang: search.Code}, {Text: "US", Lang: search.Code}}},
+		{
+			Kind:    names.Region,
+			Type:    "state",
+			ID:      "de-by",
+			Name:    "Bayern",
+			Country: "DE",
+			Names:   []search.Name{{Text: "巴伐利亚"}},
+			Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}},
+		},
+		{
+			Kind:       names.Region,
+			Type:       "country",
+			ID:         "us",
+			Name:       "United States of America",
+			Country:    "US",
+			Population: 330e6,
+			Names:      []search.Name{{Text: "U.S.A."}, {Text: "USA", Lang: search.Code}, {Text: "US", Lang: search.Code}},
+		},
 	}
 	s := serveFrom(t, openStore, towns, more, boundarySet, placesSet, nameSet)
 	return s
@@ -149,7 +181,22 @@ func TestKeyboards(t *testing.T) {
 func TestOddTexts(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	s := keyboards(t)
-	texts := []string{strings.Repeat("\u0301", 90), strings.Repeat("\u0e31", 40), "\u20e3", "法", "法国法", strings.Repeat("法国", 10), strings.Repeat("a b ", 50), "a/", "/", "//", "-/-", "a/b/c", "@", "#map="}
+	texts := []string{
+		strings.Repeat("\u0301", 90),
+		strings.Repeat("\u0e31", 40),
+		"\u20e3",
+		"法",
+		"法国法",
+		strings.Repeat("法国", 10),
+		strings.Repeat("a b ", 50),
+		"a/",
+		"/",
+		"//",
+		"-/-",
+		"a/b/c",
+		"@",
+		"#map=",
+	}
 	for _, r := range otherCommas + otherSemicolons + ",;/|-–—−、。・()[]{}<>\"'`~!?@#$%^&*+=_\\:." {
 		texts = append(texts, string(r), "paris"+string(r)+"france", string(r)+"paris"+string(r)+string(r))
 	}

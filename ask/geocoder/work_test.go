@@ -86,9 +86,26 @@ func crowd(n int) (towns []places.Place, regions []names.Feature) {
 		if i%3 == 0 {
 			name += " " + word()
 		}
-		towns = append(towns, places.Place{ID: uint32(i + 1), Name: name, Country: "US", Lat: 26 + 22*rng.Float64(), Lon: -124 + 57*rng.Float64(), Population: int64(rng.IntN(1e6))})
+		towns = append(towns, places.Place{
+			ID:         uint32(i + 1),
+			Name:       name,
+			Country:    "US",
+			Lat:        26 + 22*rng.Float64(),
+			Lon:        -124 + 57*rng.Float64(),
+			Population: int64(rng.IntN(1e6)),
+		})
 		us := names.Parent{Type: "country", ID: "us", Name: "United States"}
-		regions = append(regions, names.Feature{Kind: names.Region, Type: "county", ID: fmt.Sprint(i), Name: word(), Country: "US", Level: 2, Parents: []names.Parent{us}, Lat: 40, Lon: -100})
+		regions = append(regions, names.Feature{
+			Kind:    names.Region,
+			Type:    "county",
+			ID:      fmt.Sprint(i),
+			Name:    word(),
+			Country: "US",
+			Level:   2,
+			Parents: []names.Parent{us},
+			Lat:     40,
+			Lon:     -100,
+		})
 	}
 	return towns, regions
 }
@@ -101,10 +118,15 @@ func TestWorkIsBounded(t *testing.T) {
 	s := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
 	name := func(i int) string { return towns[i].Name }
 	texts := []string{
-		"a", "b", "ba", "s", "\u4e2d", "\u0e2b", strings.Repeat("a ", 100), strings.Repeat("ba ", 60), strings.Repeat("ba,", 60), strings.Repeat("b c d ", 30),
-		"oregon texas kansas maine", "or or or or or or", "ba be bo ca da el en fa ga ha in", "baden, baden, baden, baden, us", name(0) + " us", "us " + name(1),
-		"'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x", 200), strings.Repeat("\u0431\u0430", 50), strings.Repeat("\ud55c", 60), "a\u200db\u200d",
-		"qarburgstodtin kurchhelmelen", "ghijklmn opqrstuv wxyzabcd efghijkl", "\u041c\u044e\u043d\u0445\u0435\u043d\u0433\u0440\u0430\u0434 \u043d\u0430 \u0412\u043e\u043b\u0433\u0435", "qqheimstadt airport", "G8HF+7X " + name(7) + "q oregn", "int airport base",
+		"a", "b", "ba", "s", "\u4e2d", "\u0e2b", strings.Repeat("a ", 100), strings.Repeat("ba ", 60), strings.Repeat("ba,",
+			60), strings.Repeat("b c d ", 30),
+		"oregon texas kansas maine", "or or or or or or", "ba be bo ca da el en fa ga ha in", "baden, baden, baden, baden, us",
+		name(0) + " us", "us " + name(1),
+		"'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x", 200), strings.Repeat("\u0431\u0430",
+			50), strings.Repeat("\ud55c", 60), "a\u200db\u200d",
+		"qarburgstodtin kurchhelmelen", "ghijklmn opqrstuv wxyzabcd efghijkl",
+		"\u041c\u044e\u043d\u0445\u0435\u043d\u0433\u0440\u0430\u0434 \u043d\u0430 \u0412\u043e\u043b\u0433\u0435",
+		"qqheimstadt airport", "G8HF+7X " + name(7) + "q oregn", "int airport base",
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	misspelt := 60
@@ -119,7 +141,8 @@ func TestWorkIsBounded(t *testing.T) {
 	var mostSeeks, mostRows int64
 	for _, text := range texts {
 		for _, q := range []Query{
-			{Text: text}, {Text: text, Limit: 100, Langs: []string{"zh-Hant-TW"}}, {Text: text, Limit: 50, Bias: true, Lat: 40, Lon: -100}, {Text: text, Countries: []string{"XX"}}, {Text: text, Kinds: []names.Kind{names.Airport}},
+			{Text: text}, {Text: text, Limit: 100, Langs: []string{"zh-Hant-TW"}}, {Text: text, Limit: 50, Bias: true, Lat: 40,
+				Lon: -100}, {Text: text, Countries: []string{"XX"}}, {Text: text, Kinds: []names.Kind{names.Airport}},
 		} {
 			c.seeks.Store(0)
 			c.rows.Store(0)

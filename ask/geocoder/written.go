@@ -14,7 +14,8 @@ import (
 
 // written answers texts that are not names: positions, codes of areas and IP addresses.
 func (f *finding) written() (done bool, err error) {
-	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.wants(Address) && (f.addresses != nil || f.noAddresses != nil) {
+	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.wants(Address) &&
+		(f.addresses != nil || f.noAddresses != nil) {
 		if f.noAddresses != nil {
 			return true, f.noAddresses
 		}

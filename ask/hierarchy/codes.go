@@ -51,7 +51,8 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	if p.Admin1 == "" {
 		return unknown
 	}
-	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" && (own == iso || s.ids[strings.ToLower(p.Country+"-"+own)]) {
+	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" &&
+		(own == iso || s.ids[strings.ToLower(p.Country+"-"+own)]) {
 		return yesOrNo(own == iso)
 	}
 	code := v.Division(state.ID)

@@ -80,7 +80,12 @@ func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error)
 	north := mostReachM / metresPerDegree
 	south, top := max(y*cellDegrees-north, -90), min((y+1)*cellDegrees+north, 90)
 	east := min(north/max(math.Cos(max(-south, top)*math.Pi/180), 0.01), 90)
-	box := quadkey.Box{West: math.Remainder(x*cellDegrees-east, 360), South: south, East: math.Remainder((x+1)*cellDegrees+east, 360), North: top}
+	box := quadkey.Box{
+		West:  math.Remainder(x*cellDegrees-east, 360),
+		South: south,
+		East:  math.Remainder((x+1)*cellDegrees+east, 360),
+		North: top,
+	}
 	q := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Importance: true}, Limit: mostGreat}
 	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
@@ -116,7 +121,8 @@ func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
 // reaching returns the great city that a point is in, or a town that claims the point before any
 // great city. best is the place that otherwise describes the point. ok is false if best stays. The
 // city must be in the country and division of best, by its row and by the map.
-func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit, at []names.Parent) (city places.Hit, is Relation, ok bool, err error) {
+func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit, at []names.Parent) (city places.Hit,
+	is Relation, ok bool, err error) {
 	near := q.Near
 	all, err := v.great(ctx, near.Lat, near.Lon)
 	if err != nil {
@@ -165,7 +171,8 @@ func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit
 
 // smaller returns the town that a point is in instead of a great city: one with a smaller distance
 // divided by root. If there is none, it returns the city.
-func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, is Relation, at []names.Parent) (best places.Hit, of Relation, ok bool, err error) {
+func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, is Relation,
+	at []names.Parent) (best places.Hit, of Relation, ok bool, err error) {
 	best, of = *city, is
 	share := city.DistanceM / root(city.Population)
 	near, towns := *q.Near, *q

@@ -60,7 +60,11 @@ func TestGreatCity(t *testing.T) {
 		{"across 180 degrees", 0, -179.96, 50_000, "Dateline"},
 	} {
 		for range 2 { // the second answer may come from the cache
-			hits, first, err := v.Nearest(t.Context(), feature.Query{Near: feature.NearTo(c.lat, c.lon, c.radius), Filter: places.Populated, Limit: 3}, nil)
+			hits, first, err := v.Nearest(t.Context(), feature.Query{
+				Near:   feature.NearTo(c.lat, c.lon, c.radius),
+				Filter: places.Populated,
+				Limit:  3,
+			}, nil)
 			if err != nil || first.Apart() || hits[0].Name != c.want || !strings.Contains(string(hits[0].JSON), c.want) {
 				t.Errorf("%s: %s, %v, want %s", c.what, hits[0].Name, err, c.want)
 				continue

@@ -26,9 +26,31 @@ func world(t *testing.T, list ...places.Place) *View {
 	}
 	store := buildtest.Store(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{
-		{Type: "country", Features: []build.Feature{region("us", "United States", -95, 42, -83, 48), region("ca", "Canada", -83, 42, -75, 48), region("va", "Vatican", -90, 44, -89.9, 44.1)}},
-		{Type: "state", Features: []build.Feature{region("us-mi", "Michigan", -88, 42, -83, 48), region("us-wi", "Wisconsin", -95, 42, -88, 48), region("ca-on", "Ontario", -83, 42, -79, 48), region("ca-qc", "Québec", -79, 42, -75, 48)}},
-		{Type: "county", Features: []build.Feature{region("26163", "Wayne", -84, 42, -83, 43), region("26115", "Monroe", -85, 42, -84, 43), region("55037", "Florence", -89, 45, -88, 46)}},
+		{
+			Type: "country",
+			Features: []build.Feature{
+				region("us", "United States", -95, 42, -83, 48),
+				region("ca", "Canada", -83, 42, -75, 48),
+				region("va", "Vatican", -90, 44, -89.9, 44.1),
+			},
+		},
+		{
+			Type: "state",
+			Features: []build.Feature{
+				region("us-mi", "Michigan", -88, 42, -83, 48),
+				region("us-wi", "Wisconsin", -95, 42, -88, 48),
+				region("ca-on", "Ontario", -83, 42, -79, 48),
+				region("ca-qc", "Québec", -79, 42, -75, 48),
+			},
+		},
+		{
+			Type: "county",
+			Features: []build.Feature{
+				region("26163", "Wayne", -84, 42, -83, 43),
+				region("26115", "Monroe", -85, 42, -84, 43),
+				region("55037", "Florence", -89, 45, -88, 46),
+			},
+		},
 		{Type: "lake", Features: []build.Feature{region("erie", "Lake Erie", -83.5, 42, -82.5, 42.2)}},
 		{Type: "timezone", Features: []build.Feature{region("z", "Z", -95, 42, -75, 48)}},
 	}, build.Options{Timestamp: 1})).In(t)
@@ -42,10 +64,15 @@ func world(t *testing.T, list ...places.Place) *View {
 	placesStore := buildtest.Store(t)
 	divisions := places.Gazetteer{
 		Countries: []places.Country{{Code: "CA", Name: "Canada"}},
-		Admin1:    []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
-		Admin2:    []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
+		Admin1: []places.Division{
+			{Code: "CA.08", Name: "Province of Ontario"},
+			{Code: "US.MI", Name: "Michigan"},
+			{Code: "US.WI", Name: "Wisconsin"},
+		},
+		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
 	}
-	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)}, places.BuildOptions{})).In(t)
+	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)},
+		places.BuildOptions{})).In(t)
 	f := must.Get(places.Open(t.Context(), placesStore, info)).In(t)
 	return &View{Places: f, Boundaries: r, Generations: Generations{1, 0, 1}, Layers: new(Layers)}
 }
@@ -62,9 +89,18 @@ func ids(list []names.Parent) string {
 // dropped.
 func TestNamed(t *testing.T) {
 	v := world(t)
-	list := []names.Parent{{Type: County, ID: "26163"}, {Type: State, ID: "us-mi", Name: "Michigan"}, {Type: Country, ID: "ca"}, {Type: Country, ID: "xx"}, {Type: Country, ID: "2658434"}}
+	list := []names.Parent{
+		{Type: County, ID: "26163"},
+		{Type: State, ID: "us-mi", Name: "Michigan"},
+		{Type: Country, ID: "ca"},
+		{Type: Country, ID: "xx"},
+		{Type: Country, ID: "2658434"},
+	}
 	got, err := v.Named(t.Context(), list)
-	if want := []names.Parent{{Type: State, ID: "us-mi", Name: "Michigan"}, {Type: Country, ID: "ca", Name: "Canada"}}; err != nil || !slices.Equal(got, want) || list[2].Name != "" {
+	if want := []names.Parent{
+		{Type: State, ID: "us-mi", Name: "Michigan"},
+		{Type: Country, ID: "ca", Name: "Canada"},
+	}; err != nil || !slices.Equal(got, want) || list[2].Name != "" {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	if got, err := (&View{}).Named(t.Context(), list[2:]); err != nil || len(got) != 0 {
@@ -233,7 +269,10 @@ func TestFilters(t *testing.T) {
 		{Name: "Unclaimed", Lat: 44.05, Lon: -89.95},
 	}
 	v := world(t, list...)
-	v.Names = namesOf(t, names.Options{Drawn: map[string][]string{"CA": {"GF", "US"}}, Divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"}})
+	v.Names = namesOf(t, names.Options{
+		Drawn:     map[string][]string{"CA": {"GF", "US"}},
+		Divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
+	})
 	if got := v.Wide([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
 		t.Errorf("%v", got)
 	}
@@ -248,7 +287,14 @@ func TestFilters(t *testing.T) {
 	if got := v.Wide([]string{"CN"}); !slices.Equal(got, []string{"CN", "HK", "MO"}) {
 		t.Errorf("%v", got)
 	}
-	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}, {}, {}} {
+	for i, want := range []struct{ us, ca, ontario, quebec bool }{
+		{true, false, false, false},
+		{false, true, false, false},
+		{true, true, false, false},
+		{false, true, false, true},
+		{},
+		{},
+	} {
 		var hit places.Hit
 		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
 		for _, c := range []struct {

@@ -18,7 +18,16 @@ func TestKeptIsFound(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
 	for i := range 40 {
-		p := places.Place{Name: "P", Country: "US", Admin1: "MI", Admin2: []string{"163", "115", ""}[i%3], Code: []string{"PPL", "PPLX"}[i%2], Population: int64(i), Lat: 42.05 + float64(i%7)/10, Lon: -84.9 + float64(i)/20}
+		p := places.Place{
+			Name:       "P",
+			Country:    "US",
+			Admin1:     "MI",
+			Admin2:     []string{"163", "115", ""}[i%3],
+			Code:       []string{"PPL", "PPLX"}[i%2],
+			Population: int64(i),
+			Lat:        42.05 + float64(i%7)/10,
+			Lon:        -84.9 + float64(i)/20,
+		}
 		list = append(list, p)
 	}
 	a, b := world(t, list...), world(t, list[20:]...)

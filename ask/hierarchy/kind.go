@@ -29,14 +29,18 @@ var words = map[Kind]string{
 	Groups:    "region regions",
 	States: "state states admin1 adm1 province provinces provincia provincias provinz provinzen bundesland länder laender land" +
 		" provincie provincies" + //nolint:misspell // Dutch
-		" canton cantons kanton kantone territory territories oblast prefecture prefectures voivodeship wojewodztwo fylke fylker län governorate emirate",
-	Counties: "county counties admin2 adm2 district districts landkreis landkreise kreis kreise bezirk bezirke departement departements département" +
+		" canton cantons kanton kantone territory territories oblast prefecture prefectures voivodeship wojewodztwo fylke " +
+		"fylker län governorate emirate",
+	Counties: "county counties admin2 adm2 district districts landkreis landkreise kreis kreise bezirk bezirke " +
+		"departement departements département" +
 		" départements department departments departamento departamentos arrondissement arrondissements powiat okres raion comarca",
-	Municipalities: "municipality municipalities commune communes gemeinde gemeinden gemeente gemeenten comune comuni municipio municipios kommune kommuner gmina" +
+	Municipalities: "municipality municipalities commune communes gemeinde gemeinden gemeente gemeenten comune comuni " +
+		"municipio municipios kommune kommuner gmina" +
 		" lau localauthority admin3 adm3",
-	Cities:     "city cities town towns village villages locality localities admin4 adm4",
-	Boroughs:   "borough boroughs",
-	Quarters:   "suburb suburbs neighbourhood neighbourhoods neighborhood neighborhoods quarter quarters quartier quartiers stadtteil ward wards",
+	Cities:   "city cities town towns village villages locality localities admin4 adm4",
+	Boroughs: "borough boroughs",
+	Quarters: "suburb suburbs neighbourhood neighbourhoods neighborhood neighborhoods quarter quarters quartier " +
+		"quartiers stadtteil ward wards",
 	Lakes:      "lake lakes water waters reservoir reservoirs",
 	Seas:       "sea seas ocean oceans marine",
 	Continents: "continent continents",

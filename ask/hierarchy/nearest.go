@@ -17,7 +17,8 @@ import (
 // result of prefer. The others follow by distance. first is the relation of the first to the point.
 // at are the regions at the point. q is the query for places near it; found are those already
 // found, nearest first. Nearest does not change found.
-func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
+func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit,
+	first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
 		hits, err = v.inMunicipality(ctx, q, &at[0], limit)
@@ -64,7 +65,8 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 // most twice as far, then one of its own state that is at most twice as far as that, then one of
 // its own county likewise. A place that another country claims gives way like one of another
 // county, because its row may be wrong about where it lies.
-func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
+func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit,
+	is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
 	for reach := 0.0; err == nil && is > Near && 2*best.DistanceM > reach; {
@@ -263,7 +265,8 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 		has := index(at, layer) >= 0
 		switch {
 		case !addressed(layer):
-		case layer == Country && has, layer == State && (has || !all.drawn(country)), layer == County && (has || !all.drawn(country) && all.counties):
+		case layer == Country && has, layer == State && (has || !all.drawn(country)),
+			layer == County && (has || !all.drawn(country) && all.counties):
 		default:
 			return false
 		}

@@ -213,7 +213,12 @@ func (v *View) published(typ string) bool {
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
 	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
-	box := quadkey.Box{West: math.Remainder(r.Lon-east, 360), South: max(r.Lat-north, -90), East: math.Remainder(r.Lon+east, 360), North: min(r.Lat+north, 90)}
+	box := quadkey.Box{
+		West:  math.Remainder(r.Lon-east, 360),
+		South: max(r.Lat-north, -90),
+		East:  math.Remainder(r.Lon+east, 360),
+		North: min(r.Lat+north, 90),
+	}
 	var list []names.Parent
 	err := r.regions(ctx, typ, feature.Box(box), func(f *feature.Feature) error {
 		list = append(list, names.Parent{Type: typ, ID: f.ID, Name: f.Name()})

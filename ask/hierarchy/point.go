@@ -190,7 +190,8 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 		of = known.Parents[j]
 	}
 	switch {
-	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code), state >= 0 && of.ID != "" && !feature.SameID(at[state].ID, of.ID):
+	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code),
+		state >= 0 && of.ID != "" && !feature.SameID(at[state].ID, of.ID):
 		d.county = nil
 	case state < 0 && of.ID != "":
 		f, ok, err := v.Names.Feature(ctx, names.Number(names.Region, State, of.ID))

@@ -8,7 +8,14 @@ import (
 
 func TestNauticalZone(t *testing.T) {
 	for lon, want := range map[float64]string{
-		0: "Etc/GMT", 7.49: "Etc/GMT", -7.5: "Etc/GMT", -7.51: "Etc/GMT+1", 7.5: "Etc/GMT-1", 15: "Etc/GMT-1", 22.5: "Etc/GMT-2", 172.5: "Etc/GMT-12",
+		0:       "Etc/GMT",
+		7.49:    "Etc/GMT",
+		-7.5:    "Etc/GMT",
+		-7.51:   "Etc/GMT+1",
+		7.5:     "Etc/GMT-1",
+		15:      "Etc/GMT-1",
+		22.5:    "Etc/GMT-2",
+		172.5:   "Etc/GMT-12",
 		179.999: "Etc/GMT-12", 180: "Etc/GMT+12", -180: "Etc/GMT+12", -172.51: "Etc/GMT+12", -172.5: "Etc/GMT+11", -140: "Etc/GMT+9",
 	} {
 		z := nauticalZone(lon)

@@ -38,7 +38,8 @@ func TestAsk(t *testing.T) {
 	// The memory of an answer keeps nothing of the previous one.
 	must.Do(t, do(ask.Sets{TimeZones: all.TimeZones}, Query{At: at}))
 	missing := []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName, ask.StationsName}
-	if a.Regions != nil || a.Zone.ID != "" || a.Place != nil || a.PlaceName != "" || a.Airport != nil || a.Station != nil || !slices.Equal(a.Missing, missing) || !a.Lacks(ask.PlacesName) {
+	if a.Regions != nil || a.Zone.ID != "" || a.Place != nil || a.PlaceName != "" || a.Airport != nil || a.Station != nil ||
+		!slices.Equal(a.Missing, missing) || !a.Lacks(ask.PlacesName) {
 		t.Errorf("%+v", a)
 	}
 	for _, c := range []struct {

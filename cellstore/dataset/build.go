@@ -219,7 +219,8 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 // complete writes the manifest and gives the directory the name of a generation. From then on the
 // directory is no waste. Until CURRENT lists the generation, it is found by its name.
 func (b *Build) complete(manifest []byte) error {
-	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
+	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest,
+		func(at string) error { return b.c.step("manifest " + at) }); err != nil {
 		return err
 	}
 	final := b.c.generationDir(b.dataset, b.generation)

@@ -96,7 +96,8 @@ func (c *Catalog) present(_ context.Context, serving *Generation) error {
 		return fmt.Errorf("the directory of all data sets is gone, put it back: %w", err)
 	}
 	if !os.SameFile(root, serving.root) {
-		return fmt.Errorf("%s is another directory now, without the data set: mount or put back the one before, or restart to serve this one", c.dir)
+		return fmt.Errorf("%s is another directory now, without the data set: mount or put back the one before, or restart "+
+			"to serve this one", c.dir)
 	}
 	return nil
 }

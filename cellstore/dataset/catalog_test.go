@@ -353,11 +353,23 @@ func TestDamage(t *testing.T) {
 			}
 			return os.WriteFile(path, append(b, ' '), 0o644)
 		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
-		"manifest cut":    {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"manifest cut": {
+			func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) },
+			cellstore.ErrCorrupt,
+			cellstore.ErrCorrupt,
+		},
 		"manifest huge":   {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), maxManifest+1) }, errAny, errAny},
 		"everything gone": {os.RemoveAll, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
-		"file gone":       {func(d string) error { return os.Remove(filepath.Join(d, "extra", "index")) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
-		"file cut":        {func(d string) error { return os.Truncate(filepath.Join(d, "store", "cells"), 2) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"file gone": {
+			func(d string) error { return os.Remove(filepath.Join(d, "extra", "index")) },
+			cellstore.ErrCorrupt,
+			cellstore.ErrCorrupt,
+		},
+		"file cut": {
+			func(d string) error { return os.Truncate(filepath.Join(d, "store", "cells"), 2) },
+			cellstore.ErrCorrupt,
+			cellstore.ErrCorrupt,
+		},
 		"file replaced by a directory": {func(d string) error {
 			path := filepath.Join(d, "extra", "index")
 			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
@@ -416,7 +428,14 @@ func TestForeignFiles(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, name := range []string{".DS_Store", "Thumbs.db", "store/.DS_Store", path.Dir(sst) + "/._" + path.Base(sst), path.Dir(sst) + "/Thumbs.db", "notes/read me.txt"} {
+	for _, name := range []string{
+		".DS_Store",
+		"Thumbs.db",
+		"store/.DS_Store",
+		path.Dir(sst) + "/._" + path.Base(sst),
+		path.Dir(sst) + "/Thumbs.db",
+		"notes/read me.txt",
+	} {
 		want = append(want, put(name))
 	}
 	link := filepath.Join(dir, "link")
@@ -447,7 +466,8 @@ func TestForeignFiles(t *testing.T) {
 	other := put(path.Dir(sst) + "/" + numbersRE.ReplaceAllString(path.Base(sst), "999999"))
 	err = c.Verify(t.Context(), "ip", 0, nil)
 	wantErr(t, err, cellstore.ErrCorrupt)
-	if text := err.Error(); !strings.Contains(text, other+" is not of it") || !strings.HasSuffix(text, "remove it") || strings.Contains(text, "roll back") {
+	if text := err.Error(); !strings.Contains(text, other+" is not of it") || !strings.HasSuffix(text, "remove it") ||
+		strings.Contains(text, "roll back") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -20,7 +20,8 @@ const maxAttempts = 50
 // error of decoding it. It returns the new pointer, or nil to leave the old one. update calls
 // change again if another writer was faster. visible reports whether readers may see the new
 // pointer, also after an error.
-func (g *Generations) update(ctx context.Context, dataset string, change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
+func (g *Generations) update(ctx context.Context, dataset string,
+	change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
 	for range maxAttempts {
 		p, before, err := g.pointerBytes(ctx, dataset)
 		if err != nil && !errors.Is(err, ErrBadPointer) {
@@ -160,14 +161,16 @@ func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, e
 			chosen = before[len(before)-1]
 			return p, chosen, nil
 		}
-		return nil, 0, fmt.Errorf("%w: data set %s has none that was published before generation %d: %s another instead, or choose a generation by its number",
+		return nil, 0, fmt.Errorf("%w: data set %s has none that was published before generation %d: %s another instead, or "+
+			"choose a generation by its number",
 			ErrNoGeneration, dataset, p.Current, g.fill)
 	})
 }
 
 // activate publishes the generation that choose returns. choose gets the pointer, or the error of
 // decoding it.
-func (g *Generations) activate(ctx context.Context, dataset string, choose func(*pointer, error) (*pointer, uint64, error)) (m Manifest, err error) {
+func (g *Generations) activate(ctx context.Context, dataset string,
+	choose func(*pointer, error) (*pointer, uint64, error)) (m Manifest, err error) {
 	if err := checkName(dataset); err != nil {
 		return Manifest{}, err
 	}
@@ -462,7 +465,8 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 		in := GenerationInfo{Dataset: dataset, Generation: s.number}
 		e, err := s.entry(dataset)
 		if err != nil {
-			in.Err = fmt.Errorf("%w: restore its manifest and prune again, or remove %s from %s if nobody needs it", err, generationRow(dataset, s.number), g.place)
+			in.Err = fmt.Errorf("%w: restore its manifest and prune again, or remove %s from %s if nobody needs it", err,
+				generationRow(dataset, s.number), g.place)
 			pruned.Unread = append(pruned.Unread, in)
 			continue
 		}
@@ -508,7 +512,8 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 // unfinished, except one. The caller has claimed the data set, so nobody is adding to them.
 // Generations that look complete stay even if p lacks them: p may have been lost, or restored from
 // a backup.
-func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) (removed []uint64, _ error) {
+func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration,
+	except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {
 		if ctx.Err() != nil {
 			return removed, context.Cause(ctx)

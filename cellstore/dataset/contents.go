@@ -17,7 +17,8 @@ func (g *Generation) Contents(newest int, meta any) (cellstore.Store, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(g.Manifest.Meta, meta); err != nil {
-		return nil, fmt.Errorf("generation %d of %s: the manifest's meta cannot be read, ingest the data again: %w", g.Manifest.Generation, g.Manifest.Dataset, err)
+		return nil, fmt.Errorf("generation %d of %s: the manifest's meta cannot be read, ingest the data again: %w",
+			g.Manifest.Generation, g.Manifest.Dataset, err)
 	}
 	return g.Store, nil
 }

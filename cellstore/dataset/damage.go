@@ -116,7 +116,8 @@ func (l *Live[T]) examine(ctx context.Context) error {
 	if err == nil && errors.Is(s.err, cellstore.ErrCorrupt) {
 		if h.cleared++; h.cleared > mostCleared {
 			h.lasting = true
-			err = fmt.Errorf("reads fail though its files are as they were published: ingest the data again, and if that does not help test the memory of the machine: %w", s.err)
+			err = fmt.Errorf("reads fail though its files are as they were published: ingest the data again, and if that does "+
+				"not help test the memory of the machine: %w", s.err)
 		}
 	}
 	if err != nil {

@@ -221,7 +221,10 @@ func TestDepotPointer(t *testing.T) {
 	tab, err := d.table(t.Context())
 	must.Do(t, err)
 	for _, bad := range []string{"{", `{"version":99}`, `{"version":1,"current":5,"last":5}`} {
-		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnCurrent, []byte(bad))}}))
+		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{
+			Row: []byte("ip"),
+			Ops: []cellstore.Op{cellstore.Put(familyPointer, columnCurrent, []byte(bad))},
+		}))
 		if _, err := d.OpenCurrent(t.Context(), "ip"); err == nil {
 			t.Errorf("%s was taken", bad)
 		}

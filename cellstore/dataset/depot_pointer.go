@@ -86,7 +86,8 @@ func (d *Depot) stored(ctx context.Context, dataset string) ([]storedGeneration,
 	var list []storedGeneration
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix([]byte(dataset + "/"))}, Batch: 16,
 		Selection: cellstore.Selection{Columns: []cellstore.Column{
-			{Family: familyManifest, Qualifier: columnManifest}, {Family: familyManifest, Qualifier: columnLoad}, {Family: familyManifest, Qualifier: columnRemoving},
+			{Family: familyManifest, Qualifier: columnManifest}, {Family: familyManifest,
+				Qualifier: columnLoad}, {Family: familyManifest, Qualifier: columnRemoving},
 		}}}
 	for row, err := range t.Scan(ctx, scan) {
 		if err != nil {
@@ -146,7 +147,10 @@ func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column,
 	if before != nil {
 		check.Op, check.Value = cellstore.Equal, before
 	}
-	return t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(dataset), Ops: []cellstore.Op{cellstore.Put(familyPointer, column, after)}})
+	return t.CheckAndMutate(ctx, check, cellstore.Mutation{
+		Row: []byte(dataset),
+		Ops: []cellstore.Op{cellstore.Put(familyPointer, column, after)},
+	})
 }
 
 // watched is empty: a remote store does not notify of changes, so the pointer is polled.

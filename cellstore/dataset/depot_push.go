@@ -395,7 +395,8 @@ func differ(want, got TableSum) error {
 }
 
 // sumRemote adds up a table in the Depot.
-func (d *Depot) sumRemote(ctx context.Context, store cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (sum TableSum, err error) {
+func (d *Depot) sumRemote(ctx context.Context, store cellstore.Store, table string, workers int,
+	counted func(rows, bytes int64)) (sum TableSum, err error) {
 	err = d.patiently(ctx, func() error {
 		sum, err = sumTable(ctx, store, table, workers, counted)
 		return err

@@ -97,7 +97,10 @@ func TestDepotStrays(t *testing.T) {
 	must.Do(t, err)
 	b, err := json.Marshal(partRecord{Load: "another", Done: true})
 	must.Do(t, err)
-	err = tab.Apply(t.Context(), cellstore.Mutation{Row: []byte(generationRow("ip", 1)), Ops: []cellstore.Op{cellstore.Put(familyManifest, partColumn("t", 0), b)}})
+	err = tab.Apply(t.Context(), cellstore.Mutation{
+		Row: []byte(generationRow("ip", 1)),
+		Ops: []cellstore.Op{cellstore.Put(familyManifest, partColumn("t", 0), b)},
+	})
 	must.Do(t, err)
 	s, err := r.open(t.Context(), tablePrefix("ip", 1))
 	must.Do(t, err)
@@ -110,7 +113,10 @@ func TestDepotStrays(t *testing.T) {
 	must.Do(t, s.CreateTable(t.Context(), schema))
 	stray, err := s.Table(t.Context(), "t")
 	must.Do(t, err)
-	err = stray.Apply(t.Context(), cellstore.Mutation{Row: []byte("stray"), Ops: []cellstore.Op{cellstore.Put(schema.Families[0].Name, []byte("q"), []byte("v"))}})
+	err = stray.Apply(t.Context(), cellstore.Mutation{
+		Row: []byte("stray"),
+		Ops: []cellstore.Op{cellstore.Put(schema.Families[0].Name, []byte("q"), []byte("v"))},
+	})
 	must.Do(t, err)
 	if p, err := d.Push(t.Context(), g, PushOptions{NoCheck: true}); err != nil || p.Manifest.Generation != 1 {
 		t.Fatal(p, err)
@@ -133,12 +139,16 @@ func TestDepotLeaseRenewed(t *testing.T) {
 	earlier.Expires = time.Now().Add(time.Second).UTC()
 	b, err := json.Marshal(earlier)
 	must.Do(t, err)
-	must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}))
+	must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{
+		Row: []byte("ip"),
+		Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)},
+	}))
 	must.Do(t, l.renew(t.Context()))
 	b, err = d.get(t.Context(), "ip", familyPointer, columnLease)
 	must.Do(t, err)
 	var stored leaseRecord
-	if err := json.Unmarshal(b, &stored); err != nil || stored.Token != earlier.Token || stored.Expires.Before(earlier.Expires.Add(d.leaseFor/2)) {
+	if err := json.Unmarshal(b, &stored); err != nil || stored.Token != earlier.Token ||
+		stored.Expires.Before(earlier.Expires.Add(d.leaseFor/2)) {
 		t.Errorf("stored %s, %v", b, err)
 	}
 }

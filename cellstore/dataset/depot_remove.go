@@ -59,7 +59,11 @@ func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) 
 		return err
 	}
 	row := generationRow(dataset, s.number)
-	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix([]byte(row + "/"))}, Selection: cellstore.Selection{Families: []string{familyFile}}, Batch: 2}
+	scan := cellstore.Scan{
+		Ranges:    []cellstore.Range{cellstore.Prefix([]byte(row + "/"))},
+		Selection: cellstore.Selection{Families: []string{familyFile}},
+		Batch:     2,
+	}
 	var pieces [][]byte
 	for r, err := range t.Scan(ctx, scan) {
 		if err != nil {

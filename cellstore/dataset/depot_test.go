@@ -28,7 +28,8 @@ func TestDepot(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	local := mustIngest(t, c, "ip", "two")
 	p := pushed(t, d, c, "ip")
-	if p.Already || p.Resumed || p.Rows != tableRows || p.Manifest.Generation != local.Generation || len(p.Manifest.Tables) != 1 || p.Manifest.Tables[0].Rows != tableRows {
+	if p.Already || p.Resumed || p.Rows != tableRows || p.Manifest.Generation != local.Generation ||
+		len(p.Manifest.Tables) != 1 || p.Manifest.Tables[0].Rows != tableRows {
 		t.Errorf("pushed %+v", p)
 	}
 	if got := inDepot(t, depotAt(t, r), "ip"); got != "two" {
@@ -50,7 +51,8 @@ func TestDepot(t *testing.T) {
 		t.Errorf("rolled back to %q", got)
 	}
 	// With OnlyNew a rollback stays as it is. Without it, the push publishes the generation again.
-	if p, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{OnlyNew: true}); err != nil || !p.Already || depotNumbers(t, d) != "ip2* ip3" {
+	if p, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{OnlyNew: true}); err != nil || !p.Already ||
+		depotNumbers(t, d) != "ip2* ip3" {
 		t.Error(p, err, depotNumbers(t, d))
 	}
 	if p := pushed(t, d, c, "ip"); !p.Already || depotNumbers(t, d) != "ip2 ip3*" {
@@ -176,7 +178,8 @@ func TestDepotCrash(t *testing.T) {
 			t.Errorf("after %s and another push there are %v, %v", step, tables, err)
 		}
 	}
-	for _, want := range []string{"leased", "noted", "table made", "batch sent", "part noted", "loaded", "piece copied", "files copied", "checked", "manifest written", "pointer replaced", "lease released"} {
+	for _, want := range []string{"leased", "noted", "table made", "batch sent", "part noted", "loaded", "piece copied",
+		"files copied", "checked", "manifest written", "pointer replaced", "lease released"} {
 		if !strings.Contains(strings.Join(names, ","), want) {
 			t.Errorf("no crash after %q", want)
 		}

@@ -35,7 +35,8 @@ var (
 	// errInUse: a reader has the generation open.
 	errInUse = errors.New("generation is in use")
 	// errLeaseLost ends a push whose lease another program has taken over.
-	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
+	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by "+
+		"list what is published, and push again", ErrBuilding)
 )
 
 // LoadError names the published generation that a Live could not take into service. It wraps the

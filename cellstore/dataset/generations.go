@@ -272,7 +272,8 @@ func (g *Generations) listed(ctx context.Context, dataset string, generation uin
 func (g *Generations) entryOf(p *pointer, dataset string, generation uint64) (entry, error) {
 	e, ok := p.find(generation)
 	if !ok {
-		return entry{}, fmt.Errorf("%w: data set %s has no generation %d in %s: list them and choose another", ErrNoGeneration, dataset, generation, g.place)
+		return entry{}, fmt.Errorf("%w: data set %s has no generation %d in %s: list them and choose another", ErrNoGeneration,
+			dataset, generation, g.place)
 	}
 	return e, nil
 }
@@ -291,7 +292,8 @@ func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointe
 	}
 	p, err := decodePointer(b)
 	if err != nil {
-		return nil, b, fmt.Errorf("data set %s in %s: %w: publish a generation again by ingest rollback %s --to N", dataset, g.place, err, dataset)
+		return nil, b, fmt.Errorf("data set %s in %s: %w: publish a generation again by ingest rollback %s --to N", dataset, g.place,
+			err, dataset)
 	}
 	return p, b, nil
 }
@@ -313,7 +315,8 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 // builds on the published generation must not go on as if none had ever existed.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
-		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
+		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration,
+			dataset, g.place, p.dropped())
 	}
 	if p == nil {
 		stored, err := g.back.stored(ctx, dataset)
@@ -324,11 +327,13 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 		// published anything.
 		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
 		if n := len(found.Generations); n > 0 {
-			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: publish one of them again by ingest rollback %s --to %d",
+			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are "+
+				"there: publish one of them again by ingest rollback %s --to %d",
 				ErrBadPointer, dataset, g.place, n, dataset, found.Generations[n-1].Generation)
 		}
 		if n := len(found.Unread); n > 0 {
-			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, and no manifest of the %d generations there can be read: restore them, or %s again",
+			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, and no manifest of the %d "+
+				"generations there can be read: restore them, or %s again",
 				ErrBadPointer, dataset, g.place, n, g.fill)
 		}
 	}

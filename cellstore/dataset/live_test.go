@@ -179,7 +179,11 @@ func TestBadGeneration(t *testing.T) {
 			return os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte(`{"version":1`), 0o644)
 		}, ErrBadPointer},
 		"manifest unreadable": {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"files"`, `files`) }, cellstore.ErrCorrupt},
-		"manifest newer":      {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"version": 1`, `"version": 2`) }, cellstore.ErrNewer},
+		"manifest newer": {
+			"two",
+			func(c *Catalog, _ *fileStats) error { return rewrite(c, `"version": 1`, `"version": 2`) },
+			cellstore.ErrNewer,
+		},
 		"rows newer": {"two", func(c *Catalog, _ *fileStats) error {
 			return rewrite(c, `"schema_version": 1`, `"schema_version": 2`)
 		}, cellstore.ErrNewer},

@@ -38,15 +38,16 @@ func places(t *testing.T) map[string]func(*testing.T) place {
 		},
 		"tables": func(t *testing.T) place {
 			c, d := newPebbleCatalog(t), depotAt(t, newRemote(t))
-			return place{d.Generations, func(t *testing.T, text string) { mustIngest(t, c, "ip", text); pushed(t, d, c, "ip") }, func(t *testing.T, instead []byte) {
-				tab, err := d.table(t.Context())
-				must.Do(t, err)
-				op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)
-				if instead != nil {
-					op = cellstore.Put(familyPointer, columnCurrent, instead)
-				}
-				must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{op}}))
-			}}
+			return place{d.Generations, func(t *testing.T, text string) { mustIngest(t, c, "ip", text); pushed(t, d, c, "ip") },
+				func(t *testing.T, instead []byte) {
+					tab, err := d.table(t.Context())
+					must.Do(t, err)
+					op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)
+					if instead != nil {
+						op = cellstore.Put(familyPointer, columnCurrent, instead)
+					}
+					must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{op}}))
+				}}
 		},
 	}
 }
@@ -90,7 +91,8 @@ func TestLostPointerLosesNothing(t *testing.T) {
 				} else {
 					infos, err := p.List(t.Context())
 					must.Do(t, err)
-					if name == "directory" && (len(infos) != 1 || infos[0].Err == nil || !strings.Contains(infos[0].Err.Error(), "3 generations are there")) {
+					if name == "directory" &&
+						(len(infos) != 1 || infos[0].Err == nil || !strings.Contains(infos[0].Err.Error(), "3 generations are there")) {
 						t.Errorf("the loss is not told: %+v", infos)
 					}
 					_, err = p.Prune(t.Context(), 1, 0, "ip")

@@ -112,7 +112,8 @@ func (m *Manifest) Size() (n int64) {
 // CheckSchema returns an error that matches cellstore.ErrNewer when the rows are of a
 // newer layout than the newest the caller can read.
 func (m *Manifest) CheckSchema(newest int) error {
-	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest, "run ingest rollback "+m.Dataset)
+	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest,
+		"run ingest rollback "+m.Dataset)
 }
 
 // Timestamp is the cell timestamp of data built from these sources: the

@@ -74,8 +74,9 @@ func (m *model) listed() []uint64 {
 // The first steps of Publish: after a failure or a crash there, nothing is published. After the
 // last step, the generation is.
 var (
-	unpublishedSteps = []string{"directory made", "begun", "store closed", "files sealed", "manifest written", "manifest renamed", "named", "pointer written"}
-	publishedStep    = "pointer renamed"
+	unpublishedSteps = []string{"directory made", "begun", "store closed", "files sealed", "manifest written", "manifest renamed",
+		"named", "pointer written"}
+	publishedStep = "pointer renamed"
 )
 
 // modelled is one of the two backings, with the model's operations on it.
@@ -150,8 +151,9 @@ func modelledDepot(t *rapid.T, local *Generation) *modelled {
 			err = json.Unmarshal(g.Manifest.Meta, &text)
 			return text, err
 		},
-		unpublished: []string{"leased", "noted", "table made", "batch sent", "part noted", "loaded", "piece copied", "files copied", "checked", "manifest written"},
-		published:   []string{"pointer replaced"},
+		unpublished: []string{"leased", "noted", "table made", "batch sent", "part noted", "loaded", "piece copied", "files copied",
+			"checked", "manifest written"},
+		published: []string{"pointer replaced"},
 		leftover: func(t *rapid.T, m *model) {
 			tab, err := d.create(t.Context())
 			must.Do(t, err)
@@ -476,7 +478,8 @@ func TestPointerBytes(t *testing.T) {
 		t.Errorf("the file is %s, %v; want %s", file, err, want)
 	}
 	cell, err := d.get(t.Context(), "ip", "p", []byte("current"))
-	if want := sealed(want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }"); err != nil || string(cell) != want {
+	if want := sealed(want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }"); err != nil ||
+		string(cell) != want {
 		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
 	}
 	whole, err := decodePointer(cell)

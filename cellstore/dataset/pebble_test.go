@@ -120,7 +120,8 @@ func TestPebble(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := a.Store.CreateTable(t.Context(), cellstore.Schema{Table: "x", Families: []cellstore.Family{{Name: "f"}}}); !errors.Is(err, cellstore.ErrReadOnly) {
+	if err := a.Store.CreateTable(t.Context(),
+		cellstore.Schema{Table: "x", Families: []cellstore.Family{{Name: "f"}}}); !errors.Is(err, cellstore.ErrReadOnly) {
 		t.Errorf("a generation was written to: %v", err)
 	}
 }

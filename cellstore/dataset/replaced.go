@@ -55,7 +55,8 @@ func earlierEdition(sources []Source, old *Manifest) string {
 		if now.IsZero() || before.IsZero() || before.Sub(now) < sameDay {
 			return ""
 		}
-		return fmt.Sprintf("%s is of %s, older than that of generation %d, which is of %s", name, now.Format(time.DateOnly), old.Generation, before.Format(time.DateOnly))
+		return fmt.Sprintf("%s is of %s, older than that of generation %d, which is of %s", name, now.Format(time.DateOnly),
+			old.Generation, before.Format(time.DateOnly))
 	}
 	known := false
 	for _, now := range sources {

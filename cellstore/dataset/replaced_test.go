@@ -24,18 +24,24 @@ func TestLosses(t *testing.T) {
 // by the newest date. The same file with another date is no other edition.
 func TestEarlierEdition(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
-	old := &Manifest{Generation: 2, Sources: []Source{{Name: "City", Modified: day(20), SHA256: "a"}, {Name: "own", Modified: day(10), SHA256: "b"}}}
+	old := &Manifest{
+		Generation: 2,
+		Sources:    []Source{{Name: "City", Modified: day(20), SHA256: "a"}, {Name: "own", Modified: day(10), SHA256: "b"}},
+	}
 	told := "City is of 2026-01-03, older than that of generation 2, which is of 2026-01-20"
 	for name, tc := range map[string]struct {
 		now  []Source
 		want string
 	}{
-		"older":            {[]Source{{Name: "own", Modified: day(30)}, {Name: "City", Modified: day(3)}}, told},
-		"newer":            {[]Source{{Name: "City", Modified: day(21)}}, ""},
-		"the same day":     {[]Source{{Name: "City", Modified: day(20).Add(-time.Hour)}}, ""},
-		"the same file":    {[]Source{{Name: "City", Modified: day(3), SHA256: "a"}}, ""},
-		"without a date":   {[]Source{{Name: "City"}}, ""},
-		"another name":     {[]Source{{Name: "x", Modified: day(3)}}, "x is of 2026-01-03, older than that of generation 2, which is of 2026-01-20"},
+		"older":          {[]Source{{Name: "own", Modified: day(30)}, {Name: "City", Modified: day(3)}}, told},
+		"newer":          {[]Source{{Name: "City", Modified: day(21)}}, ""},
+		"the same day":   {[]Source{{Name: "City", Modified: day(20).Add(-time.Hour)}}, ""},
+		"the same file":  {[]Source{{Name: "City", Modified: day(3), SHA256: "a"}}, ""},
+		"without a date": {[]Source{{Name: "City"}}, ""},
+		"another name": {
+			[]Source{{Name: "x", Modified: day(3)}},
+			"x is of 2026-01-03, older than that of generation 2, which is of 2026-01-20",
+		},
 		"one name differs": {[]Source{{Name: "x", Modified: day(3)}, {Name: "own", Modified: day(10)}}, ""},
 		"nothing":          {nil, ""},
 	} {

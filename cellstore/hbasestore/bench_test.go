@@ -112,7 +112,12 @@ func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 	ctx := context.Background()
 	// One gateway for both: a second, less warm one would make a difference between equal clients.
 	first, _, _ := strings.Cut(addr, ",")
-	s, err := Open(ctx, Options{Gateways: []string{first}, Namespace: "bench", Prefix: fmt.Sprintf("p%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true})
+	s, err := Open(ctx, Options{
+		Gateways:      []string{first},
+		Namespace:     "bench",
+		Prefix:        fmt.Sprintf("p%d.%d.", os.Getpid(), stores.Add(1)),
+		NoCompression: true,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

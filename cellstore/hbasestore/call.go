@@ -30,7 +30,8 @@ func (s *Store) call(ctx context.Context, kind callKind, f func(context.Context,
 	return s.callWithin(ctx, s.opts.Timeout, s.opts.TryTimeout, kind, f)
 }
 
-func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
+func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind callKind,
+	f func(context.Context, *thrift2.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -41,7 +42,12 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind 
 	}
 	var last *gateway
 	// Pauses are random so that many clients do not come back together.
-	pauses := backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, MaxInterval: 500 * time.Millisecond, Multiplier: 2, RandomizationFactor: 0.5}
+	pauses := backoff.ExponentialBackOff{
+		InitialInterval:     20 * time.Millisecond,
+		MaxInterval:         500 * time.Millisecond,
+		Multiplier:          2,
+		RandomizationFactor: 0.5,
+	}
 	maybeApplied := false // a failed try may have been applied
 	for try := 1; ; try++ {
 		g, err := s.try(ctx, each, last, f)
@@ -80,7 +86,8 @@ func (s *Store) final(ctx context.Context, v diagnosis, kind callKind, maybeAppl
 	return err
 }
 
-func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway, f func(context.Context, *thrift2.Conn) error) (*gateway, error) {
+func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway,
+	f func(context.Context, *thrift2.Conn) error) (*gateway, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, each)
 	defer cancel()
@@ -127,7 +134,11 @@ func diagnose(err error) diagnosis {
 	case errors.As(err, &te):
 		return diagnosis{err: err, sentinel: ErrUnavailable, retryable: !errors.Is(err, context.Canceled), notApplied: !te.Sent}
 	case errors.As(err, &pe) && pe.Unread:
-		return diagnosis{err: fmt.Errorf("is this a Thrift2 gateway? if it is, its log has the reason: %w", err), sentinel: ErrUnavailable, notApplied: true}
+		return diagnosis{
+			err:        fmt.Errorf("is this a Thrift2 gateway? if it is, its log has the reason: %w", err),
+			sentinel:   ErrUnavailable,
+			notApplied: true,
+		}
 	case errors.As(err, &pe):
 		return diagnosis{err: fmt.Errorf("see the gateway's log: %w", err), sentinel: ErrUnavailable}
 	case errors.As(err, &io):

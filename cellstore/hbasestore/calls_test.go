@@ -26,7 +26,14 @@ func TestCalls(t *testing.T) {
 	}
 	ctx := context.Background()
 	relay := newRelay(t, strings.Split(addr, ",")[0])
-	s, err := Open(ctx, Options{Gateways: []string{relay.addr}, Namespace: "storetest", Prefix: fmt.Sprintf("calls%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true, Timeout: time.Minute, TryTimeout: time.Minute})
+	s, err := Open(ctx, Options{
+		Gateways:      []string{relay.addr},
+		Namespace:     "storetest",
+		Prefix:        fmt.Sprintf("calls%d.%d.", os.Getpid(), stores.Add(1)),
+		NoCompression: true,
+		Timeout:       time.Minute,
+		TryTimeout:    time.Minute,
+	})
 	must.Do(t, err)
 	defer s.Close()
 	if err := s.createNamespace(ctx); err != nil && !strings.Contains(err.Error(), "already exists") {

@@ -245,7 +245,14 @@ func TestGivingUpCostsOne(t *testing.T) {
 				t.Parallel()
 				f := newFake(t, thrift2.Config{HTTP: path}, newModelHBase(t, "test", nil))
 				r := &rig{fakes: []*fake{f}}
-				r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTP: path, NoCompression: true, TryTimeout: time.Hour, Timeout: time.Hour})
+				r.open(t, Options{
+					Gateways:      []string{f.addr},
+					Namespace:     "test",
+					HTTP:          path,
+					NoCompression: true,
+					TryTimeout:    time.Hour,
+					Timeout:       time.Hour,
+				})
 				// Concurrent calls need one connection each.
 				const many = 5
 				var arrived sync.WaitGroup

@@ -114,7 +114,8 @@ func (t *Table) Increment(ctx context.Context, inc cellstore.Increment, values [
 	for i := range deltas {
 		n, ok := counted(&r, &deltas[i])
 		if !ok {
-			return values, t.fail("Increment", inc.Row, fmt.Errorf("%w: the answer lacks column %s:%q", cellstore.ErrUnknownOutcome, deltas[i].Family, deltas[i].Qualifier))
+			return values, t.fail("Increment", inc.Row,
+				fmt.Errorf("%w: the answer lacks column %s:%q", cellstore.ErrUnknownOutcome, deltas[i].Family, deltas[i].Qualifier))
 		}
 		now[i] = n - deltas[i].By
 	}

@@ -50,7 +50,15 @@ func TestTransports(t *testing.T) {
 				plain := newFake(t, thrift2.Config{}, h)
 				new(rig).open(t, Options{Gateways: []string{plain.addr}, Namespace: "test"})
 			}
-			r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", Framed: client.Framed, Compact: client.Compact, HTTP: client.HTTP, Header: client.Header, TLS: client.TLS})
+			r.open(t, Options{
+				Gateways:  []string{f.addr},
+				Namespace: "test",
+				Framed:    client.Framed,
+				Compact:   client.Compact,
+				HTTP:      client.HTTP,
+				Header:    client.Header,
+				TLS:       client.TLS,
+			})
 			for range 2 {
 				for _, op := range operations {
 					if err := op.run(t.Context(), r.table); err != nil {
@@ -132,7 +140,12 @@ func TestEncoding(t *testing.T) {
 				return err
 			}
 			return mutate(cellstore.DeleteFamilyVersion("f", 7))(ctx, t)
-		}, object{2: object{1: "r", 2: []any{object{1: "f", 2: "\x00", 3: int64(7)}, object{1: "f", 2: "q", 3: int64(7)}}, 4: int32(0), 7: sync}}},
+		}, object{2: object{
+			1: "r",
+			2: []any{object{1: "f", 2: "\x00", 3: int64(7)}, object{1: "f", 2: "q", 3: int64(7)}},
+			4: int32(0),
+			7: sync,
+		}}},
 		{"delete a version that no column has", "get", mutate(cellstore.DeleteFamilyVersion("f", 7)),
 			object{2: object{1: "r", 2: []any{object{1: "f"}}, 5: int32(1)}}}, // there is one
 		{"delete a row", "deleteSingle", mutate(cellstore.DeleteRow(7)),
@@ -181,7 +194,14 @@ func TestEncodingOfSchemas(t *testing.T) {
 	r := newRig(t, 1, func(o *Options) { o.NoCompression = false })
 	r.answers()
 	schema := cellstore.Schema{Table: "s", Families: []cellstore.Family{
-		{Name: "a", MaxVersions: cellstore.Unlimited, Bloom: cellstore.BloomRowCol, Compression: cellstore.CompressionZstd, BlockSize: 1024, InMemory: true},
+		{
+			Name:        "a",
+			MaxVersions: cellstore.Unlimited,
+			Bloom:       cellstore.BloomRowCol,
+			Compression: cellstore.CompressionZstd,
+			BlockSize:   1024,
+			InMemory:    true,
+		},
 		{Name: "b", MaxVersions: 3, MinVersions: 1, TTL: time.Hour, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionNone},
 	}}
 	must.Do(t, r.CreateSplit(t.Context(), schema, [][]byte{[]byte("m")}))
@@ -194,8 +214,28 @@ func TestEncodingOfSchemas(t *testing.T) {
 	families := items(d, 2)
 	behaves := map[any]any{"NEW_VERSION_BEHAVIOR": "true"}
 	want := []object{
-		{1: "a", 2: behaves, 4: int32(1024), 5: int32(1), 6: int32(6), 10: int32(math.MaxInt32), 11: int32(0), 13: int32(math.MaxInt32), 20: true},
-		{1: "b", 2: map[any]any{"NEW_VERSION_BEHAVIOR": "true", "CELLSTORE_MAX_VERSIONS": "3"}, 4: families[1][4], 5: int32(0), 6: int32(2), 10: int32(34), 11: int32(1), 13: int32(3600), 20: false},
+		{
+			1:  "a",
+			2:  behaves,
+			4:  int32(1024),
+			5:  int32(1),
+			6:  int32(6),
+			10: int32(math.MaxInt32),
+			11: int32(0),
+			13: int32(math.MaxInt32),
+			20: true,
+		},
+		{
+			1:  "b",
+			2:  map[any]any{"NEW_VERSION_BEHAVIOR": "true", "CELLSTORE_MAX_VERSIONS": "3"},
+			4:  families[1][4],
+			5:  int32(0),
+			6:  int32(2),
+			10: int32(34),
+			11: int32(1),
+			13: int32(3600),
+			20: false,
+		},
 	}
 	if !reflect.DeepEqual(families, want) {
 		t.Errorf("%v\nwant %v", families, want)
@@ -252,7 +292,8 @@ func TestRefusedTables(t *testing.T) {
 		must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}))
 		calls := r.fakes[0].calls
 		spoil(items(child(calls[len(calls)-1].args, 1), 2)[0])
-		if _, err := r.Table(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) || errors.Is(err, cellstore.ErrTableNotFound) {
+		if _, err := r.Table(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) ||
+			errors.Is(err, cellstore.ErrTableNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -267,7 +267,10 @@ func (f *fake) serveOne(in, out thrift.TProtocol, wait any) error {
 		denied := &thrift2.IOError{Message: "org.apache.hadoop.hbase.security.AccessDeniedException: Insufficient permissions"}
 		if method == "putMultiple" {
 			n := len(items(args, 2))
-			denied = &thrift2.IOError{Message: fmt.Sprintf("Failed %d actions: %s: %d times, servers with issues: host,1,2", n, denied.Message, n), CanRetry: true}
+			denied = &thrift2.IOError{
+				Message:  fmt.Sprintf("Failed %d actions: %s: %d times, servers with issues: host,1,2", n, denied.Message, n),
+				CanRetry: true,
+			}
 		}
 		err = denied
 	case doForbid:

@@ -316,7 +316,12 @@ func scan(ctx context.Context, t cellstore.Table, o object, n int) (object, erro
 	if limit := int(number(o, 15, 0)); limit > 0 {
 		n = min(n, limit)
 	}
-	for row, err := range t.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{{From: raw(o, 1), To: raw(o, 2)}}, Selection: sel, Reverse: reversed, Limit: n}) {
+	for row, err := range t.Scan(ctx, cellstore.Scan{
+		Ranges:    []cellstore.Range{{From: raw(o, 1), To: raw(o, 2)}},
+		Selection: sel,
+		Reverse:   reversed,
+		Limit:     n,
+	}) {
 		if err != nil {
 			return nil, err
 		}
@@ -372,7 +377,8 @@ func upTo(o object) int64 {
 // absent or an empty value.
 func holds(ctx context.Context, t cellstore.Table, args object) (bool, error) {
 	var row cellstore.Row
-	_, err := t.Get(ctx, raw(args, 2), &cellstore.Selection{Columns: []cellstore.Column{{Family: text(args, 3), Qualifier: raw(args, 4)}}}, &row)
+	_, err := t.Get(ctx, raw(args, 2),
+		&cellstore.Selection{Columns: []cellstore.Column{{Family: text(args, 3), Qualifier: raw(args, 4)}}}, &row)
 	op, operand := thrift2.CompareOp(number(args, 5, 0)), raw(args, 6)
 	switch {
 	case err != nil:
@@ -399,7 +405,12 @@ func increment(ctx context.Context, t cellstore.Table, o object) (object, error)
 	}
 	cells := []any{}
 	for i, d := range inc.Deltas {
-		cells = append(cells, object{1: d.Family, 2: string(d.Qualifier), 3: string(binary.BigEndian.AppendUint64(nil, uint64(values[i]))), 4: int64(1)})
+		cells = append(cells, object{
+			1: d.Family,
+			2: string(d.Qualifier),
+			3: string(binary.BigEndian.AppendUint64(nil, uint64(values[i]))),
+			4: int64(1),
+		})
 	}
 	// HBase answers in the order of columns.
 	slices.SortFunc(cells, func(a, b any) int {

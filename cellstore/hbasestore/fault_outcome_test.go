@@ -20,10 +20,11 @@ var onRow = []struct {
 	kind                callKind
 	run                 func(ctx context.Context, t cellstore.Table, row []byte) error
 }{
-	{"increment", "n", string(binary.BigEndian.AppendUint64(nil, 1)), oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
-		_, err := t.Increment(ctx, cellstore.Increment{Row: row, Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("q"), By: 1}}}, nil)
-		return err
-	}},
+	{"increment", "n", string(binary.BigEndian.AppendUint64(nil, 1)), oneShotCall,
+		func(ctx context.Context, t cellstore.Table, row []byte) error {
+			_, err := t.Increment(ctx, cellstore.Increment{Row: row, Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("q"), By: 1}}}, nil)
+			return err
+		}},
 	{"append", "n", "x", oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		_, err := t.Append(ctx, row, "n", []byte("q"), []byte("x"), cellstore.Sync)
 		return err
@@ -50,7 +51,10 @@ var onRow = []struct {
 // putsBeside returns puts of two rows whose keys begin alike.
 func putsBeside(row []byte, ts int64) (ms []cellstore.Mutation) {
 	for _, end := range []string{"", "+"} {
-		ms = append(ms, cellstore.Mutation{Row: append(row[:len(row):len(row)], end...), Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), ts, []byte("v"))}})
+		ms = append(ms, cellstore.Mutation{
+			Row: append(row[:len(row):len(row)], end...),
+			Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), ts, []byte("v"))},
+		})
 	}
 	return ms
 }
@@ -109,7 +113,10 @@ func TestFaultsOutcome(t *testing.T) {
 		t.Run(fmt.Sprintf("some of many at %d", ts), func(t *testing.T) {
 			var ms []cellstore.Mutation
 			for _, row := range []string{"a", "never", "z"} {
-				ms = append(ms, cellstore.Mutation{Row: fmt.Appendf(nil, "%s some %d", row, ts), Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), ts, []byte("v"))}})
+				ms = append(ms, cellstore.Mutation{
+					Row: fmt.Appendf(nil, "%s some %d", row, ts),
+					Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), ts, []byte("v"))},
+				})
 			}
 			var batch *cellstore.BatchError
 			if err := table.Apply(ctx, ms...); !errors.As(err, &batch) {

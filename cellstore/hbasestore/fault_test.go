@@ -208,7 +208,10 @@ func (l *load) put(ctx context.Context, i int) error {
 
 func (l *load) increment(ctx context.Context, i int) error {
 	key := fmt.Sprintf("counter%d", i%7)
-	now, err := l.table.Increment(ctx, cellstore.Increment{Row: []byte(key), Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("n"), By: 1}}}, nil)
+	now, err := l.table.Increment(ctx, cellstore.Increment{
+		Row:    []byte(key),
+		Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("n"), By: 1}},
+	}, nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.counters[key]
@@ -265,7 +268,10 @@ func (l *load) settle(t *testing.T) {
 	for key, c := range l.counters {
 		var row cellstore.Row
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		now, err := l.table.Increment(ctx, cellstore.Increment{Row: []byte(key), Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("n"), By: 0}}}, nil)
+		now, err := l.table.Increment(ctx, cellstore.Increment{
+			Row:    []byte(key),
+			Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("n"), By: 0}},
+		}, nil)
 		cancel()
 		if err != nil {
 			t.Errorf("%s: %v", key, err)

@@ -191,7 +191,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 func (o *Options) parse(q url.Values) (err error) {
-	known := []string{"transport", "protocol", "path", "tls", "ca", "cert", "key", "servername", "timeout", "try-timeout", "tries", "connections", "scan-rows", "fsync", "compression"}
+	known := []string{"transport", "protocol", "path", "tls", "ca", "cert", "key", "servername", "timeout", "try-timeout",
+		"tries", "connections", "scan-rows", "fsync", "compression"}
 	for name, values := range q {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("there is no option %q, there are %s", name, strings.Join(known, ", "))

@@ -43,7 +43,8 @@ func (r *rig) open(t *testing.T, o Options) {
 	s, err := Open(t.Context(), o)
 	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
-	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil && (!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
+	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil &&
+		(!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
 		t.Fatal(err)
 	}
 	r.Store = s
@@ -118,7 +119,10 @@ var operations = []struct {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte("r"), Ops: []cellstore.Op{cellstore.DeleteVersion("f", []byte("q"), cellstore.Now)}})
 	}},
 	{"increment", "increment", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
-		_, err := t.Increment(ctx, cellstore.Increment{Row: []byte("r"), Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
+		_, err := t.Increment(ctx, cellstore.Increment{
+			Row:    []byte("r"),
+			Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}},
+		}, nil)
 		return err
 	}},
 	{"append", "append", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
@@ -151,7 +155,14 @@ func TestRepeats(t *testing.T) {
 		for _, v := range []struct {
 			name string
 			verdict
-		}{{"hang up", hangUp}, {"do and hang up", doHangUp}, {"swallow", swallow}, {"do and swallow", doSwallow}, {"try later", tryLater}, {"do and fail", doLater}} {
+		}{
+			{"hang up", hangUp},
+			{"do and hang up", doHangUp},
+			{"swallow", swallow},
+			{"do and swallow", doSwallow},
+			{"try later", tryLater},
+			{"do and fail", doLater},
+		} {
 			t.Run(op.name+"/"+v.name, func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t, 1, nil)
@@ -282,7 +293,8 @@ func TestDeletesBeneath(t *testing.T) {
 		t.Errorf("%v\nwant %v", last[2], want)
 	}
 	var got cellstore.Row
-	if _, err := table.Get(t.Context(), row, &cellstore.Selection{Versions: cellstore.Unlimited}, &got); err != nil || len(got.Cells) != 1 || got.Cells[0].Timestamp != 3 {
+	if _, err := table.Get(t.Context(), row, &cellstore.Selection{Versions: cellstore.Unlimited}, &got); err != nil ||
+		len(got.Cells) != 1 || got.Cells[0].Timestamp != 3 {
 		t.Errorf("left are %v, %v", got.Cells, err)
 	}
 }
@@ -449,7 +461,8 @@ func TestWrittenOrNot(t *testing.T) {
 func TestScannerLost(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
-		"org.apache.hadoop.hbase.DoNotRetryIOException: Failed after retry of OutOfOrderScannerNextException: was there a rpc timeout?\n\tat java",
+		"org.apache.hadoop.hbase.DoNotRetryIOException: Failed after retry of OutOfOrderScannerNextException: was there a " +
+			"rpc timeout?\n\tat java",
 		"org.apache.hadoop.hbase.UnknownScannerException: Unknown scanner '5'\n\tat java",
 	} {
 		if f := answered(&thrift2.IOError{Message: message}); !f.retryable {

@@ -83,7 +83,8 @@ func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.
 	}
 	for _, f := range schema.Families {
 		if f.TTL%time.Second != 0 || f.TTL/time.Second >= forever {
-			return nil, fmt.Errorf("%w: family %s: TTL %v must be a whole number of seconds below 2³¹ in HBase", cellstore.ErrBadSchema, f.Name, f.TTL)
+			return nil, fmt.Errorf("%w: family %s: TTL %v must be a whole number of seconds below 2³¹ in HBase", cellstore.ErrBadSchema,
+				f.Name, f.TTL)
 		}
 		if f.Name == "recovered.edits" {
 			return nil, fmt.Errorf("%w: HBase keeps the name %s for itself", cellstore.ErrBadSchema, f.Name)
@@ -155,13 +156,15 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 	for i := range d.Families {
 		f := &d.Families[i]
 		if !strings.EqualFold(f.Attributes[newVersionBehavior], "true") {
-			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the shell of HBase, or make the table with this program",
+			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the "+
+				"shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
 		// When such a filter reports that a file lacks a column, region servers of 2.6 loop for
 		// ever between two columns of a read.
 		if f.Bloom == thrift2.BloomRowCol {
-			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
+			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: "+
+				"alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
 		c := fromHBase(f)

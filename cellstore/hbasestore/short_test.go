@@ -59,12 +59,17 @@ func TestSuiteOnShortAnswers(t *testing.T) {
 func TestShortAnswers(t *testing.T) {
 	t.Parallel()
 	keys := []string{"\x00", "\x00\x00", "a", "a\x00", "a\x00\x00", "a" + strings.Repeat("\xff", 7), "a" + strings.Repeat("\xff", 8),
-		"a" + strings.Repeat("\xff", 9), "a" + strings.Repeat("\xff", 9) + "\x00", "a" + strings.Repeat("\xff", 40), "b", "\xff", strings.Repeat("\xff", 40)}
+		"a" + strings.Repeat("\xff", 9), "a" + strings.Repeat("\xff", 9) + "\x00", "a" + strings.Repeat("\xff", 40), "b", "\xff",
+		strings.Repeat("\xff", 40)}
 	for i := range 40 {
 		keys = append(keys, fmt.Sprintf("k%02d", i))
 	}
 	slices.Sort(keys)
-	for name, keep := range map[string]func(int) int{"one": func(int) int { return 1 }, "some": nil, "all but one": func(n int) int { return max(1, n-1) }} {
+	for name, keep := range map[string]func(int) int{
+		"one":         func(int) int { return 1 },
+		"some":        nil,
+		"all but one": func(n int) int { return max(1, n-1) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, thrift2.Config{}, newShort(newModelHBase(t, "test", nil), keep))
@@ -113,7 +118,8 @@ func TestShortAnswers(t *testing.T) {
 						got = append(got, string(row.Key))
 					}
 					if !slices.Equal(got, want) {
-						t.Fatalf("from %q to %q, reverse %v, limit %d, batch %d: %d rows %q, want %d %q", from, to, reverse, limit, batch, len(got), got, len(want), want)
+						t.Fatalf("from %q to %q, reverse %v, limit %d, batch %d: %d rows %q, want %d %q", from, to, reverse, limit, batch,
+							len(got), got, len(want), want)
 					}
 				}
 			}
@@ -124,7 +130,8 @@ func TestShortAnswers(t *testing.T) {
 			ms[len(ms)-1].Ops[0].Family = "g"
 			must.Do(t, u.Apply(t.Context(), ms...))
 			rows := make([]cellstore.Row, 2)
-			if err := u.NextEach(t.Context(), nil, nil, []string{"f", "g"}, rows); err != nil || string(rows[0].Key) != keys[0] || string(rows[1].Key) != keys[len(keys)-1] {
+			if err := u.NextEach(t.Context(), nil, nil, []string{"f", "g"}, rows); err != nil || string(rows[0].Key) != keys[0] ||
+				string(rows[1].Key) != keys[len(keys)-1] {
 				t.Errorf("next of each family: %q, %q, %v", rows[0].Key, rows[1].Key, err)
 			}
 		})
@@ -178,7 +185,10 @@ func TestNotWhatWasAsked(t *testing.T) {
 			var keys [][]byte
 			for i := range 9 {
 				keys = append(keys, fmt.Appendf(nil, "k%d", i))
-				must.Do(t, r.table.Apply(t.Context(), cellstore.Mutation{Row: keys[i], Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))}}))
+				must.Do(t, r.table.Apply(t.Context(), cellstore.Mutation{
+					Row: keys[i],
+					Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))},
+				}))
 			}
 			f := newFake(t, thrift2.Config{}, broken{h, change})
 			s, err := Open(t.Context(), Options{Gateways: []string{f.addr}, Namespace: "test", NoCompression: true, Tries: 1})

@@ -58,7 +58,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) error {
 		kind, err := c.ServerType(ctx)
 		if err == nil && kind != 2 {
-			return &thrift2.ProtocolError{Method: "getThriftServerType", Unread: true, Message: "it speaks the older Thrift service: start the gateway as thrift2"}
+			return &thrift2.ProtocolError{
+				Method:  "getThriftServerType",
+				Unread:  true,
+				Message: "it speaks the older Thrift service: start the gateway as thrift2",
+			}
 		}
 		return err
 	})
@@ -183,7 +187,8 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 // of HBase 2.6 such a gateway reads the whole frame as each attribute.
 func (s *Store) describes() error {
 	if s.opts.Framed {
-		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them through one without", errors.ErrUnsupported)
+		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them "+
+			"through one without", errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -343,7 +348,8 @@ func (s *Store) Compact(ctx context.Context, table string) error {
 	}
 	defer end()
 	if s.opts.CompactTable == nil {
-		return s.fail("Compact", table, fmt.Errorf("%w: the Thrift2 gateway cannot compact: HBase does so on its own, or run major_compact in its shell", errors.ErrUnsupported))
+		return s.fail("Compact", table,
+			fmt.Errorf("%w: the Thrift2 gateway cannot compact: HBase does so on its own, or run major_compact in its shell", errors.ErrUnsupported))
 	}
 	exists := false
 	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {

@@ -34,7 +34,11 @@ func TestParseURL(t *testing.T) {
 			return o.Timeout == time.Minute && o.TryTimeout == 1500*time.Millisecond && o.Tries == 9 && o.Connections == 5 && o.ScanRows == 77
 		}},
 		{"hbase://a/ns?fsync=on&compression=off", "a:9090", func(o Options) bool { return o.Fsync && o.NoCompression }},
-		{"hbase://u:p%40w@a/ns?transport=http&tls=on", "a:9090", func(o Options) bool { return o.Header.Get("Authorization") == "Basic dTpwQHc=" }},
+		{
+			"hbase://u:p%40w@a/ns?transport=http&tls=on",
+			"a:9090",
+			func(o Options) bool { return o.Header.Get("Authorization") == "Basic dTpwQHc=" },
+		},
 	} {
 		o, err := ParseURL(c.url)
 		if err != nil {
@@ -111,7 +115,8 @@ func TestMarkedCertificate(t *testing.T) {
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, s := range []string{"hbase://a:1,b/ns?tls=on", "hbase://u:p@a/ns?transport=http&tls=on", "hbase://[::1]/n", "hbase://a/ns?timeout=3s"} {
+	for _, s := range []string{"hbase://a:1,b/ns?tls=on", "hbase://u:p@a/ns?transport=http&tls=on", "hbase://[::1]/n",
+		"hbase://a/ns?timeout=3s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -122,7 +127,8 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(o.Gateways) == 0 || slices.Contains(o.Gateways, "") || !namespaceOK(o.Namespace) || o.Tries <= 0 || o.Timeout <= 0 || o.TryTimeout <= 0 {
+		if len(o.Gateways) == 0 || slices.Contains(o.Gateways, "") || !namespaceOK(o.Namespace) || o.Tries <= 0 || o.Timeout <= 0 ||
+			o.TryTimeout <= 0 {
 			t.Errorf("%q is taken as %+v", s, o)
 		}
 		if len(o.Header) > 0 && o.TLS == nil {

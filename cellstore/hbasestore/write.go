@@ -225,7 +225,12 @@ func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	p := thrift2.Put{Row: m.Row, Durability: t.durability(m.Durability), Values: make([]thrift2.Value, 0, len(m.Ops))}
 	for i := range m.Ops {
 		op := &m.Ops[i]
-		p.Values = append(p.Values, thrift2.Value{Family: v.raw(op.Family), Qualifier: escaped(op.Qualifier), Value: op.Value, Timestamp: stamp(op.Timestamp)})
+		p.Values = append(p.Values, thrift2.Value{
+			Family:    v.raw(op.Family),
+			Qualifier: escaped(op.Qualifier),
+			Value:     op.Value,
+			Timestamp: stamp(op.Timestamp),
+		})
 	}
 	if !distinct(p.Values) {
 		p.Values = lastOfEach(p.Values)
@@ -238,7 +243,8 @@ func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 func distinct(vs []thrift2.Value) bool {
 	for i := 1; i < len(vs); i++ {
 		a, b := &vs[i-1], &vs[i]
-		if d := cmp.Or(bytes.Compare(a.Family, b.Family), bytes.Compare(a.Qualifier, b.Qualifier), cmp.Compare(b.Timestamp, a.Timestamp)); d >= 0 {
+		if d := cmp.Or(bytes.Compare(a.Family, b.Family), bytes.Compare(a.Qualifier, b.Qualifier),
+			cmp.Compare(b.Timestamp, a.Timestamp)); d >= 0 {
 			return false
 		}
 	}

@@ -39,7 +39,8 @@ var benchSizes = func() []int {
 // benchValue is a value of about the size of an IP or place record: 60 to 250
 // bytes, half of it repeating.
 func benchValue(r *rand.Rand, i int) []byte {
-	v := fmt.Appendf(nil, `{"id":%d,"name":"%x","country":{"iso_code":"%c%c"},"location":{"time_zone":"Europe/`, i, r.Uint64(), 'A'+r.IntN(26), 'A'+r.IntN(26))
+	v := fmt.Appendf(nil, `{"id":%d,"name":"%x","country":{"iso_code":"%c%c"},"location":{"time_zone":"Europe/`, i, r.Uint64(),
+		'A'+r.IntN(26), 'A'+r.IntN(26))
 	for range r.IntN(20) {
 		v = binary.LittleEndian.AppendUint64(v, r.Uint64())
 	}

@@ -241,7 +241,8 @@ func TestConcurrentLoads(t *testing.T) {
 						}
 					}
 				}
-				if found, err := tab.Get(ctx, []byte("010"), nil, &row); !found || err != nil || len(row.Cells) != 2 || !bytes.Equal(row.Cells[0].Value, row.Cells[1].Value) {
+				if found, err := tab.Get(ctx, []byte("010"), nil, &row); !found || err != nil || len(row.Cells) != 2 ||
+					!bytes.Equal(row.Cells[0].Value, row.Cells[1].Value) {
 					t.Errorf("Get %v %v %s", found, err, format([]cellstore.Row{row}))
 					return
 				}

@@ -90,7 +90,10 @@ func readAll(mem *vfs.MemFS) (string, error) {
 func TestReadsAroundDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem}))
-	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a", BlockSize: 1 << 10, Compression: cellstore.CompressionNone}}}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{
+		Table:    "t",
+		Families: []cellstore.Family{{Name: "a", BlockSize: 1 << 10, Compression: cellstore.CompressionNone}},
+	}))
 	load := must(must(s.Table(ctx, "t")).Bulk(ctx))
 	for i := range 50 {
 		must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("a", "q", 1, strings.Repeat(fmt.Sprintf("%03d", i), 100))))
@@ -123,7 +126,8 @@ func TestReadsAroundDamage(t *testing.T) {
 	if rows != 1 {
 		t.Errorf("scan yielded %d times", rows)
 	}
-	if logged := log.String(); strings.Count(logged, "\n") != 1 || !strings.Contains(logged, ".sst is damaged: ") || strings.Contains(logged, "goroutine") || len(logged) > 500 {
+	if logged := log.String(); strings.Count(logged, "\n") != 1 || !strings.Contains(logged, ".sst is damaged: ") ||
+		strings.Contains(logged, "goroutine") || len(logged) > 500 {
 		t.Errorf("the damage is to be told once: %s", logged)
 	}
 }
@@ -276,7 +280,8 @@ func TestReplacedFile(t *testing.T) {
 		swap()
 		for i, tab := range tables {
 			// The engine may have opened the file before, to count its entries.
-			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) && (readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
+			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) &&
+				(readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
 				t.Errorf("read only %v: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}
 		}
@@ -301,7 +306,10 @@ func TestReplacedLedger(t *testing.T) {
 		ledger := tab.ledgerPath()
 		older := must(readFile(mem, ledger))
 		for i := range 50 {
-			must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "w%03d", i), Ops: []cellstore.Op{cellstore.PutAt("a", []byte("q"), 1, nil)}}))
+			must(0, tab.Apply(ctx, cellstore.Mutation{
+				Row: fmt.Appendf(nil, "w%03d", i),
+				Ops: []cellstore.Op{cellstore.PutAt("a", []byte("q"), 1, nil)},
+			}))
 		}
 		if what == "older" {
 			must(0, writeFile(mem, ledger, older))

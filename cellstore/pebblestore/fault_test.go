@@ -47,7 +47,11 @@ func fillDisk(t *testing.T, d cellstore.Durability, space int64) {
 	for w := range writers {
 		wg.Go(func() {
 			for n := int64(1); ; n++ {
-				err := tab.Apply(ctx, cellstore.Mutation{Row: fmt.Append(nil, w), Ops: []cellstore.Op{cellstore.PutAt("f", nil, n, value)}, Durability: d})
+				err := tab.Apply(ctx, cellstore.Mutation{
+					Row:        fmt.Append(nil, w),
+					Ops:        []cellstore.Op{cellstore.PutAt("f", nil, n, value)},
+					Durability: d,
+				})
 				if err != nil {
 					if !errors.Is(err, syscall.ENOSPC) {
 						t.Errorf("writer %d: %v", w, err)

@@ -167,7 +167,8 @@ func TestKeyColumns(t *testing.T) {
 			prev = row
 		}
 		other := appendSuffix(nil, []byte("other"), invert(7))
-		if got := seeker.MaterializeUserKeyWithSyntheticSuffix(&it, other, -1, 0); !bytes.Equal(got, append(sorted[0][:splitKey(sorted[0]):splitKey(sorted[0])], other...)) {
+		if got := seeker.MaterializeUserKeyWithSyntheticSuffix(&it, other, -1, 0); !bytes.Equal(got,
+			append(sorted[0][:splitKey(sorted[0]):splitKey(sorted[0])], other...)) {
 			t.Fatalf("with another suffix: %x", got)
 		}
 		for range 10 {

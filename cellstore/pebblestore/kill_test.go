@@ -116,7 +116,8 @@ func killState(t *testing.T, tab cellstore.Table, w int) (counter, n int64) {
 	must(tab.Get(ctx, fmt.Append(nil, "r", w), &cellstore.Selection{Versions: cellstore.Unlimited}, &row))
 	if len(row.Cells) != 0 {
 		n = row.Cells[0].Timestamp
-		if t != nil && (len(row.Cells) != 2 || row.Cells[1].Timestamp != n || string(row.Cells[0].Value) != fmt.Sprint(n) || string(row.Cells[1].Value) != fmt.Sprint(n)) {
+		if t != nil && (len(row.Cells) != 2 || row.Cells[1].Timestamp != n || string(row.Cells[0].Value) != fmt.Sprint(n) ||
+			string(row.Cells[1].Value) != fmt.Sprint(n)) {
 			t.Fatalf("the row of writer %d is torn: %v", w, row.Cells)
 		}
 	}

@@ -64,7 +64,8 @@ func lockError(err error) error {
 		return err
 	case errors.As(err, &errno) && errno != syscall.EAGAIN && errno != syscall.EACCES:
 		return fmt.Errorf("the file system gives no lock, without which two processes could write at once: "+
-			"put the directory on a local disk, or let the file system lock files (on NFS: start lockd, or mount with local_lock=all if one machine uses it): %w", err)
+			"put the directory on a local disk, or let the file system lock files (on NFS: start lockd, or mount with "+
+			"local_lock=all if one machine uses it): %w", err)
 	}
 	return fmt.Errorf("%w: close it there or open it read-only: %w", cellstore.ErrLocked, err)
 }

@@ -19,7 +19,8 @@ func (t *source) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Sel
 	}
 }
 
-func (t *source) multiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {
+func (t *source) multiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection, row *cellstore.Row,
+	yield func(*cellstore.Row, error) bool) error {
 	r, err := t.begin(ctx, sel)
 	if err != nil {
 		return err

@@ -148,7 +148,10 @@ func TestRecover(t *testing.T) {
 				t.Fatalf("round %d, writer %d: %d of %d acknowledged values are left", round, w, shown[w], acked[w])
 			}
 		}
-		wantErr(t, "write to a full disk", tab.Apply(ctx, cellstore.Mutation{Row: []byte("x"), Ops: []cellstore.Op{cellstore.Put("f", nil, nil)}}), cellstore.ErrNoSpace)
+		wantErr(t, "write to a full disk", tab.Apply(ctx, cellstore.Mutation{
+			Row: []byte("x"),
+			Ops: []cellstore.Op{cellstore.Put("f", nil, nil)},
+		}), cellstore.ErrNoSpace)
 		d.room.Store(1 << 30)
 		must(0, s.Recover(ctx, "t"))
 		must(0, s.Recover(ctx, "t")) // does nothing
@@ -326,7 +329,10 @@ func TestFilesOfEachFamily(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem, FileBytes: 10_000}))
 	defer s.Close()
-	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b", Compression: cellstore.CompressionNone}}}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{
+		Table:    "t",
+		Families: []cellstore.Family{{Name: "a"}, {Name: "b", Compression: cellstore.CompressionNone}},
+	}))
 	load := must(must(s.Table(ctx, "t")).Bulk(ctx))
 	for i := range 100 {
 		key := fmt.Appendf(nil, "%03d", i)
@@ -418,7 +424,10 @@ func TestGoneBackFrom(t *testing.T) {
 		if turn == 0 && got != was || turn > 0 && !strings.Contains(got, fmt.Sprintf("%x", fmt.Sprintf("earlier %d", turn))) {
 			t.Errorf("turn %d: %s", turn, got)
 		}
-		must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "later %d", turn), Ops: []cellstore.Op{cellstore.PutAt("a", nil, 1, []byte("x"))}}))
+		must(0, tab.Apply(ctx, cellstore.Mutation{
+			Row: fmt.Appendf(nil, "later %d", turn),
+			Ops: []cellstore.Op{cellstore.PutAt("a", nil, 1, []byte("x"))},
+		}))
 	}
 	must(0, s.Close())
 	var log string

@@ -37,7 +37,8 @@ const mostLost = 100
 //
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.
-func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options, fn func(*cellstore.Row) error) (lost []string, err error) {
+func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options,
+	fn func(*cellstore.Row) error) (lost []string, err error) {
 	v := salvage{ctx: ctx, fn: fn}
 	if err = v.run(dir, schema, opts); err != nil {
 		err = fail("Salvage", schema.Table, nil, err)
@@ -343,7 +344,8 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 
 // removes reports whether an entry of a kind removes its cell.
 func removes(kind uint8) bool {
-	return kind == uint8(pebble.InternalKeyKindDelete) || kind == uint8(pebble.InternalKeyKindSingleDelete) || kind == uint8(pebble.InternalKeyKindDeleteSized)
+	return kind == uint8(pebble.InternalKeyKindDelete) || kind == uint8(pebble.InternalKeyKindSingleDelete) ||
+		kind == uint8(pebble.InternalKeyKindDeleteSized)
 }
 
 func (v *salvage) readSpans(r *sstable.Reader) error {

@@ -34,7 +34,10 @@ func salvaged(t *testing.T, mem *vfs.MemFS) (map[string]string, []string) {
 func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 	t.Helper()
 	s := must(Open("s", &Options{FS: mem}))
-	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "b", BlockSize: 1 << 10, Compression: cellstore.CompressionNone}, {Name: "a"}}}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{
+		Table:    "t",
+		Families: []cellstore.Family{{Name: "b", BlockSize: 1 << 10, Compression: cellstore.CompressionNone}, {Name: "a"}},
+	}))
 	tab := must(s.Table(ctx, "t")).(*table)
 	put := func(i int) {
 		must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "%04d", i), Ops: []cellstore.Op{

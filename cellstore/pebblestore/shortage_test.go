@@ -23,7 +23,8 @@ import (
 func TestShortageIsNoDamage(t *testing.T) {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
 		for _, err := range []error{
-			&os.PathError{Op: "open", Path: "x", Err: errno}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt, errno), errors.Join(io.ErrUnexpectedEOF, errno),
+			&os.PathError{Op: "open", Path: "x", Err: errno}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt,
+				errno), errors.Join(io.ErrUnexpectedEOF, errno),
 		} {
 			for name, of := range map[string]func(error) error{"classify": classify, "damage": damage} {
 				got := of(of(err))
@@ -60,7 +61,10 @@ func TestShortageAtTheEndOfOpening(t *testing.T) {
 	}
 	for i := range 50 {
 		row := fmt.Append(nil, i)
-		if err := must(s.Table(ctx, "t")).Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.Put("f", nil, row)}}); err != nil {
+		if err := must(s.Table(ctx, "t")).Apply(ctx, cellstore.Mutation{
+			Row: row,
+			Ops: []cellstore.Op{cellstore.Put("f", nil, row)},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

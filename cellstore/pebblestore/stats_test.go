@@ -117,7 +117,10 @@ func TestTimeRangeSkipsBlocks(t *testing.T) {
 	must(0, load.Commit(ctx))
 	scan := func(family string, min, max int64) (rows int, w cellstore.IOStats) {
 		w = work(tab, func() {
-			for _, err := range tab.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Time: cellstore.Between(min, max)}}) {
+			for _, err := range tab.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{
+				Families: []string{family},
+				Time:     cellstore.Between(min, max),
+			}}) {
 				must(0, err)
 				rows++
 			}

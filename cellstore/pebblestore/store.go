@@ -79,7 +79,8 @@ func (s *Store) prepare() error {
 		return err
 	}
 	if !used && other != "" {
-		return fmt.Errorf("%s is no store, and it is not empty: it has %s: name a new or empty directory, or use the program that wrote this one", s.dir, other)
+		return fmt.Errorf("%s is no store, and it is not empty: it has %s: name a new or empty directory, or use the "+
+			"program that wrote this one", s.dir, other)
 	}
 	if err := makeDir(s.fs, s.path("tables")); err != nil {
 		return err

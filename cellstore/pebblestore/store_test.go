@@ -185,7 +185,8 @@ func TestReadOnlyStores(t *testing.T) {
 		}
 		_, err := tab.Bulk(ctx)
 		wantErr(t, "Bulk", err, cellstore.ErrReadOnly)
-		wantErr(t, "CreateTable", s.CreateTable(ctx, cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}}}), cellstore.ErrReadOnly)
+		wantErr(t, "CreateTable", s.CreateTable(ctx, cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}}}),
+			cellstore.ErrReadOnly)
 	}
 	for _, s := range stores {
 		must(0, s.Close())

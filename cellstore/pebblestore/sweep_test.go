@@ -59,7 +59,8 @@ func TestSweep(t *testing.T) {
 	}
 	// One column with too many versions to be deleted cell by cell, before another column.
 	for v := range 3 * wide {
-		must(0, tab.Apply(ctx, async("wide", cellstore.PutAt("two", []byte("a"), int64(v), nil), cellstore.PutAt("two", []byte("a\x00"), int64(v%4), nil))))
+		must(0, tab.Apply(ctx, async("wide", cellstore.PutAt("two", []byte("a"), int64(v), nil),
+			cellstore.PutAt("two", []byte("a\x00"), int64(v%4), nil))))
 	}
 	before := must(all(tab, cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}))
 	must(0, tab.sweepAll(ctx, false))

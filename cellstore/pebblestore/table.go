@@ -152,7 +152,8 @@ func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 			return nil, err
 		}
 		t.disk.fail(err)
-		s.warn("the disk refuses what opening a table for writing needs: it can be read, and takes writes when it is recovered", "table", t.name, "error", err)
+		s.warn("the disk refuses what opening a table for writing needs: it can be read, and takes writes when it is recovered",
+			"table", t.name, "error", err)
 		t.disk.ledger, err = nil, nil // it was closed
 		t.disk.begun.Store(false)
 	}

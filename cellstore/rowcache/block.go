@@ -138,7 +138,10 @@ func (w *builder) block(from, upto []byte) *block {
 	// Copy the slices: those of w may be twice as large as needed.
 	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}
 	b.rows = slices.Clone(append(w.rows, rowAt{mem: uint32(len(w.mem)), cell: uint32(len(w.cell))}))
-	b.place = sieve.Entry[*block]{Value: b, Size: int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell))}
+	b.place = sieve.Entry[*block]{
+		Value: b,
+		Size:  int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell)),
+	}
 	*w = builder{view: w.view}
 	return b
 }

@@ -42,7 +42,10 @@ func TestAgainstStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := must(pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()}))
 		defer s.Close()
-		must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "g", MaxVersions: 3}, {Name: "f", MaxVersions: 3}}}))
+		must(0, s.CreateTable(ctx, cellstore.Schema{
+			Table:    "t",
+			Families: []cellstore.Family{{Name: "g", MaxVersions: 3}, {Name: "f", MaxVersions: 3}},
+		}))
 		plain := must(s.Table(ctx, "t"))
 		for range rapid.IntRange(0, 40).Draw(t, "cells") {
 			k := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xFF}), 1, 3).Draw(t, "row")
@@ -90,7 +93,11 @@ func TestAgainstStore(t *testing.T) {
 					scan.Selection = *sel
 				}
 				for range rapid.IntRange(0, 2).Draw(t, "ranges") {
-					scan.Ranges = append(scan.Ranges, cellstore.Range{From: someKey().Draw(t, "from"), To: someKey().Draw(t, "to"), ToInclusive: rapid.Bool().Draw(t, "inclusive")})
+					scan.Ranges = append(scan.Ranges, cellstore.Range{
+						From:        someKey().Draw(t, "from"),
+						To:          someKey().Draw(t, "to"),
+						ToInclusive: rapid.Bool().Draw(t, "inclusive"),
+					})
 				}
 				sameAll(t, fmt.Sprintf("Scan %+v", scan), cached.Scan(ctx, scan), plain.Scan(ctx, scan), rapid.IntRange(1, 40).Draw(t, "take"))
 			}

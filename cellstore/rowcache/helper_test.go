@@ -195,7 +195,12 @@ func runSuite(t *testing.T, run func(*testing.T, storetest.Opener, cellstore.Cap
 				fs := vfs.NewMem()
 				cache := NewCache(size)
 				in := func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
-					s, err := pebblestore.Open(dir, &pebblestore.Options{FS: fs, ReadOnly: o.ReadOnly, Clock: cellstore.ClockOf(o.Clock), CacheBytes: 1 << 20})
+					s, err := pebblestore.Open(dir, &pebblestore.Options{
+						FS:         fs,
+						ReadOnly:   o.ReadOnly,
+						Clock:      cellstore.ClockOf(o.Clock),
+						CacheBytes: 1 << 20,
+					})
 					if err != nil {
 						return nil, err
 					}

@@ -388,7 +388,10 @@ func TestLateWrite(t *testing.T) {
 	l := &losing{remote: newRemote(t, 10, 10)}
 	tab := must(New(l, Options{}).Table(ctx, "t"))
 	late := key(3)
-	if err := tab.Apply(ctx, cellstore.Mutation{Row: late, Ops: []cellstore.Op{cellstore.Put("f", nil, nil)}}); !errors.Is(err, cellstore.ErrUnknownOutcome) {
+	if err := tab.Apply(ctx, cellstore.Mutation{
+		Row: late,
+		Ops: []cellstore.Op{cellstore.Put("f", nil, nil)},
+	}); !errors.Is(err, cellstore.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
 	var row cellstore.Row

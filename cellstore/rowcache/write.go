@@ -49,7 +49,8 @@ func (t *table) Increment(ctx context.Context, inc cellstore.Increment, values [
 }
 
 // Append implements cellstore.Table.
-func (t *table) Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d cellstore.Durability) (whole []byte, err error) {
+func (t *table) Append(ctx context.Context, row []byte, family string, qualifier, value []byte,
+	d cellstore.Durability) (whole []byte, err error) {
 	err = t.shared.write(func() (err error) {
 		whole, err = t.Table.Append(ctx, row, family, qualifier, value, d)
 		return err

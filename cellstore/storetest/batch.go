@@ -42,7 +42,8 @@ func testBatchErrors(e *env) {
 	big := put("r", "f", "q", "x")
 	big.Ops[0].Value = make([]byte, e.store.Limits().Value+1)
 	err = t.Apply(e.ctx, put("a", "f", "q", "x"), big, put("", "f", "q", "x"), put("b", "f", "q", "x"))
-	if !errors.As(err, &batch) || len(batch.Errs) != 2 || !errors.Is(batch.Errs[1], cellstore.ErrTooLarge) || !errors.Is(batch.Errs[2], cellstore.ErrEmptyRow) {
+	if !errors.As(err, &batch) || len(batch.Errs) != 2 || !errors.Is(batch.Errs[1], cellstore.ErrTooLarge) ||
+		!errors.Is(batch.Errs[2], cellstore.ErrEmptyRow) {
 		e.Errorf("two failures of four: %v", err)
 	}
 	e.prints("scan t notime", lines("a f:q=x", "b f:q=x"), "beside two failures")

@@ -83,7 +83,10 @@ func testCompareAndSet(e *env) {
 		})
 	}
 	for range workers {
-		if _, err := t.Increment(e.ctx, cellstore.Increment{Row: []byte("r"), Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("m"), By: 1}}}, nil); err != nil {
+		if _, err := t.Increment(e.ctx, cellstore.Increment{
+			Row:    []byte("r"),
+			Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("m"), By: 1}},
+		}, nil); err != nil {
 			e.Errorf("Increment: %v", err)
 		}
 	}

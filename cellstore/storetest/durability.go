@@ -128,7 +128,8 @@ func testFullDisk(e *env) {
 	e.must("put t r f:q@1=before g:q@1=before")
 	full := errors.New("no space left on device")
 	e.b.FailWrites(full)
-	failed := e.table("t").Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), 2, []byte("after")), cellstore.PutAt("g", []byte("q"), 2, []byte("after"))))
+	failed := e.table("t").Apply(e.ctx,
+		mutate("r", cellstore.PutAt("f", []byte("q"), 2, []byte("after")), cellstore.PutAt("g", []byte("q"), 2, []byte("after"))))
 	e.b.FailWrites(nil)
 	if failed == nil {
 		e.Error("a write on a full disk succeeded")
@@ -154,7 +155,8 @@ func testRefusedWrite(e *env) {
 	t := e.table("t")
 	e.b.FailWrites(errors.New("the disk is full"))
 	write := func(ts int64) error {
-		return t.Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), ts, []byte("after")), cellstore.PutAt("g", []byte("q"), ts, []byte("after"))))
+		return t.Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), ts, []byte("after")),
+			cellstore.PutAt("g", []byte("q"), ts, []byte("after"))))
 	}
 	err := write(2)
 	if err == nil {

@@ -78,7 +78,8 @@ func (e *env) wantErr(call string, got, want error) {
 func (e *env) value(r cellstore.Reader, row, family, qualifier string) (string, bool) {
 	e.Helper()
 	var got cellstore.Row
-	_, err := r.Get(e.ctx, []byte(row), &cellstore.Selection{Columns: []cellstore.Column{{Family: family, Qualifier: []byte(qualifier)}}}, &got)
+	_, err := r.Get(e.ctx, []byte(row),
+		&cellstore.Selection{Columns: []cellstore.Column{{Family: family, Qualifier: []byte(qualifier)}}}, &got)
 	e.ok(err)
 	v, ok := got.Value(family, []byte(qualifier))
 	return string(v), ok

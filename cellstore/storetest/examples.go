@@ -21,7 +21,10 @@ func testRacingCreators(e *env) {
 	ids := make([]string, workers)
 	won := make([]bool, workers)
 	together(workers, func(w int) {
-		next, err := t.Increment(e.ctx, cellstore.Increment{Row: []byte{0}, Deltas: []cellstore.Delta{{Family: "id", Qualifier: []byte("metrics"), By: 1}}}, nil)
+		next, err := t.Increment(e.ctx, cellstore.Increment{
+			Row:    []byte{0},
+			Deltas: []cellstore.Delta{{Family: "id", Qualifier: []byte("metrics"), By: 1}},
+		}, nil)
 		if err != nil {
 			e.Errorf("Increment: %v", err)
 			return
@@ -31,7 +34,11 @@ func testRacingCreators(e *env) {
 			e.Errorf("Apply: %v", err)
 			return
 		}
-		won[w], err = t.CheckAndMutate(e.ctx, cellstore.Check{Family: "id", Qualifier: []byte("metrics"), Op: cellstore.Absent}, put("sys.load", "id", "metrics", ids[w]))
+		won[w], err = t.CheckAndMutate(e.ctx, cellstore.Check{
+			Family:    "id",
+			Qualifier: []byte("metrics"),
+			Op:        cellstore.Absent,
+		}, put("sys.load", "id", "metrics", ids[w]))
 		if err != nil {
 			e.Errorf("CheckAndMutate: %v", err)
 		}

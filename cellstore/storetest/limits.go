@@ -110,7 +110,8 @@ func testRowLimit(e *env) {
 		var got cellstore.Row
 		found, err := t.Get(e.ctx, row, nil, &got)
 		e.ok(err)
-		if !found || len(got.Cells) != 2 || !bytes.Equal(got.Key, row) || !bytes.Equal(got.Cells[0].Qualifier, q) || string(got.Cells[0].Value) != "x" {
+		if !found || len(got.Cells) != 2 || !bytes.Equal(got.Key, row) || !bytes.Equal(got.Cells[0].Qualifier, q) ||
+			string(got.Cells[0].Value) != "x" {
 			e.Errorf("the longest row: found is %t, %d cells", found, len(got.Cells))
 		}
 		found, err = t.Prev(e.ctx, row, nil, nil, &got)
@@ -224,7 +225,11 @@ func testWritesKeepNothing(e *env) {
 		_, err = t.Append(e.ctx, row, "g", n, v, d)
 		e.ok(err)
 		unchanged("Append")
-		_, err = t.Increment(e.ctx, cellstore.Increment{Row: row, Deltas: []cellstore.Delta{{Family: "f", Qualifier: n, By: 1}}, Durability: d}, nil)
+		_, err = t.Increment(e.ctx, cellstore.Increment{
+			Row:        row,
+			Deltas:     []cellstore.Delta{{Family: "f", Qualifier: n, By: 1}},
+			Durability: d,
+		}, nil)
 		e.ok(err)
 		unchanged("Increment")
 		scribble(row, q, v, operand, n, row[:cap(row)], v[:cap(v)])

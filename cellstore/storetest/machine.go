@@ -338,7 +338,12 @@ func (m *machine) bulk(ctx context.Context, t cellstore.Table, p *parser) (strin
 	defer l.Abort()
 	for _, row := range rows {
 		for _, op := range row.Ops {
-			if err := l.Add(row.Row, cellstore.Cell{Family: op.Family, Qualifier: op.Qualifier, Timestamp: op.Timestamp, Value: op.Value}); err != nil {
+			if err := l.Add(row.Row, cellstore.Cell{
+				Family:    op.Family,
+				Qualifier: op.Qualifier,
+				Timestamp: op.Timestamp,
+				Value:     op.Value,
+			}); err != nil {
 				return "", err
 			}
 		}

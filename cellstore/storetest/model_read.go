@@ -234,7 +234,8 @@ func (r *modelReader) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*
 
 // yield reads when the loop begins, and yields the rows as long as the reader is
 // open.
-func (r *modelReader) yield(ctx context.Context, op string, read func(*modelTable) ([]*cellstore.Row, error)) iter.Seq2[*cellstore.Row, error] {
+func (r *modelReader) yield(ctx context.Context, op string,
+	read func(*modelTable) ([]*cellstore.Row, error)) iter.Seq2[*cellstore.Row, error] {
 	return func(yield func(*cellstore.Row, error) bool) {
 		t, end, err := r.view(ctx)
 		if err != nil {

@@ -88,7 +88,8 @@ func testAfterError(e *env) {
 	t := e.table("t")
 	keys := [][]byte{[]byte("0001"), []byte("0002"), []byte("0003")}
 	e.wantErr("Scan", e.yieldErr(t.Scan(e.ctx, cellstore.Scan{Limit: -1})), cellstore.ErrBadRange)
-	e.wantErr("Scan", e.yieldErr(t.Scan(e.ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{"g"}}})), cellstore.ErrFamilyNotFound)
+	e.wantErr("Scan", e.yieldErr(t.Scan(e.ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{"g"}}})),
+		cellstore.ErrFamilyNotFound)
 	e.wantErr("MultiGet", e.yieldErr(t.MultiGet(e.ctx, append(keys, nil), nil)), cellstore.ErrEmptyRow)
 
 	for name, rows := range map[string]func(context.Context) func(func(*cellstore.Row, error) bool){
@@ -222,7 +223,10 @@ func testReadsNeverGoBack(e *env) {
 	e.must("create t f")
 	t := e.table("t")
 	counter := []byte("counter")
-	_, err := t.Increment(e.ctx, cellstore.Increment{Row: counter, Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
+	_, err := t.Increment(e.ctx, cellstore.Increment{
+		Row:    counter,
+		Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}},
+	}, nil)
 	e.ok(err)
 
 	// Increments of one row are serial. Writers of other rows make commits

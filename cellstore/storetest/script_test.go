@@ -95,7 +95,8 @@ func TestGenerated(t *testing.T) {
 		bare := Backend{RealTime: true}
 		for _, line := range newGenerator(rand.New(rand.NewPCG(1, 2)).IntN, caps, &bare).script(500) {
 			v := verb(line)
-			if v == "crash" || v == "clock" || v == "snapshot" || v == "incr" || strings.Contains(line, "async") || v == "bulk" != caps.Bulk && v == "bulk" {
+			if v == "crash" || v == "clock" || v == "snapshot" || v == "incr" || strings.Contains(line, "async") ||
+				v == "bulk" != caps.Bulk && v == "bulk" {
 				t.Fatalf("%s: the backend has no such thing", line)
 			}
 		}

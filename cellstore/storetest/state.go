@@ -32,7 +32,8 @@ var stateRules = []rule{
 }
 
 // everyCall is each call on a store and a table with valid arguments.
-func (e *env) everyCall(s cellstore.Store, t cellstore.Table, report func(ctx context.Context, call string, err error), ctxs ...context.Context) {
+func (e *env) everyCall(s cellstore.Store, t cellstore.Table, report func(ctx context.Context, call string, err error),
+	ctxs ...context.Context) {
 	var row cellstore.Row
 	r := []byte("r")
 	for _, ctx := range ctxs {
@@ -84,7 +85,8 @@ func testContextOver(e *env) {
 	cancel()
 	expired, cancelExpired := context.WithDeadline(e.ctx, time.Unix(0, 0))
 	defer cancelExpired()
-	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) }, cancelled, expired)
+	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) },
+		cancelled, expired)
 	e.prints("scan t", "s f:q@1=x", "after calls whose context was over")
 	e.prints("tables", "t", "after calls whose context was over")
 	if e.caps.Bulk { // a commit that was refused may be tried again
@@ -164,7 +166,8 @@ func testCloseWaits(e *env) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := 1; !closed.Load(); i++ {
-				if !check("Apply", t.Apply(e.ctx, mutate(fmt.Sprint("w", w), cellstore.PutAt("f", []byte("q"), int64(i), nil), cellstore.PutAt("g", []byte("q"), int64(i), nil)))) {
+				if !check("Apply", t.Apply(e.ctx,
+					mutate(fmt.Sprint("w", w), cellstore.PutAt("f", []byte("q"), int64(i), nil), cellstore.PutAt("g", []byte("q"), int64(i), nil)))) {
 					return
 				}
 				if written[w] = i; i == 1 {

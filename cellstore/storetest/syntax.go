@@ -171,7 +171,11 @@ func (p *parser) familyOption(f *cellstore.Family) {
 	case "bloom":
 		f.Bloom = map[string]cellstore.Bloom{"row": cellstore.BloomRow, "none": cellstore.BloomNone, "rowcol": cellstore.BloomRowCol}[p.word()]
 	case "compression":
-		f.Compression = map[string]cellstore.Compression{"snappy": cellstore.CompressionSnappy, "none": cellstore.CompressionNone, "zstd": cellstore.CompressionZstd}[p.word()]
+		f.Compression = map[string]cellstore.Compression{
+			"snappy": cellstore.CompressionSnappy,
+			"none":   cellstore.CompressionNone,
+			"zstd":   cellstore.CompressionZstd,
+		}[p.word()]
 	case "block":
 		f.BlockSize = p.count()
 	case "memory":

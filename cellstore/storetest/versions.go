@@ -49,7 +49,10 @@ func testClockBack(e *env) {
 	e.prints("get t r g:", "none", "after the clock was set back")
 	e.must("put t r -f:q<=now")
 	e.prints("get t r", "none", "after a delete up to now")
-	values, err := e.table("t").Increment(e.ctx, cellstore.Increment{Row: []byte("r"), Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
+	values, err := e.table("t").Increment(e.ctx, cellstore.Increment{
+		Row:    []byte("r"),
+		Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}},
+	}, nil)
 	e.ok(err)
 	e.prints("get t r", fmt.Sprintf("r f:n@%d=#%d", latest, values[0]), "after an increment")
 }

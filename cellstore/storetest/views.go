@@ -214,7 +214,14 @@ func testParallelScan(e *env) {
 		{Selection: cellstore.Selection{Families: []string{"g"}}},
 		{Reverse: true},
 		{Ranges: []cellstore.Range{{From: key("0100"), To: key("0200")}, {From: key("0250")}, {To: key("0010"), ToInclusive: true}}},
-		{Ranges: []cellstore.Range{{From: key("0250"), To: key("0100")}, {From: key("0099"), To: key("0099"), ToInclusive: true}, {To: key("0260")}}, Reverse: true},
+		{
+			Ranges: []cellstore.Range{
+				{From: key("0250"), To: key("0100")},
+				{From: key("0099"), To: key("0099"), ToInclusive: true},
+				{To: key("0260")},
+			},
+			Reverse: true,
+		},
 		{Ranges: []cellstore.Range{{From: key("x"), To: key("a")}}},
 	} {
 		want := e.keys(t.Scan(e.ctx, scan))

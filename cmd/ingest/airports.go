@@ -27,9 +27,14 @@ type airportsCmd struct {
 }
 
 func (airportsCmd) Help() string {
-	return `FILE is OurAirports' airports.csv (https://ourairports.com/data/), or a CSV file of your own with its header: ident, type, name, latitude_deg and longitude_deg, and any of id, elevation_ft, iso_country, iso_region, municipality, scheduled_service, icao_code, iata_code, gps_code, local_code, home_link, wikipedia_link, keywords and tz.
+	return `FILE is OurAirports' airports.csv (https://ourairports.com/data/), or a CSV file of your own with its
+header: ident, type, name, latitude_deg and longitude_deg, and any of id, elevation_ft, iso_country,
+iso_region, municipality, scheduled_service, icao_code, iata_code, gps_code, local_code, home_link,
+wikipedia_link, keywords and tz.
 
-OurAirports has no time zones. An airport gets that of the region of type timezone it lies in, of its country where that has only one, or of the nearest place in it, whichever is published and knows better; so ingest boundaries, places and time zones first. A column tz, an IANA name such as Europe/Zurich, comes before both.
+OurAirports has no time zones. An airport gets that of the region of type timezone it lies in, of its country
+where that has only one, or of the nearest place in it, whichever is published and knows better; so ingest
+boundaries, places and time zones first. A column tz, an IANA name such as Europe/Zurich, comes before both.
 
   ingest places cities15000.zip
   ingest airports airports.csv
@@ -54,11 +59,16 @@ type timezonesCmd struct {
 }
 
 func (timezonesCmd) Help() string {
-	return `The offsets need no file: the rules are those of this machine's zone database, and where it has none of the one compiled into this program. Run it again when the machine's database has been updated.
+	return `The offsets need no file: the rules are those of this machine's zone database, and where it has none
+of the one compiled into this program. Run it again when the machine's database has been updated.
 
   ingest timezones
 
-FILE tells which zone a point lies in: a release of timezone-boundary-builder (https://github.com/evansiroky/timezone-boundary-builder/releases), GeoJSON or shapefile, as downloaded or unpacked: all zones, those that differ since 1970, or since now; with oceans or without. Its zones are published as the layer timezone of the boundaries. The layers published there stay, and are built anew. The data is under the ODbL: maps must name OpenStreetMap's contributors, as the server's do.
+FILE tells which zone a point lies in: a release of timezone-boundary-builder
+(https://github.com/evansiroky/timezone-boundary-builder/releases), GeoJSON or shapefile, as downloaded or
+unpacked: all zones, those that differ since 1970, or since now; with oceans or without. Its zones are
+published as the layer timezone of the boundaries. The layers published there stay, and are built anew. The
+data is under the ODbL: maps must name OpenStreetMap's contributors, as the server's do.
 
   ingest timezones timezones.geojson.zip
 

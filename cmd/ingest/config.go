@@ -132,7 +132,8 @@ func (c *configPrintCmd) Run(s *session) error {
 	}
 	for _, name := range c.Commands {
 		if !slices.Contains(s.commands, name) {
-			return &usageError{fmt.Errorf("config print %s: there is no such command with settings; there are %s", name, strings.Join(s.commands, ", "))}
+			return &usageError{fmt.Errorf("config print %s: there is no such command with settings; there are %s", name,
+				strings.Join(s.commands, ", "))}
 		}
 	}
 	return nil

@@ -82,7 +82,8 @@ func (r *reporter) Rehearsed(d job.Rehearsal) {
 			same = append(same, t.Table)
 			continue
 		}
-		say("  table %s: %s rows added, %s removed, %s changed, %s the same", t.Table, grouped(t.Added), grouped(t.Removed), grouped(t.Changed), grouped(t.Same))
+		say("  table %s: %s rows added, %s removed, %s changed, %s the same", t.Table, grouped(t.Added), grouped(t.Removed),
+			grouped(t.Changed), grouped(t.Same))
 	}
 	if len(same) > 0 {
 		say("  no row differs in %s", strings.Join(same, ", "))

@@ -64,7 +64,11 @@ func TestDryRun(t *testing.T) {
 		changed    string   // the report of a dry run of then
 	}{
 		{[]string{"boundaries", "--layer", "ward=" + write("a.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5)))},
-			[]string{"boundaries", "--layer", "ward=" + write("b.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5)))},
+			[]string{
+				"boundaries",
+				"--layer",
+				"ward=" + write("b.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5))),
+			},
 			"boundaries would have: 2 ward\n  generation 1, which is published, has: 1 ward\n"},
 		{[]string{"places", "--as", "places=" + write("p.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n")},
 			[]string{"places", "--as", "places=" + write("p.txt", jobtest.RowBern+"\n"+jobtest.RowSuva+"\n")},
@@ -118,15 +122,29 @@ func TestDryRun(t *testing.T) {
 // A change that --max-change refuses is refused in a dry run too.
 func TestDryRunRefused(t *testing.T) {
 	data := t.TempDir()
-	if err := run(t.Context(), []string{"ip", testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"), "--data", data}, io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(), []string{
+		"ip",
+		testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"),
+		"--data",
+		data,
+	}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, data)
-	err := run(t.Context(), []string{"ip", testfile.Temp(t, "b.csv", "8.8.8.0/24,CA\n"), "--max-change", "5%", "--dry-run", "--data", data}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{
+		"ip",
+		testfile.Temp(t, "b.csv", "8.8.8.0/24,CA\n"),
+		"--max-change",
+		"5%",
+		"--dry-run",
+		"--data",
+		data,
+	}, io.Discard, io.Discard)
 	if exitCode(err) != 3 || !maps.Equal(contents(t, data), before) {
 		t.Errorf("exit code %d, %v", exitCode(err), err)
 	}
-	err = run(t.Context(), []string{"points", "shops", "x.csv", "--into-live", "http://127.0.0.1:1", "--dry-run", "--data", data}, io.Discard, io.Discard)
+	err = run(t.Context(), []string{"points", "shops", "x.csv", "--into-live", "http://127.0.0.1:1", "--dry-run", "--data", data},
+		io.Discard, io.Discard)
 	if exitCode(err) != 2 {
 		t.Errorf("into a live collection: %v", err)
 	}
@@ -135,7 +153,8 @@ func TestDryRunRefused(t *testing.T) {
 // A dry run of a refresh records nothing, so the next refresh does all its work.
 func TestDryRefresh(t *testing.T) {
 	data, settings := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
-	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n", data, testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"))
+	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n",
+		data, testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"))
 	testfile.Write(t, settings, text)
 	for range 2 {
 		var out bytes.Buffer

@@ -29,7 +29,9 @@ type exportTilesCmd struct {
 }
 
 func (exportTilesCmd) Help() string {
-	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles file needs a row for each tile: leave its deepest zooms out where a small file matters.
+	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by
+maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles
+file needs a row for each tile: leave its deepest zooms out where a small file matters.
 
   ingest export country,state world.pmtiles
   ingest export country:fr france.mbtiles --max-zoom 10`
@@ -73,7 +75,8 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 		Bytes    int64   `json:"bytes"`
 		Seconds  float64 `json:"seconds"`
 	}{"exported", c.File, stats.Tiles, stats.Contents, info.Size(), took.Seconds()},
-		"exported %s: %s tiles, %s different, %s, in %s", c.File, grouped(stats.Tiles), grouped(stats.Contents), byteCount(info.Size()), took.Round(100*time.Millisecond))
+		"exported %s: %s tiles, %s different, %s, in %s", c.File, grouped(stats.Tiles), grouped(stats.Contents),
+		byteCount(info.Size()), took.Round(100*time.Millisecond))
 	return nil
 }
 

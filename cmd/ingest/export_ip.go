@@ -19,7 +19,8 @@ type exportIPCmd struct {
 }
 
 func (exportIPCmd) Help() string {
-	return `Writes the published IP ranges for other programs. Adjacent ranges that say the same become one, and each is written as the fewest networks.
+	return `Writes the published IP ranges for other programs. Adjacent ranges that say the same become one, and
+each is written as the fewest networks.
 
   .mmdb    a MaxMind DB file, version 2.0, with the fields of GeoIP2, for its clients, nginx, Logstash and others. It also answers for IPv6 addresses that carry IPv4: IPv4-mapped, NAT64 and 6to4; not Teredo, whose addresses are inverted. With traits alone they stand at the top, as in the ASN and ISP databases.
   .csv     a row for each network, which ingest ip reads again. Of the subdivisions the first is written.

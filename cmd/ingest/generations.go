@@ -52,7 +52,9 @@ func (s *session) tell(event any, format string, args ...any) {
 type listCmd struct{}
 
 func (listCmd) Help() string {
-	return `The published generation of each data set is marked with an asterisk. Those before it can be published again with ingest rollback. That is also how a data set comes back which ingest drop took out of service; list says which those are.`
+	return `The published generation of each data set is marked with an asterisk. Those before it can be
+published again with ingest rollback. That is also how a data set comes back which ingest drop took out of
+service; list says which those are.`
 }
 
 func (listCmd) Run(s *session) error {
@@ -140,11 +142,20 @@ type verifyCmd struct {
 }
 
 func (verifyCmd) Help() string {
-	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed. Files that others have put there, such as .DS_Store, are no damage; their names are printed, and they can be removed. With --store it reads every row of the tables there and compares them with the counts and checksums of the push, and does nothing else.
+	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was
+published. A running tileserver is not disturbed. Files that others have put there, such as .DS_Store, are no
+damage; their names are printed, and they can be removed. With --store it reads every row of the tables there
+and compares them with the counts and checksums of the push, and does nothing else.
 
-Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the pieces of a region add up to it, that labels lie in their regions, that GeoJSON and vector tiles agree, and that points are in the regions they are in by the source, as the build noted before it computed anything. It prints what it counted and what it found.
+Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share
+each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the
+pieces of a region add up to it, that labels lie in their regions, that GeoJSON and vector tiles agree, and
+that points are in the regions they are in by the source, as the build noted before it computed anything. It
+prints what it counted and what it found.
 
-Of a collection of points it then reads every row: that each point has its id and each id its point, that points are where their rows say, that properties are valid and have their types, and that counts agree with the points.
+Of a collection of points it then reads every row: that each point has its id and each id its point, that
+points are where their rows say, that properties are valid and have their types, and that counts agree with
+the points.
 
   ingest verify
   ingest verify --checksums
@@ -210,7 +221,9 @@ type rollbackCmd struct {
 }
 
 func (rollbackCmd) Help() string {
-	return `A running tileserver follows. The generation rolled back from stays, and ingest rollback --to publishes it again. Later rollbacks pass it over: after a second bad delivery they go to the good one that was served before both.
+	return `A running tileserver follows. The generation rolled back from stays, and ingest rollback --to
+publishes it again. Later rollbacks pass it over: after a second bad delivery they go to the good one that was
+served before both.
 
   ingest rollback boundaries
   ingest rollback boundaries --to 7`
@@ -230,7 +243,8 @@ func (c *rollbackCmd) Run(s *session) error {
 	s.tell(struct {
 		Event string `json:"event"`
 		generation
-	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
+	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation,
+		m.Built.Local().Format("2006-01-02 15:04"))
 	if s.depot == nil && isRegions(c.Dataset) {
 		if err := boundaries.Elsewhere(s.ctx, s.catalog, &m); err != nil {
 			s.reporter.Note("warning: one of two layers of one name is not served: " + err.Error())
@@ -245,9 +259,13 @@ type dropCmd struct {
 }
 
 func (dropCmd) Help() string {
-	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been. Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the same generation again. With --store the data set is dropped there, and stays published in --data: world and refresh leave it dropped there until its sources change, and ingest push publishes it again.
+	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been.
+Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the
+same generation again. With --store the data set is dropped there, and stays published in --data: world and
+refresh leave it dropped there until its sources change, and ingest push publishes it again.
 
-The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The names for search follow: they are made anew without those of the data set.
+The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The
+names for search follow: they are made anew without those of the data set.
 
   ingest drop points-shops
   ingest rollback points-shops    # undo
@@ -260,7 +278,8 @@ func (c *dropCmd) Run(s *session) error {
 		return seeList(err)
 	}
 	s.tell(told{Event: "dropped", Dataset: c.Dataset, Generation: generation},
-		"dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files", c.Dataset, generation, c.Dataset, c.Dataset)
+		"dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files", c.Dataset,
+		generation, c.Dataset, c.Dataset)
 	s.republished(c.Dataset)
 	return nil
 }
@@ -272,7 +291,11 @@ type pruneCmd struct {
 }
 
 func (pruneCmd) Help() string {
-	return `The published generation is never deleted, nor with --keep 2 or more the one that ingest rollback would publish, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. A generation whose manifest is missing or damaged stays, and a line says what to do. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
+	return `The published generation is never deleted, nor with --keep 2 or more the one that ingest rollback
+would publish, nor one that a tileserver on this machine still serves, nor in --store one that was replaced
+less than --grace ago. What killed builds and pushes left behind goes as well. A generation whose manifest is
+missing or damaged stays, and a line says what to do. Of a data set that was dropped everything goes that
+nobody reads, whatever --keep says.
 
   ingest prune
   ingest prune --keep 1 places`
@@ -308,7 +331,8 @@ func (c *pruneCmd) Run(s *session) error {
 	for _, name := range pruned.Gone {
 		s.tell(told{Event: "gone", Dataset: name}, "nothing is left of %s", name)
 	}
-	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone)+len(pruned.Leftovers)+len(pruned.Unread) == 0 {
+	if err == nil && !s.json && !s.quiet &&
+		len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone)+len(pruned.Leftovers)+len(pruned.Unread) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}
 	return err

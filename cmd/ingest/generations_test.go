@@ -60,7 +60,8 @@ func TestDrop(t *testing.T) {
 	ingest("points-shops is dropped; ingest rollback points-shops publishes generation 1 again", "list")
 	ingest(`"dropped":true`, "list", "--json")
 	ingest("", "verify")
-	if err := run(t.Context(), []string{"drop", "points-shops", "--data", data}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "roll it back to publish generation 1 again") {
+	if err := run(t.Context(), []string{"drop", "points-shops", "--data", data}, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "roll it back to publish generation 1 again") {
 		t.Errorf("dropped twice: %v", err)
 	}
 	ingest("published points-shops generation 1 again", "rollback", "points-shops")
@@ -80,7 +81,8 @@ func TestNamesFollow(t *testing.T) {
 	shops, regions := filepath.Join(dir, "p.csv"), filepath.Join(dir, "r.geojson")
 	testfile.Write(t, shops, "id,lat,lon,name\n1,48.2,16.4,Zwetschgenhof\n")
 	region := func(name string) {
-		testfile.Write(t, regions, `{"type":"Feature","id":"x","properties":{"name":"`+name+`"},"geometry":{"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]}}`)
+		testfile.Write(t, regions,
+			`{"type":"Feature","id":"x","properties":{"name":"`+name+`"},"geometry":{"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]}}`)
 	}
 	ingest := func(args ...string) {
 		t.Helper()
@@ -177,11 +179,13 @@ func TestLoss(t *testing.T) {
 	const told = "20 ward in generation 1, 5 in generation 2, which replaced it"
 	for _, args := range [][]string{append(publish, "--max-change", "10%"), append(publish, "--max-change", "10%", "--dry-run"),
 		{"refresh", "--config", config, "--max-change", "10%"}} {
-		if got := ingest(3, args...); !strings.Contains(got, "of ward there would be 5, which is 75% fewer than the 20 of generation 1, and --max-change allows 10%") {
+		if got := ingest(3, args...); !strings.Contains(got,
+			"of ward there would be 5, which is 75% fewer than the 20 of generation 1, and --max-change allows 10%") {
 			t.Errorf("%q says %q", args, got)
 		}
 	}
-	if got := ingest(0, publish...); !strings.HasSuffix(got, "\nwarning: boundaries: "+told+"; if that is not meant, go back by: ingest rollback boundaries\n") {
+	if got := ingest(0, publish...); !strings.HasSuffix(got,
+		"\nwarning: boundaries: "+told+"; if that is not meant, go back by: ingest rollback boundaries\n") {
 		t.Errorf("the last line of %q", got)
 	}
 	if got := ingest(0, "list"); !strings.Contains(got, "\nboundaries: "+told+"\n") {
@@ -194,7 +198,8 @@ func TestLoss(t *testing.T) {
 		t.Errorf("a tenth is told: %q", got)
 	}
 	write(10, "a")
-	if got := ingest(0, append(publish, "--json")...); !strings.Contains(got, `"lost":[{"kind":"ward","before":18,"now":10}]`) || !strings.Contains(got, `"warnings":["18 ward in generation 4`) {
+	if got := ingest(0, append(publish, "--json")...); !strings.Contains(got, `"lost":[{"kind":"ward","before":18,"now":10}]`) ||
+		!strings.Contains(got, `"warnings":["18 ward in generation 4`) {
 		t.Errorf("events %q", got)
 	}
 	write(10, "b")
@@ -206,7 +211,8 @@ func TestLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{append(publish, "--max-change", "100%"), append(publish, "--max-change", "100%", "--dry-run")} {
-		if got := ingest(1, args...); !strings.Contains(got, "what is published cannot be compared with (") || !strings.HasSuffix(got, "to publish all the same, run this again without --max-change") {
+		if got := ingest(1, args...); !strings.Contains(got, "what is published cannot be compared with (") ||
+			!strings.HasSuffix(got, "to publish all the same, run this again without --max-change") {
 			t.Errorf("%q, where nobody knows what is published: %q", args, got)
 		}
 	}

@@ -117,7 +117,9 @@ func TestExitCodes(t *testing.T) {
 // A stopped command reports the data sets that are unchanged and how to go on.
 func TestInterrupted(t *testing.T) {
 	data := t.TempDir()
-	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(),
+		[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson", "--data", data}, io.Discard,
+		io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	settings := filepath.Join(t.TempDir(), "ingest.yaml")
@@ -128,18 +130,33 @@ func TestInterrupted(t *testing.T) {
 		args []string
 		want string // "" where the command is done before it looks
 	}{
-		{[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
+		{
+			[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson"},
+			"nothing was published; the data set boundaries is as before (generation 1)",
+		},
 		{[]string{"places", "--as", "places=../../sample/airports.csv"}, "nothing was published; the data set places is as before (none yet)"},
 		{[]string{"airports", "../../sample/airports.csv"}, "the data set airports is as before (none yet)"},
 		{[]string{"stations", "../../sample/stations.csv"}, "the data set stations is as before (none yet)"},
 		{[]string{"weather", "066600-99999-2026.gz"}, "the data set weather is as before (none yet)"},
 		{[]string{"timezones"}, "the data set timezones is as before (none yet)"},
-		{[]string{"timezones", "internal/job/boundaries/testdata/squares.geojson"}, "the data set timezones is as before (none yet), boundaries is as before (generation 1)"},
+		{
+			[]string{"timezones", "internal/job/boundaries/testdata/squares.geojson"},
+			"the data set timezones is as before (none yet), boundaries is as before (generation 1)",
+		},
 		{[]string{"ip", "../tileserver/internal/clienttest/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
-		{[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "the data set boundaries is as before (generation 1), places is as before (none yet), "},
-		{[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "nothing was published; the data set ip is as before (none yet); the next run goes on"},
+		{
+			[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()},
+			"the data set boundaries is as before (generation 1), places is as before (none yet), ",
+		},
+		{
+			[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()},
+			"nothing was published; the data set ip is as before (none yet); the next run goes on",
+		},
 		{[]string{"points", "shops", "../../sample/airports.csv"}, "the data set points-shops is as before (none yet)"},
-		{[]string{"refresh", "--config", settings}, "nothing was published; the data set boundaries is as before (generation 1), timezones is as before (none yet)"},
+		{
+			[]string{"refresh", "--config", settings},
+			"nothing was published; the data set boundaries is as before (generation 1), timezones is as before (none yet)",
+		},
 		{[]string{"refresh", "timezones", "--config", settings}, "nothing was published; the data set timezones is as before (none yet)"},
 		{[]string{"verify"}, "nothing was changed; data sets that are not named as intact"},
 		{[]string{"export", "all", filepath.Join(t.TempDir(), "x.pmtiles")}, "x.pmtiles is as before"},
@@ -159,14 +176,16 @@ func TestInterrupted(t *testing.T) {
 			}
 			continue
 		}
-		if exitCode(err) != 130 || !strings.HasPrefix(err.Error(), "interrupted: ") || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "context canceled") {
+		if exitCode(err) != 130 || !strings.HasPrefix(err.Error(), "interrupted: ") || !strings.Contains(err.Error(), tc.want) ||
+			strings.Contains(err.Error(), "context canceled") {
 			t.Errorf("%q: exit code %d, %v; want %q", tc.args, exitCode(err), err, tc.want)
 		}
 	}
 	// The data set published before the stop is named.
 	s := &session{catalog: nil, reporter: newReporter(&cli{Quiet: true}, io.Discard, io.Discard), toPush: []string{"ip"}}
 	s.reporter.Published(dataset.Manifest{Dataset: "ip", Generation: 4})
-	if got, want := s.unpublished("ip"), "published was ip generation 4; not pushed to --store was ip, which is there as before; ingest push goes on where it stopped"; got != want {
+	if got, want := s.unpublished("ip"), "published was ip generation 4; not pushed to --store was ip, which is there as "+
+		"before; ingest push goes on where it stopped"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
@@ -285,8 +304,15 @@ func TestHelpIsInOrder(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--help"}, []string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh", "Commands about what is published:", "list", "drop", "prune", "Commands about the settings:", "config"}},
-		{[]string{"world", "--help"}, []string{"--dry-run", "Flags of every command:", "--data=", "What to download:", "--only=", "How to download:", "--mirror="}},
+		{
+			[]string{"--help"},
+			[]string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh",
+				"Commands about what is published:", "list", "drop", "prune", "Commands about the settings:", "config"},
+		},
+		{
+			[]string{"world", "--help"},
+			[]string{"--dry-run", "Flags of every command:", "--data=", "What to download:", "--only=", "How to download:", "--mirror="},
+		},
 		{[]string{"places", "--help"}, []string{"--as=", "Flags of every command:", "--data=", "--memory="}},
 	} {
 		var out bytes.Buffer

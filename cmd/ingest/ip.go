@@ -31,7 +31,8 @@ func (ipCmd) Help() string {
   A list of ranges, commas, tabs, semicolons, vertical bars or blanks between its columns, alone, compressed by gzip, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. The length of a prefix, a netmask or a wildcard mask may stand in a column of its own (prefix_length). A first line may name the columns, which then go by their names; only those of addresses may be recognised by what they hold. Without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805), the registries' delegated files and lists of countries are recognised; for others say --columns. A list of networks alone needs a value for all of them, as country=DE.
   The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, with its network and the fields of a MaxMind DB, as ingest export ip writes it.
 
-Where several sources cover an address, each field is taken from the first that has it, so put the best first; within a source the narrowest range answers.
+Where several sources cover an address, each field is taken from the first that has it, so put the best first;
+within a source the narrowest range answers.
 
   ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
   ingest ip own-offices.csv geofeed.csv dbip-city-lite.csv.gz ip2asn-combined.tsv.gz
@@ -41,7 +42,8 @@ Where several sources cover an address, each field is taken from the first that 
   ingest ip pfx2as.txt --columns network,prefix_length,asn
   ingest ip tor.txt de.zone --columns tor.txt=network,is_tor_exit_node=1 --columns de.zone=network,country=DE
 
---max-change protects against a bad delivery: above that share nothing is published, and the program ends with exit code 3, also with --dry-run. Run it again with a larger share, or without, to publish all the same.`
+--max-change protects against a bad delivery: above that share nothing is published, and the program ends with
+exit code 3, also with --dry-run. Run it again with a larger share, or without, to publish all the same.`
 }
 
 // columnsFlag is [FILE=]LIST.
@@ -105,7 +107,8 @@ func (r *reporter) compared(c ip.Change) {
 		name string
 		ip.Shares
 	}{{"IPv4", v4}, {"IPv6", v6}} {
-		fmt.Fprintf(r.out, "  %s: %.3f%% of the addresses added, %.3f%% removed, %.3f%% changed\n", v.name, 100*v.Added, 100*v.Removed, 100*v.Changed)
+		fmt.Fprintf(r.out, "  %s: %.3f%% of the addresses added, %.3f%% removed, %.3f%% changed\n", v.name, 100*v.Added,
+			100*v.Removed, 100*v.Changed)
 	}
 	if r.quiet {
 		return

@@ -29,7 +29,8 @@ const minMemory = 256 << 20
 // eighth is left for memory that only the system counts, such as file pages.
 func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
 	if limit.Unread != nil {
-		said = append(said, fmt.Sprintf("warning: the limit of memory cannot be read in full: if this process may take less, set --memory: %v", limit.Unread))
+		said = append(said, fmt.Sprintf("warning: the limit of memory cannot be read in full: if this process may take "+
+			"less, set --memory: %v", limit.Unread))
 	}
 	if limit.Bytes == 0 {
 		return said
@@ -40,7 +41,8 @@ func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (sa
 		said = append(said, fmt.Sprintf("--memory is %dMiB, %s", int64(most)>>20, why))
 	}
 	if int64(c.Memory) > limit.Bytes {
-		said = append(said, fmt.Sprintf("warning: the system may end this process: --memory is %dMiB %s: raise its limit", int64(c.Memory)>>20, why))
+		said = append(said, fmt.Sprintf("warning: the system may end this process: --memory is %dMiB %s: raise its limit",
+			int64(c.Memory)>>20, why))
 	}
 	return said
 }
@@ -77,7 +79,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
 	}
 	if cellstore.IsNoSpace(err) {
-		fmt.Fprintln(os.Stderr, "ingest: the disk is full: what did not fit was not published, and what was published before is as it was. Make room, "+
+		fmt.Fprintln(os.Stderr, "ingest: the disk is full: what did not fit was not published, and what was published "+
+			"before is as it was. Make room, "+
 			"for example by ingest prune, and run the same command again: it removes what this one left")
 	}
 	os.Exit(exitCode(err))

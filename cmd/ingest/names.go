@@ -14,7 +14,11 @@ import (
 type namesCmd struct{ publishing }
 
 func (namesCmd) Help() string {
-	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, and so do rollback and drop, so that it is needed by itself only for data published by an older program.
+	return `Makes the index of names that search finds besides places: the regions of all layers, the airports,
+time zones and weather stations that are published, and the points of collections published with --search,
+with the people and the larger regions of each. It reads no file. The commands that publish one of these run
+it at their end, and so do rollback and drop, so that it is needed by itself only for data published by an
+older program.
 
   ingest names`
 }
@@ -57,7 +61,8 @@ func (s *session) republished(name string) {
 		return
 	}
 	if slices.Contains(ask.Names.Uses, name) || strings.HasPrefix(name, ask.CollectionPrefix) {
-		s.reporter.Note(fmt.Sprintf("the names for search in %s stay as they are: to let them follow, run this without --store too, then ingest push %s",
+		s.reporter.Note(fmt.Sprintf("the names for search in %s stay as they are: to let them follow, run this without "+
+			"--store too, then ingest push %s",
 			s.depot.Name(), ask.Names.Name))
 	}
 }

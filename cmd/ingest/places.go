@@ -19,7 +19,8 @@ type placesCmd struct {
 }
 
 func (placesCmd) Help() string {
-	return `FILE is a table of GeoNames as downloaded (.zip), unpacked (.txt) or compressed by gzip. What it holds shows in its name, or else in its rows:
+	return `FILE is a table of GeoNames as downloaded (.zip), unpacked (.txt) or compressed by gzip. What it
+holds shows in its name, or else in its rows:
 
   places          allCountries, cities15000, NL, no-country, modifications-YYYY-MM-DD
   alternatenames  alternateNamesV2 or alternateNames, all or of one country: names in other languages, codes, links
@@ -32,7 +33,9 @@ func (placesCmd) Help() string {
   languages       iso-languagecodes: makes one of the two codes that languages have in alternate names
   timezones       timeZones: counts places with a time zone it does not know
 
-At least one file must hold places, and not one day's modifications alone; the others add to those. Of several rows of a place, in one file or in several, the one with the latest modification date is taken. --max-bad is the share of each file.
+At least one file must hold places, and not one day's modifications alone; the others add to those. Of several
+rows of a place, in one file or in several, the one with the latest modification date is taken. --max-bad is
+the share of each file.
 
   ingest places allCountries.zip alternateNamesV2.zip hierarchy.zip adminCode5.zip countryInfo.txt admin1CodesASCII.txt admin2Codes.txt featureCodes_en.txt
   ingest places cities15000.zip NL.zip no-country.zip

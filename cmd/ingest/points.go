@@ -88,7 +88,8 @@ type pointsCmd struct {
 }
 
 func (pointsCmd) Help() string {
-	return `Publishes a collection of your own points, such as shops, as the data set points-COLLECTION. The files together become the collection; what was published of it before is replaced.
+	return `Publishes a collection of your own points, such as shops, as the data set points-COLLECTION. The
+files together become the collection; what was published of it before is replaced.
 
   ingest points shops shops.csv
   ingest points chargers north.geojson south.geojson.gz --id ref --name operator
@@ -96,7 +97,8 @@ func (pointsCmd) Help() string {
   ingest points stops survey.gpkg --layer stops
   curl https://example.org/shops.csv | ingest points shops -
 
-FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
+FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
+such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
 
   A table of text (UTF-8, or what --encoding names) with a header: columns separated by commas, semicolons or tabs.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
@@ -105,11 +107,23 @@ FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
-Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property, and neither is a word for that, such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
+Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng,
+long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location,
+coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order
+--axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid,
+guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed.
+All other columns with a name become properties. An empty cell is no property, and neither is a word for that,
+such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless
+they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or
+2026-01-31).
 
-The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records, unless --repeated says first or last.
+The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points
+without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of
+points with one id the first is taken; the others are bad records, unless --repeated says first or last.
 
-With --into-live the points are put into a live collection of a running tileserver, in the order of the files, in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a bad record.
+With --into-live the points are put into a live collection of a running tileserver, in the order of the files,
+in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a
+bad record.
 
   ingest points shops shops.csv --into-live http://127.0.0.1:8080 --key-file writer.key
 
@@ -152,16 +166,20 @@ func (c *pointsCmd) Run(s *session) error {
 	}
 	of.Private, of.Search = c.Private, c.Search
 	if c.MaxChange != nil && c.IntoLive != "" {
-		return &usageError{errors.New("--max-change is for collections that are published, and --into-live writes into one that is served: leave out one of them")}
+		return &usageError{errors.New("--max-change is for collections that are published, and --into-live writes into one " +
+			"that is served: leave out one of them")}
 	}
 	if c.DryRun && c.IntoLive != "" {
-		return &usageError{errors.New("--dry-run is for collections that are published, and --into-live writes into one that is served: leave out one of them")}
+		return &usageError{errors.New("--dry-run is for collections that are published, and --into-live writes into one " +
+			"that is served: leave out one of them")}
 	}
 	if c.Search && (c.Private || c.IntoLive != "") {
-		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private and --into-live, or --search")}
+		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private " +
+			"and --into-live, or --search")}
 	}
 	if c.IntoLive != "" && c.Repeated != "" && c.Repeated != string(pointsjob.Last) {
-		return &usageError{errors.New("--into-live writes the records in their order, and the last one of an id stays: leave out --repeated " + c.Repeated)}
+		return &usageError{errors.New("--into-live writes the records in their order, and the last one of an id stays: " +
+			"leave out --repeated " + c.Repeated)}
 	}
 	if c.IntoLive == "" {
 		if c.KeyFile != "" {
@@ -189,7 +207,8 @@ func (c *pointsCmd) Run(s *session) error {
 func serverURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("--into-live %q: give the address of a tileserver, such as http://127.0.0.1:8080, without the collection or a key", text)
+		return nil, fmt.Errorf("--into-live %q: give the address of a tileserver, such as http://127.0.0.1:8080, without "+
+			"the collection or a key", text)
 	}
 	return u, nil
 }

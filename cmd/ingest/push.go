@@ -20,11 +20,15 @@ type pushCmd struct {
 }
 
 func (pushCmd) Help() string {
-	return `Copies the published generation of each data set into tables of their own in the cluster, compares them with what they were made from, and publishes them there in one step. Servers that run with the same --store follow within seconds. One that is there already is published again without being copied.
+	return `Copies the published generation of each data set into tables of their own in the cluster, compares
+them with what they were made from, and publishes them there in one step. Servers that run with the same
+--store follow within seconds. One that is there already is published again without being copied.
 
-A push that was interrupted goes on where it was when it is started again. While one runs, a second one of the same data set is refused; after a kill, for up to a minute.
+A push that was interrupted goes on where it was when it is started again. While one runs, a second one of the
+same data set is refused; after a kill, for up to a minute.
 
-Commands that publish, such as ingest places, push what they have published when --store is given; so this is needed when that failed, or for data that was ingested without.
+Commands that publish, such as ingest places, push what they have published when --store is given; so this is
+needed when that failed, or for data that was ingested without.
 
   ingest push --store hbase://gateway:9090/quadrille
   ingest push --store hbase://gateway:9090/quadrille places boundaries`
@@ -94,7 +98,8 @@ func (s *session) pushPublished(command *kong.Context) error {
 		return err
 	}
 	errs := []error{s.push(s.toPush, dataset.PushOptions{})}
-	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun && !s.options.DryRun {
+	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun &&
+		!s.options.DryRun {
 		names, err := s.catalog.Datasets(s.ctx)
 		errs = append(errs, err, s.push(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(s.toPush, name) }),
 			dataset.PushOptions{OnlyNew: true}))
@@ -115,7 +120,8 @@ func (s *session) push(names []string, o dataset.PushOptions) error {
 		}
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("not everything was pushed; what is published in %s is there, ingest push tries again: %w", s.catalog.Dir(), errors.Join(errs...))
+		return fmt.Errorf("not everything was pushed; what is published in %s is there, ingest push tries again: %w",
+			s.catalog.Dir(), errors.Join(errs...))
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ type refreshCmd struct {
 
 func (refreshCmd) Help() string {
 	last := len(refreshed) - 1
-	return `Does what the configuration file says: each of the commands ` + strings.Join(refreshed[:last], ", ") + ` and ` + refreshed[last] + ` that has its settings there, in that order. One whose files, settings and program are those its published generation was made of is passed over. One that fails leaves its data set as it is published, and the others go on; the exit code is then 1.
+	return `Does what the configuration file says: each of the commands ` + strings.Join(refreshed[:last], ", ") + ` and ` +
+		refreshed[last] + ` that has its settings there, in that order. One whose files, settings and program are those its published generation was made of is passed over. One that fails leaves its data set as it is published, and the others go on; the exit code is then 1.
 
   # /etc/quadrille/ingest.yaml
   data: /var/lib/quadrille
@@ -47,7 +48,8 @@ func (refreshCmd) Help() string {
   ingest refresh --config /etc/quadrille/ingest.yaml --dry-run
   ingest refresh --config /etc/quadrille/ingest.yaml
 
-With --dry-run each command that has something to do says what it would change, and world lists its files. What one would publish the next does not see.`
+With --dry-run each command that has something to do says what it would change, and world lists its files.
+What one would publish the next does not see.`
 }
 
 // reader is a command that reads files.
@@ -136,7 +138,8 @@ func refreshes(s *session) ([]step, error) {
 			return nil, err
 		}
 		if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
-			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
+			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: "+
+				"true, or timezone=%s as a layer", c.Timezones.File)
 		}
 		if of, ok := target(ctx).(interface{ readsInput() bool }); ok && of.readsInput() {
 			return nil, fmt.Errorf("%s has standard input as a file: name files only, since each refresh reads them", name)
@@ -179,7 +182,8 @@ func (c *refreshCmd) Run(s *session) error {
 		return &usageError{err}
 	}
 	if len(steps) == 0 {
-		return &usageError{fmt.Errorf("%s has no command to refresh: write one of %s: into it, with its settings beneath", s.cli.Config, strings.Join(refreshed, ":, "))}
+		return &usageError{fmt.Errorf("%s has no command to refresh: write one of %s: into it, with its settings beneath",
+			s.cli.Config, strings.Join(refreshed, ":, "))}
 	}
 	for _, name := range c.Commands {
 		if !slices.ContainsFunc(steps, func(st step) bool { return st.name == name }) {
@@ -220,7 +224,8 @@ func (st step) run(s *session, force bool) error {
 	if st.name == ask.Boundaries.Name {
 		st.cli.Boundaries.keepZones = true
 	}
-	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter, func() error { return st.ctx.Run(s) })
+	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter,
+		func() error { return st.ctx.Run(s) })
 }
 
 // refreshRecord returns the path of the record of a data set's basis.

@@ -21,25 +21,36 @@ func TestPrintedSettings(t *testing.T) {
 	testfile.Write(t, file, "x")
 	own := map[string][]string{
 		"store": {"hbase://a:9090/ns"}, "max-bad": {"0.5%"}, "memory": {"777MiB"}, "tile-budget": {"1500"}, "long-edges": {"shortest"},
-		"layer": {"ward=" + file + ":NO", `country=x\; y.zip`}, "worldview": {"IN"}, "ip-file": {strings.ReplaceAll(file, ",", `\,`)}, "only": {"places", "ip"}, "parallel": {"2"},
-		"columns": {"first,last,-,country"}, "type": {"code=text", "n=number"},
-		"as": {"places=" + strings.ReplaceAll(file, ",", `\,`)}, "max-change": {"5%"}, "generation": {"7"}, "grace": {"7h0m0s"}, "mirror": {"https://m.example/a"}, "contact": {"mailto:a@b.example"}, "min-zoom": {"2"},
+		"layer":     {"ward=" + file + ":NO", `country=x\; y.zip`},
+		"worldview": {"IN"},
+		"ip-file":   {strings.ReplaceAll(file, ",", `\,`)},
+		"only":      {"places", "ip"},
+		"parallel":  {"2"},
+		"columns":   {"first,last,-,country"}, "type": {"code=text", "n=number"},
+		"as":         {"places=" + strings.ReplaceAll(file, ",", `\,`)},
+		"max-change": {"5%"},
+		"generation": {"7"},
+		"grace":      {"7h0m0s"},
+		"mirror":     {"https://m.example/a"},
+		"contact":    {"mailto:a@b.example"},
+		"min-zoom":   {"2"},
 	}
-	configtest.RoundTrip(t, "", append(configtest.Args(t, configfile.Flags(parser.Model), own, onlyFlags...), "list"), func(args ...string) ([]configfile.Setting, error) {
-		c := &cli{}
-		parser, err := newParser(c, io.Discard, io.Discard)
-		if err != nil {
-			return nil, err
-		}
-		if args[len(args)-1] != "list" {
-			args = append(args, "list")
-		}
-		ctx, err := parser.Parse(args)
-		if err != nil {
-			return nil, err
-		}
-		return configfile.Settings(ctx, c.file, onlyFlags...), nil
-	})
+	configtest.RoundTrip(t, "", append(configtest.Args(t, configfile.Flags(parser.Model), own, onlyFlags...), "list"),
+		func(args ...string) ([]configfile.Setting, error) {
+			c := &cli{}
+			parser, err := newParser(c, io.Discard, io.Discard)
+			if err != nil {
+				return nil, err
+			}
+			if args[len(args)-1] != "list" {
+				args = append(args, "list")
+			}
+			ctx, err := parser.Parse(args)
+			if err != nil {
+				return nil, err
+			}
+			return configfile.Settings(ctx, c.file, onlyFlags...), nil
+		})
 	for _, command := range parser.Model.Children {
 		if !command.Tag.Has("config") {
 			continue

@@ -37,7 +37,8 @@ func TestInterrupt(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		t.Errorf("%v, want exit code 130", err)
 	}
-	for _, want := range []string{stopping, "\ningest: interrupted: nothing was published; the data set ip is as before (none yet); the next run goes on"} {
+	for _, want := range []string{stopping,
+		"\ningest: interrupted: nothing was published; the data set ip is as before (none yet); the next run goes on"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

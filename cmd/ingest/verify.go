@@ -88,7 +88,8 @@ func verifyPoints(s *session, name string, generation uint64) (err error) {
 	}
 	err = points.Verify(s.ctx, store, meta, job.StageOf(s.reporter, "checking rows of "+name, "rows"))
 	if err != nil {
-		return fmt.Errorf("generation %d: %w; ingest the points again, or publish an earlier generation by ingest rollback", gen.Manifest.Generation, err)
+		return fmt.Errorf("generation %d: %w; ingest the points again, or publish an earlier generation by ingest rollback",
+			gen.Manifest.Generation, err)
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func printReport(out io.Writer, r verify.Report) error {
 		return err
 	}
 	if points == 0 {
-		fmt.Fprintln(out, "this generation holds no points of its sources, as earlier versions built it, so its borders were not compared with them; ingest boundaries builds it again with some")
+		fmt.Fprintln(out, "this generation holds no points of its sources, as earlier versions built it, so its borders "+
+			"were not compared with them; ingest boundaries builds it again with some")
 	}
 	for _, t := range r.Types {
 		const most = 5
@@ -130,7 +132,8 @@ func printReport(out io.Writer, r verify.Report) error {
 			fmt.Fprintf(out, "  %s\n", exampleText(e))
 		}
 		if f.Problem == verify.ProblemSource {
-			fmt.Fprintln(out, "  if the same is found when ingest boundaries has built them again, check the regions' rings in the source, and report them")
+			fmt.Fprintln(out, "  if the same is found when ingest boundaries has built them again, check the regions' rings in "+
+				"the source, and report them")
 		}
 	}
 	return nil

@@ -19,7 +19,9 @@ type stationsCmd struct {
 }
 
 func (stationsCmd) Help() string {
-	return `FILE is the list of stations of the Integrated Surface Database, with the names of its columns in the first line. Stations without a position are counted and left out; they do not count towards --max-bad. Country codes, which are FIPS 10-4 in the file, become those of ISO 3166.
+	return `FILE is the list of stations of the Integrated Surface Database, with the names of its columns in the
+first line. Stations without a position are counted and left out; they do not count towards --max-bad. Country
+codes, which are FIPS 10-4 in the file, become those of ISO 3166.
 
   ingest stations isd-history.csv`
 }
@@ -38,7 +40,10 @@ type weatherCmd struct {
 }
 
 func (weatherCmd) Help() string {
-	return `FILE is in the isd-lite format, plain or compressed by gzip, under the name NOAA gives it: the USAF and WBAN numbers of its station, and the year. Publish the stations first; a file of a station that is not among them is counted and left out. The files named become the published ones: what was published before and is not named again is gone.
+	return `FILE is in the isd-lite format, plain or compressed by gzip, under the name NOAA gives it: the USAF
+and WBAN numbers of its station, and the year. Publish the stations first; a file of a station that is not
+among them is counted and left out. The files named become the published ones: what was published before and
+is not named again is gone.
 
   ingest stations isd-history.csv
   ingest weather isd-lite/2024/*.gz`

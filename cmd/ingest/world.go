@@ -34,16 +34,21 @@ type worldCmd struct {
 }
 
 func (worldCmd) Help() string {
-	return `Downloads the files of Natural Earth, GeoNames, OurAirports, NOAA and ip-location-db from their publishers and ingests them in the order they need. Run it again, such as once a day, to take up what has changed: only changed files are downloaded, and only data sets they belong to are built. Their licences are in the list of --dry-run; GeoNames and the IP data must be named on your map.
+	return `Downloads the files of Natural Earth, GeoNames, OurAirports, NOAA and ip-location-db from their
+publishers and ingests them in the order they need. Run it again, such as once a day, to take up what has
+changed: only changed files are downloaded, and only data sets they belong to are built. Their licences are in
+the list of --dry-run; GeoNames and the IP data must be named on your map.
 
   ingest world --dry-run
   ingest world --contact https://maps.example.org
   ingest world --places cities500 --scale 50m
   ingest world --only ip --ip geolite2-city --max-change 10%
 
-Downloads that break off go on where they stopped, in the same run and in the next. When files of a data set cannot be had, that data set stays as it is published and the others go on; the exit code is then 1.
+Downloads that break off go on where they stopped, in the same run and in the next. When files of a data set
+cannot be had, that data set stays as it is published and the others go on; the exit code is then 1.
 
-GeoLite2 needs MaxMind's account number and licence key in the environment variables MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY, and its terms accepted.`
+GeoLite2 needs MaxMind's account number and licence key in the environment variables MAXMIND_ACCOUNT_ID and
+MAXMIND_LICENSE_KEY, and its terms accepted.`
 }
 
 // contact checks the contact that is sent to publishers: it must be one plain address.

@@ -271,7 +271,8 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 			return err
 		}
 		if _, err := os.Lstat(to); err != nil || made.Made != to || made.Live != live {
-			return fmt.Errorf("the server at %s has made the backup %s of %s, which is not %s of %s: ask the server of that, and name a directory in its --backup-dir", admin, made.Made, made.Live, to, live)
+			return fmt.Errorf("the server at %s has made the backup %s of %s, which is not %s of %s: ask the server of that, "+
+				"and name a directory in its --backup-dir", admin, made.Made, made.Live, to, live)
 		}
 	case err != nil:
 		return err
@@ -291,7 +292,8 @@ var adminClient = &http.Client{Transport: &http.Transport{}}
 // askBackup asks for a backup, and returns the server's answer.
 func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
-		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}
+		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen " +
+			"ADDR, such as 127.0.0.1:6060")}
 	}
 	body, err := json.Marshal(map[string]string{"to": name})
 	if err != nil {

@@ -79,7 +79,8 @@ func (c *config) readCertificate() (*certificate, error) {
 		return nil, err
 	}
 	if encrypted(key) {
-		return nil, fmt.Errorf("the key in %s is encrypted, and nobody can be asked for its password: write it without by openssl pkey -in %[1]s -out NEWFILE, readable by the server alone", c.TLSKey)
+		return nil, fmt.Errorf("the key in %s is encrypted, and nobody can be asked for its password: write it without by "+
+			"openssl pkey -in %[1]s -out NEWFILE, readable by the server alone", c.TLSKey)
 	}
 	pair := &certificate{}
 	if pair.Certificate, err = tls.X509KeyPair(chain, key); err != nil {
@@ -101,7 +102,8 @@ func (p *certificate) usable(now time.Time) error {
 	case now.After(own.NotAfter):
 		return fmt.Errorf("the certificate has expired on %s: renew it", own.NotAfter.UTC().Format(time.RFC3339))
 	case now.Before(own.NotBefore):
-		return errors.New("the certificate is not valid before " + own.NotBefore.UTC().Format(time.RFC3339) + ": wait, or set the clock of this machine if it is wrong")
+		return errors.New("the certificate is not valid before " + own.NotBefore.UTC().Format(time.RFC3339) +
+			": wait, or set the clock of this machine if it is wrong")
 	}
 	return nil
 }
@@ -111,7 +113,8 @@ func (p *certificate) usable(now time.Time) error {
 func (p *certificate) doubtful(now time.Time) error {
 	for _, one := range p.chain[1:] {
 		if now.After(one.NotAfter) || now.Before(one.NotBefore) {
-			return fmt.Errorf("%.60q of the chain is valid from %s to %s only: fetch the chain anew, or leave it out", one.Subject.CommonName, one.NotBefore.UTC().Format(time.RFC3339), one.NotAfter.UTC().Format(time.RFC3339))
+			return fmt.Errorf("%.60q of the chain is valid from %s to %s only: fetch the chain anew, or leave it out",
+				one.Subject.CommonName, one.NotBefore.UTC().Format(time.RFC3339), one.NotAfter.UTC().Format(time.RFC3339))
 		}
 	}
 	return nil

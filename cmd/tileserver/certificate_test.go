@@ -57,8 +57,12 @@ func TestCertificateDates(t *testing.T) {
 		t.Errorf("a good one: %v", err)
 	}
 	for kind, block := range map[string]*pem.Block{
-		"of PKCS #8":  {Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")},
-		"of old":      {Type: "EC PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"}, Bytes: []byte("x")},
+		"of PKCS #8": {Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")},
+		"of old": {
+			Type:    "EC PRIVATE KEY",
+			Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"},
+			Bytes:   []byte("x"),
+		},
 		"behind else": {Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")},
 	} {
 		text := string(pem.EncodeToMemory(block))
@@ -67,7 +71,8 @@ func TestCertificateDates(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "key.pem")
 		testfile.Write(t, file, text)
-		if err := check("--tls-cert", cert, "--tls-key", file); err == nil || !strings.Contains(err.Error(), "is encrypted") || !strings.Contains(err.Error(), "openssl pkey") {
+		if err := check("--tls-cert", cert, "--tls-key", file); err == nil || !strings.Contains(err.Error(), "is encrypted") ||
+			!strings.Contains(err.Error(), "openssl pkey") {
 			t.Errorf("an encrypted key %s: %v", kind, err)
 		}
 	}
@@ -93,7 +98,10 @@ func TestCertificateDates(t *testing.T) {
 	if err := pair.doubtful(time.Now()); err == nil || !strings.Contains(err.Error(), "of the chain is valid from") {
 		t.Errorf("of a chain that ends expired: %v", err)
 	}
-	for want, at := range map[string][2]time.Duration{"has expired on": {-2 * time.Hour, -time.Hour}, "is not valid before": {time.Hour, 2 * time.Hour}} {
+	for want, at := range map[string][2]time.Duration{
+		"has expired on":      {-2 * time.Hour, -time.Hour},
+		"is not valid before": {time.Hour, 2 * time.Hour},
+	} {
 		cert, key := dated(t, at[0], at[1])
 		if err := check("--tls-cert", cert, "--tls-key", key); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("config check: %v, want %q", err, want)
@@ -145,10 +153,14 @@ func TestJSONLines(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for _, flag := range []string{"--listen", "--admin-listen"} {
 		for address, want := range map[string]string{
-			"http://127.0.0.1:6060": "alone, such as 127.0.0.1:6060", "https://a.example:443/": "--tls-cert", "6060": "write :6060", "127.0.0.1": "must be an address and port",
-			"127.0.0.1:6060/x": "has a path", "::1:80": "must be", "http://": "such as 127.0.0.1:8080",
+			"http://127.0.0.1:6060":  "alone, such as 127.0.0.1:6060",
+			"https://a.example:443/": "--tls-cert",
+			"6060":                   "write :6060",
+			"127.0.0.1":              "must be an address and port",
+			"127.0.0.1:6060/x":       "has a path", "::1:80": "must be", "http://": "such as 127.0.0.1:8080",
 		} {
-			if _, err := parse([]string{flag + "=" + address}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), flag) {
+			if _, err := parse([]string{flag + "=" + address}, io.Discard, io.Discard); err == nil ||
+				!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), flag) {
 				t.Errorf("%s=%s: %v, want %q", flag, address, err, want)
 			}
 		}

@@ -269,7 +269,8 @@ func (c *config) Validate() error {
 	}
 	for _, name := range c.Require {
 		if _, ok := ask.FindDataset(name); !ok {
-			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, boundaries-NAME or points-NAME", name, strings.Join(ask.DatasetNames(ask.Datasets), ", "))
+			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, boundaries-NAME or points-NAME", name,
+				strings.Join(ask.DatasetNames(ask.Datasets), ", "))
 		}
 	}
 	switch {
@@ -317,7 +318,14 @@ func (c *config) Validate() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"request", c.RequestTimeout}, {"read", c.ReadTimeout}, {"write", c.WriteTimeout}, {"idle", c.IdleTimeout}, {"drain", c.DrainTimeout}, {"batch", c.BatchTimeout}} {
+	}{
+		{"request", c.RequestTimeout},
+		{"read", c.ReadTimeout},
+		{"write", c.WriteTimeout},
+		{"idle", c.IdleTimeout},
+		{"drain", c.DrainTimeout},
+		{"batch", c.BatchTimeout},
+	} {
 		if d.value <= 0 {
 			return fmt.Errorf("--%s-timeout must be positive, such as 10s", d.name)
 		}

@@ -98,9 +98,19 @@ var damagedAddresses = func() []netip.Addr {
 
 func damagedQuestions() (all []damagedQuestion) {
 	for owner, paths := range map[string][]string{
-		"data/boundaries":   {"/regions/at?lat=48.5&lon=4.5", "/regions/within?bbox=4,46,8,50", "/tiles/country,state/5/16/11.mvt", "/tiles/country/13/4213/2850.mvt"},
-		"data/ip":           {"/ip/" + damagedAddresses[0].String(), "/ip/9.9.9.9"},
-		"data/points-shops": {"/points/shops/within?bbox=-180,-90,180,90&limit=1000", "/points/shops/s-7", "/points/shops/count", "/points/shops/nearby?lat=47&lon=5"},
+		"data/boundaries": {
+			"/regions/at?lat=48.5&lon=4.5",
+			"/regions/within?bbox=4,46,8,50",
+			"/tiles/country,state/5/16/11.mvt",
+			"/tiles/country/13/4213/2850.mvt",
+		},
+		"data/ip": {"/ip/" + damagedAddresses[0].String(), "/ip/9.9.9.9"},
+		"data/points-shops": {
+			"/points/shops/within?bbox=-180,-90,180,90&limit=1000",
+			"/points/shops/s-7",
+			"/points/shops/count",
+			"/points/shops/nearby?lat=47&lon=5",
+		},
 	} {
 		for _, path := range paths {
 			all = append(all, damagedQuestion{owner: owner, path: path})
@@ -223,7 +233,8 @@ func (d *damaged) do(method, path, body string) (int, string) {
 // refused reports whether an answer is an error which says that data of an owner is damaged or not
 // available, and the owner has damaged files.
 func (d *damaged) refused(owner string, code int, body string) bool {
-	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) || code == http.StatusServiceUnavailable)
+	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) ||
+		code == http.StatusServiceUnavailable)
 	if ok {
 		d.told[owner] = true
 	}
@@ -234,7 +245,8 @@ func (d *damaged) refused(owner string, code int, body string) bool {
 func (d *damaged) ask() {
 	d.t.Helper()
 	for _, q := range d.want {
-		if code, body := d.question(q); fmt.Sprint(code, " ", body) != q.want && !d.refused(q.owner, code, body) && !(d.mapped && q.owner == "data/ip") {
+		if code, body := d.question(q); fmt.Sprint(code, " ", body) != q.want && !d.refused(q.owner, code, body) &&
+			!(d.mapped && q.owner == "data/ip") {
 			d.errorf("%s: %d %.300s", q.path, code, body)
 		}
 	}
@@ -335,7 +347,8 @@ func (d *damaged) askUsage() {
 		d.told["usage"] = true
 	}
 	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !reported {
-		d.errorf("%d and %d requests are counted, between %d and %d were made before, and then %d; the status is %s", hours, days, d.least, d.most, d.sent, status)
+		d.errorf("%d and %d requests are counted, between %d and %d were made before, and then %d; the status is %s", hours, days,
+			d.least, d.most, d.sent, status)
 	}
 }
 
@@ -485,17 +498,25 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	t.Helper()
 	root := t.TempDir()
-	d = &damaged{root: root, t: t, known: &known{live: map[string]*damagetest.Judge{}}, hit: map[string]bool{}, told: map[string]bool{}, cut: map[string]bool{}}
+	d = &damaged{
+		root:  root,
+		t:     t,
+		known: &known{live: map[string]*damagetest.Judge{}},
+		hit:   map[string]bool{},
+		told:  map[string]bool{},
+		cut:   map[string]bool{},
+	}
 	c, err := dataset.Open(filepath.Join(root, "data"), toyworld.Open)
 	if err == nil {
-		err = errors.Join(toyworld.PublishBoundaries(t.Context(), c), toyworld.PublishRanges(t.Context(), c, func(yield func(ipgeo.Range, error) bool) {
-			for i, a := range damagedAddresses {
-				country := ipgeo.Country{ISOCode: string([]byte{'A' + byte(i%26), 'A' + byte(i/26)})}
-				if !yield(ipgeo.Range{First: a, Last: a, Record: ipgeo.Record{Country: country}}, nil) {
-					return
+		err = errors.Join(toyworld.PublishBoundaries(t.Context(), c),
+			toyworld.PublishRanges(t.Context(), c, func(yield func(ipgeo.Range, error) bool) {
+				for i, a := range damagedAddresses {
+					country := ipgeo.Country{ISOCode: string([]byte{'A' + byte(i%26), 'A' + byte(i/26)})}
+					if !yield(ipgeo.Range{First: a, Last: a, Record: ipgeo.Record{Country: country}}, nil) {
+						return
+					}
 				}
-			}
-		}))
+			}))
 	}
 	for i := range 3 {
 		if err == nil {
@@ -648,7 +669,12 @@ func TestDamagedKeys(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
 	var keys []string
-	for i, more := range [][]string{{"--limit=600/1m", "--limit=100000/1d"}, {"--scope=write:*"}, {"--scope=read:shops", "--scope=write:cars", "--limit=5/1h"}, {}} {
+	for i, more := range [][]string{
+		{"--limit=600/1m", "--limit=100000/1d"},
+		{"--scope=write:*"},
+		{"--scope=read:shops", "--scope=write:cars", "--limit=5/1h"},
+		{},
+	} {
 		out, err := command(t, append([]string{"keys", "new", fmt.Sprint("client-", i), "--keys", file}, more...)...)
 		if err != nil {
 			t.Fatal(err)
@@ -727,12 +753,14 @@ func TestDamagedKeys(t *testing.T) {
 				break
 			}
 			same(what, g.Keys(), edited)
-			if logged := log.String(); unended && !strings.Contains(logged, file+": line ") || len(edited) == 0 && !strings.Contains(logged, "no key") {
+			if logged := log.String(); unended && !strings.Contains(logged, file+": line ") ||
+				len(edited) == 0 && !strings.Contains(logged, "no key") {
 				t.Errorf("%s: it says %q", what, logged)
 			}
 		case before:
 			refused++
-			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), file) || is && !strings.Contains(err.Error(), "line ") {
+			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), file) ||
+				is && !strings.Contains(err.Error(), "line ") {
 				t.Errorf("%s: %v", what, err)
 			}
 		case err != nil:

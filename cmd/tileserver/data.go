@@ -263,7 +263,8 @@ const writesClient = "\x00writes"
 
 // openLive opens the live collections of --live. stop closes them after the writes
 // that have begun.
-func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer, log *slog.Logger) (collections *live.Store, store cellstore.Store, stop func() error, err error) {
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer,
+	log *slog.Logger) (collections *live.Store, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {
 		return nil, nil, none, nil

@@ -35,7 +35,8 @@ func openFiles() (limit, open int64, ok bool) {
 
 // tooFewFiles returns the error with which the server refuses to start.
 func tooFewFiles(limit, open, need int64, what string) error {
-	return fmt.Errorf("this process may open %d files, has %d open, and needs %d%s: raise the limit, such as by ulimit -n or LimitNOFILE=", limit, open, need, what)
+	return fmt.Errorf("this process may open %d files, has %d open, and needs %d%s: raise the limit, such as by ulimit "+
+		"-n or LimitNOFILE=", limit, open, need, what)
 }
 
 // checkFiles refuses live collections that need more files than can be opened. Otherwise
@@ -64,7 +65,8 @@ func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 		return nil
 	}
 	if most := int64(c.MaxCollections); most > 0 && collections > most {
-		log.Warn("there are more live collections than --max-collections says: they are served, and no other one can be made", "collections", collections, "most", most)
+		log.Warn("there are more live collections than --max-collections says: they are served, and no other one can be made",
+			"collections", collections, "most", most)
 	}
 	live.SetMaxCollections(c.MaxCollections)
 	return nil

@@ -54,10 +54,16 @@ func TestFilesForLive(t *testing.T) {
 		limit, open, collections int64
 		want                     string
 	}{
-		{200, 20, 20, "needs 508 at least, 10 of them for each of 20 live collections"}, {507, 20, 20, "needs 508"}, {508, 20, 20, ""}, {1024, 20, 71, ""}, {1024, 20, 72, "needs 1028"},
+		{
+			200,
+			20,
+			20,
+			"needs 508 at least, 10 of them for each of 20 live collections",
+		}, {507, 20, 20, "needs 508"}, {508, 20, 20, ""}, {1024, 20, 71, ""}, {1024, 20, 72, "needs 1028"},
 	} {
 		err := checkFiles(tt.limit, tt.open, tt.collections)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "ulimit -n")) {
+		if tt.want == "" && err != nil ||
+			tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "ulimit -n")) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

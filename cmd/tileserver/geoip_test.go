@@ -131,11 +131,13 @@ func TestGeoIP2Java(t *testing.T) {
 	server, authority := geoIPServer(t)
 	address, port, _ := strings.Cut(server, ":")
 	trust := filepath.Join(t.TempDir(), "trust")
-	keytool := exec.CommandContext(t.Context(), "keytool", "-importcert", "-noprompt", "-file", authority, "-keystore", trust, "-storepass", "of a test")
+	keytool := exec.CommandContext(t.Context(), "keytool", "-importcert", "-noprompt", "-file", authority, "-keystore", trust,
+		"-storepass", "of a test")
 	if out, err := keytool.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	check := exec.CommandContext(t.Context(), java, "-Dfile.encoding=UTF-8", "-Djavax.net.ssl.trustStore="+trust, "-Djavax.net.ssl.trustStorePassword=of a test",
+	check := exec.CommandContext(t.Context(), java, "-Dfile.encoding=UTF-8", "-Djavax.net.ssl.trustStore="+trust,
+		"-Djavax.net.ssl.trustStorePassword=of a test",
 		"-cp", filepath.Join(jars, "*"), "testdata/geoip2/Check.java", address, port)
 	out, err := check.CombinedOutput()
 	if err != nil {

@@ -126,7 +126,8 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 			err = nil
 		}
 		if err == nil && keys.Len() == 0 {
-			log.Warn("the file has no key, so that none is accepted: add one by tileserver keys new NAME --keys FILE", "flag", "--keys", "file", c.Keys)
+			log.Warn("the file has no key, so that none is accepted: add one by tileserver keys new NAME --keys FILE", "flag", "--keys",
+				"file", c.Keys)
 		}
 		first = false
 		return keys, err
@@ -135,7 +136,8 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 
 // openUsage opens the store of --usage and goes on counting from it. If the store is
 // damaged, meter is nil: nobody may overwrite what is left of the counts.
-func (c *guardConfig) openUsage(ctx context.Context, log *slog.Logger, opts quota.Options) (meter *quota.Meter, closeStore func() error, err error) {
+func (c *guardConfig) openUsage(ctx context.Context, log *slog.Logger, opts quota.Options) (meter *quota.Meter,
+	closeStore func() error, err error) {
 	u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {
 		return pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
 	}}
@@ -182,8 +184,9 @@ type meterStats struct{ meter *quota.Meter }
 
 var (
 	descCounted = prometheus.NewDesc("quadrille_usage_clients", "Clients counted in memory.", []string{"kind"}, nil)
-	descEvicted = prometheus.NewDesc("quadrille_usage_evicted_total", "Addresses that made room for others; raise --usage-clients if they are many.", nil, nil)
-	descLost    = prometheus.NewDesc("quadrille_usage_lost_total", "Counts, by window, that could not be written to --usage.", nil, nil)
+	descEvicted = prometheus.NewDesc("quadrille_usage_evicted_total",
+		"Addresses that made room for others; raise --usage-clients if they are many.", nil, nil)
+	descLost = prometheus.NewDesc("quadrille_usage_lost_total", "Counts, by window, that could not be written to --usage.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -59,7 +59,10 @@ func TestKeysCommand(t *testing.T) {
 }
 
 func TestGuardFlags(t *testing.T) {
-	for _, args := range [][]string{{"--keys=" + filepath.Join(t.TempDir(), "none"), "--listen=127.0.0.1:0"}, {"--admin-listen=256.0.0.1:1", "--listen=127.0.0.1:0"}} {
+	for _, args := range [][]string{
+		{"--keys=" + filepath.Join(t.TempDir(), "none"), "--listen=127.0.0.1:0"},
+		{"--admin-listen=256.0.0.1:1", "--listen=127.0.0.1:0"},
+	} {
 		if err := run(t.Context(), append(args, "--data="+t.TempDir()), io.Discard, io.Discard); err == nil {
 			t.Errorf("%q was accepted", args)
 		}
@@ -104,7 +107,8 @@ func TestGuarded(t *testing.T) {
 	} {
 		answers(t, admin+path, 200, want)
 	}
-	for _, metric := range []string{`quadrille_store_seeks_total{dataset="ip",table="ip"}`, "quadrille_block_cache_bytes", "go_goroutines", "process_cpu_seconds_total", "quadrille_usage_clients"} {
+	for _, metric := range []string{`quadrille_store_seeks_total{dataset="ip",table="ip"}`, "quadrille_block_cache_bytes",
+		"go_goroutines", "process_cpu_seconds_total", "quadrille_usage_clients"} {
 		if _, b := fetch(t, admin+"/metrics"); !strings.Contains(b, metric) {
 			t.Errorf("no %s in the metrics", metric)
 		}
@@ -127,7 +131,12 @@ func TestLocalOnly(t *testing.T) {
 	h := localOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:6060": 200, "127.0.0.1:6060": 200, "127.9.9.9": 200, "[::1]:6060": 200, "::1": 200,
-		"": 403, "evil.example": 403, "evil.example:6060": 403, "localhost.evil.example": 403, "198.51.100.7": 403, "127.0.0.1.evil.example:80": 403,
+		"":                          403,
+		"evil.example":              403,
+		"evil.example:6060":         403,
+		"localhost.evil.example":    403,
+		"198.51.100.7":              403,
+		"127.0.0.1.evil.example:80": 403,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = host

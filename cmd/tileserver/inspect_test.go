@@ -23,7 +23,8 @@ func TestConfigFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != ":2" || c.Cache != 1<<30 || c.ReadTimeout != 6*time.Second || len(c.TrustedProxy) != 2 || !c.AccessLog || c.command != "serve" {
+	if c.Listen != ":2" || c.Cache != 1<<30 || c.ReadTimeout != 6*time.Second || len(c.TrustedProxy) != 2 || !c.AccessLog ||
+		c.command != "serve" {
 		t.Errorf("%+v", c)
 	}
 
@@ -33,7 +34,15 @@ func TestConfigFile(t *testing.T) {
 	if err := run(t.Context(), []string{"config", "print"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`listen: ":1"`, "# " + path + ":1\n", "cache: 1GiB", "read-timeout: 6s", "# environment QUADRILLE_READ_TIMEOUT\n", `["10.0.0.0/8", "::1/128"]`, "# default\n"} {
+	for _, want := range []string{
+		`listen: ":1"`,
+		"# " + path + ":1\n",
+		"cache: 1GiB",
+		"read-timeout: 6s",
+		"# environment QUADRILLE_READ_TIMEOUT\n",
+		`["10.0.0.0/8", "::1/128"]`,
+		"# default\n",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in:\n%s", want, &out)
 		}
@@ -78,12 +87,14 @@ func TestConfigFile(t *testing.T) {
 func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"config", "check", "--data", dir}, &out, io.Discard); err != nil || !strings.Contains(out.String(), "can be used") {
+	if err := run(t.Context(), []string{"config", "check", "--data", dir}, &out, io.Discard); err != nil ||
+		!strings.Contains(out.String(), "can be used") {
 		t.Errorf("%v: %s", err, &out)
 	}
 	file := filepath.Join(dir, "file")
 	testfile.Write(t, file, "x")
-	err := run(t.Context(), []string{"config", "check", "--data", file, "--tls-cert", file, "--tls-key", file, "--geoip-keys", file}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{"config", "check", "--data", file, "--tls-cert", file, "--tls-key", file, "--geoip-keys",
+		file}, io.Discard, io.Discard)
 	for _, want := range []string{"--data", "--tls-cert", "--geoip-keys"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)

@@ -160,7 +160,8 @@ func lockNow(f *os.File, file string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s cannot be locked, so that keys made at once could be lost: make them on a file system that has locks and copy the file: %w", file, err)
+		return false, fmt.Errorf("%s cannot be locked, so that keys made at once could be lost: make them on a file system "+
+			"that has locks and copy the file: %w", file, err)
 	}
 	return filelock.Same(f, file)
 }

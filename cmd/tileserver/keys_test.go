@@ -176,7 +176,10 @@ func TestKeysHalfLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := testfile.Read(t, file)
-	line := quota.Line("torn", quota.HashOf("nobody has it"), []quota.Limit{{Requests: 600, Window: quota.Minute}, {Requests: 1000, Window: quota.Day}})
+	line := quota.Line("torn", quota.HashOf("nobody has it"), []quota.Limit{
+		{Requests: 600, Window: quota.Minute},
+		{Requests: 1000, Window: quota.Day},
+	})
 	tails := []string{"\x00\x00\x00\x00", line[:len("torn")], line[:len("torn:")] + "\x00\x00"}
 	for n := 1; n <= len(line); n++ {
 		tails = append(tails, line[:n])
@@ -199,7 +202,8 @@ func TestKeysHalfLine(t *testing.T) {
 		if !bytes.HasPrefix(text, before) || !bytes.Contains(text, []byte(tail)) {
 			t.Errorf("after %q the file is\n%s", tail, text)
 		}
-		if commented := bytes.Contains(text, []byte("# unfinished: "+tail+"\n")); commented != strings.Contains(notes, "comment") || !commented && keys.Len() != 3 {
+		if commented := bytes.Contains(text, []byte("# unfinished: "+tail+"\n")); commented != strings.Contains(notes, "comment") ||
+			!commented && keys.Len() != 3 {
 			t.Errorf("after %q nobody is told that it is none: %d keys, %s", tail, keys.Len(), notes)
 		}
 	}

@@ -45,8 +45,11 @@ func newAuthority(t *testing.T) *authority {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "Test authority"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IsCA:         true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
 	if err != nil {
@@ -68,8 +71,14 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) int64 {
 	}
 	a.last++
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(a.last), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(a.last),
+		Subject:      pkix.Name{CommonName: "localhost"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		DNSNames:     []string{"localhost"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, a.cert, &key.PublicKey, a.key)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +110,11 @@ func writePEM(t *testing.T, file, typ string, der []byte) {
 func (a *authority) client(h2 bool) *http.Client {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: h2, DisableKeepAlives: true}}
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: pool},
+		ForceAttemptHTTP2: h2,
+		DisableKeepAlives: true,
+	}}
 }
 
 // HTTPS with HTTP/1.1 and HTTP/2, and certificates that are renewed.
@@ -130,7 +143,8 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	stop()
-	refused(t, "--tls-key", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", filepath.Join(t.TempDir(), "none.pem"))
+	refused(t, "--tls-key", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key",
+		filepath.Join(t.TempDir(), "none.pem"))
 	if _, err := parse([]string{"--tls-cert", cert}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "go together") {
 		t.Errorf("a certificate without its key: %v", err)
 	}
@@ -246,7 +260,13 @@ func TestProxyProtocol(t *testing.T) {
 		{"v1, IPv6", "127.0.0.0/8", "PROXY TCP6 2620:fe::fe 2001:db8::1 5555 80\r\n", "", "2620:fe::fe"},
 		{"v1, no client", "127.0.0.0/8", "PROXY UNKNOWN\r\n", "", "127.0.0.1"},
 		{"v2", "127.0.0.1/32", v2(1, 0x11, "08080808c00002010001"+"0050"), "", "8.8.8.8"},
-		{"v2, IPv6", "127.0.0.1/32", v2(1, 0x21, "262000fe0000000000000000000000fe"+"20010db8000000000000000000000001"+"15b30050"), "", "2620:fe::fe"},
+		{
+			"v2, IPv6",
+			"127.0.0.1/32",
+			v2(1, 0x21, "262000fe0000000000000000000000fe"+"20010db8000000000000000000000001"+"15b30050"),
+			"",
+			"2620:fe::fe",
+		},
 		{"v2, more behind", "127.0.0.1/32", v2(1, 0x11, "08080808c00002010001"+"0050"+"0400020000"), "", "8.8.8.8"},
 		{"v2, its own connection", "127.0.0.1/32", v2(0, 0x00, ""), "", "127.0.0.1"},
 		{"v2, UDP", "127.0.0.1/32", v2(1, 0x12, "08080808c00002010001"+"0050"), "", refused},
@@ -271,7 +291,8 @@ func TestProxyProtocol(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if _, err := fmt.Fprintf(conn, "%sGET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nConnection: close\r\n\r\n", tt.header, tt.xff); err != nil {
+			if _, err := fmt.Fprintf(conn, "%sGET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nConnection: close\r\n\r\n",
+				tt.header, tt.xff); err != nil {
 				t.Fatal(err)
 			}
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -294,7 +315,8 @@ func TestProxyProtocol(t *testing.T) {
 // The PROXY header comes before the handshake.
 func TestProxyProtocolTLS(t *testing.T) {
 	a, cert, key := certified(t)
-	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--proxy-protocol-from", "127.0.0.1", "--access-log")
+	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--proxy-protocol-from", "127.0.0.1",
+		"--access-log")
 	client := a.client(true)
 	client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)

@@ -69,7 +69,8 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	}
 	for _, table := range tables {
 		if !slices.ContainsFunc(names, func(name string) bool { return points.Live.Table(name) == table }) {
-			return nil, fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the program that wrote it", dir, table)
+			return nil, fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the "+
+				"program that wrote it", dir, table)
 		}
 	}
 	return names, nil
@@ -110,7 +111,8 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	defer func() { err = errors.Join(err, store.Close()) }()
 	damaged, err := verifyLive(ctx, store, stdout)
 	if len(damaged) > 0 {
-		err = errors.Join(err, fmt.Errorf("damaged: %s: restore a backup, or make them anew of what can be read by tileserver live repair %s", strings.Join(damaged, ", "), c.Dir))
+		err = errors.Join(err, fmt.Errorf("damaged: %s: restore a backup, or make them anew of what can be read by "+
+			"tileserver live repair %s", strings.Join(damaged, ", "), c.Dir))
 	}
 	return err
 }
@@ -140,7 +142,8 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 			failed = append(failed, fmt.Errorf("%s: mend what keeps it from being read: nothing is changed: %w", name, err))
 		case report.Faulty > 0:
 			damaged = append(damaged, name)
-			_, wrote = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows, strings.Join(report.Faults, "; "))
+			_, wrote = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows,
+				strings.Join(report.Faults, "; "))
 		default:
 			_, wrote = fmt.Fprintf(out, "%s: whole, %d points\n", name, report.Points)
 		}
@@ -449,7 +452,8 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return err
 		case now != before:
-			return fmt.Errorf("%s has changed since it was read, as a server was started meanwhile: nothing is replaced: run tileserver live repair %s again while none runs", name, c.Dir)
+			return fmt.Errorf("%s has changed since it was read, as a server was started meanwhile: nothing is replaced: run "+
+				"tileserver live repair %s again while none runs", name, c.Dir)
 		}
 	}
 	if states != nil {

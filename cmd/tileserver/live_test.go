@@ -41,7 +41,13 @@ func makeLive(t *testing.T, n int, names ...string) string {
 			}
 			var writes []live.Write
 			for i := range n {
-				writes = append(writes, live.Write{ID: fmt.Sprint(i), Lat: float64(i % 80), Lon: 8, Properties: []byte(`{"a":1}`), Expires: time.Now().Add(time.Hour)})
+				writes = append(writes, live.Write{
+					ID:         fmt.Sprint(i),
+					Lat:        float64(i % 80),
+					Lon:        8,
+					Properties: []byte(`{"a":1}`),
+					Expires:    time.Now().Add(time.Hour),
+				})
 			}
 			if err := c.Write(t.Context(), writes, make([]live.Outcome, n)); err != nil {
 				t.Fatal(err)
@@ -78,7 +84,10 @@ func spoil(t *testing.T, dir, name string) {
 			t.Fatal(err)
 		}
 		for row, family := range map[string]string{"m": "meta", "i3": "id"} {
-			if err := table.Apply(t.Context(), cellstore.Mutation{Row: []byte(row), Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}); err != nil {
+			if err := table.Apply(t.Context(), cellstore.Mutation{
+				Row: []byte(row),
+				Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)},
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -91,7 +100,8 @@ func TestRepairLive(t *testing.T) {
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
 	spoil(t, dir, "shops")
 	fails(t, []string{"live", "verify", dir}, "shops: damaged", "whole: whole, 30 points", "tileserver live repair")
-	got := prints(t, []string{"live", "export", dir, "--collection", "shops"}, `{"type":"Feature","id":"3","geometry":{"type":"Point","coordinates":[8,3]},"properties":{"a":1},"expires":"`, `"collection":"shops"}`)
+	got := prints(t, []string{"live", "export", dir, "--collection", "shops"},
+		`{"type":"Feature","id":"3","geometry":{"type":"Point","coordinates":[8,3]},"properties":{"a":1},"expires":"`, `"collection":"shops"}`)
 	if n := strings.Count(got, "\n"); n != 31 {
 		t.Errorf("%d lines", n)
 	}
@@ -111,7 +121,8 @@ func TestRepairLive(t *testing.T) {
 		t.Errorf("the log:\n%s", text)
 	}
 
-	prints(t, []string{"live", "repair", dir}, "shops: 30 points are rescued", "its description is lost, so it is private", "what was damaged is in "+filepath.Join(dir, "damaged", "points_shops-"))
+	prints(t, []string{"live", "repair", dir}, "shops: 30 points are rescued", "its description is lost, so it is private",
+		"what was damaged is in "+filepath.Join(dir, "damaged", "points_shops-"))
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
 	if aside, err := filepath.Glob(filepath.Join(dir, "damaged", "points_shops-*", "db", "*")); err != nil || len(aside) == 0 {
 		t.Error("what was damaged is not there any more", err)
@@ -147,7 +158,11 @@ func TestInterruptedRepair(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "tables", "points_shops"), filepath.Join(dir, damagedDir, "points_shops-x")); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"live", "verify", dir}, {"live", "export", dir}, {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir}} {
+	for _, args := range [][]string{
+		{"live", "verify", dir},
+		{"live", "export", dir},
+		{"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir},
+	} {
 		refused(t, "was interrupted: run tileserver live repair", args...)
 	}
 	if got, err := command(t, "live", "repair", dir); err != nil {
@@ -171,7 +186,14 @@ func TestBackupWhileServing(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, []string{"live", "backup", dir, filepath.Join(there, "monday"), "--admin-listen", admin}, "is there already")
-	fails(t, []string{"live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin}, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
+	fails(t, []string{
+		"live",
+		"backup",
+		dir,
+		filepath.Join(there, "sunday"),
+		"--admin-listen",
+		admin,
+	}, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
 	other := makeLive(t, 1, "others")
 	inLive(t, other, func(*live.Store, cellstore.Store) {
 		fails(t, []string{"live", "backup", other, filepath.Join(backups, "friday"), "--admin-listen", admin}, "of "+dir+", which is not")
@@ -245,7 +267,12 @@ func backUpUntilKilled(dir string) {
 	}
 	go func() {
 		for i := 0; ; i++ {
-			must(c.Write(ctx, []live.Write{{ID: fmt.Sprint(i % 1000), Lat: rand.Float64() * 80, Lon: 8, Properties: []byte(`{}`)}}, make([]live.Outcome, 1)))
+			must(c.Write(ctx, []live.Write{{
+				ID:         fmt.Sprint(i % 1000),
+				Lat:        rand.Float64() * 80,
+				Lon:        8,
+				Properties: []byte(`{}`),
+			}}, make([]live.Outcome, 1)))
 		}
 	}()
 	for {
@@ -409,7 +436,10 @@ func TestExportBesideDamage(t *testing.T) {
 
 // A collection of another layout is not repaired.
 func TestRepairOtherLayout(t *testing.T) {
-	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "use the program that wrote it"} {
+	for version, text := range map[int]string{
+		points.SchemaVersion + 1: "update the program",
+		points.SchemaVersion - 1: "use the program that wrote it",
+	} {
 		dir := makeLive(t, 3, "shops")
 		inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
 			table, err := store.Table(t.Context(), points.Live.Table("shops"))
@@ -421,11 +451,15 @@ func TestRepairOtherLayout(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := row.Cells[0]
-			value := bytes.Replace(c.Value, fmt.Appendf(nil, `"schema_version":%d`, points.SchemaVersion), fmt.Appendf(nil, `"schema_version":%d`, version), 1)
+			value := bytes.Replace(c.Value, fmt.Appendf(nil, `"schema_version":%d`, points.SchemaVersion),
+				fmt.Appendf(nil, `"schema_version":%d`, version), 1)
 			if bytes.Equal(value, c.Value) {
 				t.Fatalf("%s", value)
 			}
-			if err := table.Apply(t.Context(), cellstore.Mutation{Row: []byte("m"), Ops: []cellstore.Op{cellstore.PutAt(c.Family, nil, c.Timestamp, value)}}); err != nil {
+			if err := table.Apply(t.Context(), cellstore.Mutation{
+				Row: []byte("m"),
+				Ops: []cellstore.Op{cellstore.PutAt(c.Family, nil, c.Timestamp, value)},
+			}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -451,7 +485,10 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	for dir, text := range map[string]string{other: "it has boundaries: name a new or empty directory", strange: "has a table usage, which is of no live collection"} {
+	for dir, text := range map[string]string{
+		other:   "it has boundaries: name a new or empty directory",
+		strange: "has a table usage, which is of no live collection",
+	} {
 		refused(t, text, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--live", dir)
 	}
 	fails(t, []string{"live", "verify", strange}, "has a table usage")
@@ -502,7 +539,12 @@ func TestBackupPlaces(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, to := range []string{filepath.Join(dir, repairDir), filepath.Join(link, repairDir), filepath.Join(dir, "tables", "x"), filepath.Join(backups, "none", "x")} {
+	for _, to := range []string{
+		filepath.Join(dir, repairDir),
+		filepath.Join(link, repairDir),
+		filepath.Join(dir, "tables", "x"),
+		filepath.Join(backups, "none", "x"),
+	} {
 		fails(t, []string{"live", "backup", dir, to})
 		if _, err := os.Lstat(to); err == nil {
 			t.Errorf("%s was made", to)

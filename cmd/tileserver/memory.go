@@ -68,7 +68,8 @@ func (m *memory) say(c *config, log *slog.Logger) {
 		log.Info("settings follow the memory that this process may take", m.followed...)
 	}
 	if need := int64(c.Cache) + workingMemory + m.outside(); m.Bytes > 0 && need > m.Bytes {
-		log.Warn("there may be too little memory, and the system would end this process: raise its limit, or lower --cache", "cache", int64(c.Cache), "need", need)
+		log.Warn("there may be too little memory, and the system would end this process: raise its limit, or lower --cache", "cache",
+			int64(c.Cache), "need", need)
 	}
 }
 

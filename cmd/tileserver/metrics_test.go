@@ -28,7 +28,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	testfile.Write(t, keys, "")
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
 	world := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Vector("sea")}}))
-	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous", "--address-limit=100000/1m")
+	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous",
+		"--address-limit=100000/1m")
 	_, fresh := fetch(t, url+"/metrics")
 	if len(fresh) > 28<<10 {
 		t.Errorf("a new server tells %d bytes", len(fresh))

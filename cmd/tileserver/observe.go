@@ -32,7 +32,8 @@ func newObserver(cache *pebblestore.Cache, version string) *observer {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	o.registry.MustRegister(build, &o.stores, &o.remote, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	o.registry.MustRegister(build, &o.stores, &o.remote, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return o
 }
 
@@ -115,10 +116,14 @@ func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
 }
 
 var (
-	descSeeks      = prometheus.NewDesc("quadrille_store_seeks_total", "Positionings of an iterator, by table.", []string{"dataset", "table"}, nil)
-	descBlocks     = prometheus.NewDesc("quadrille_store_blocks_read_total", "Data blocks read from files or the block cache.", []string{"dataset", "table"}, nil)
-	descRead       = prometheus.NewDesc("quadrille_store_block_bytes_total", "Bytes of blocks read, of all kinds.", []string{"dataset", "table"}, nil)
-	descReadCached = prometheus.NewDesc("quadrille_store_block_bytes_cached_total", "Of those, the bytes found in the block cache.", []string{"dataset", "table"}, nil)
+	descSeeks = prometheus.NewDesc("quadrille_store_seeks_total", "Positionings of an iterator, by table.",
+		[]string{"dataset", "table"}, nil)
+	descBlocks = prometheus.NewDesc("quadrille_store_blocks_read_total", "Data blocks read from files or the block cache.",
+		[]string{"dataset", "table"}, nil)
+	descRead = prometheus.NewDesc("quadrille_store_block_bytes_total", "Bytes of blocks read, of all kinds.",
+		[]string{"dataset", "table"}, nil)
+	descReadCached = prometheus.NewDesc("quadrille_store_block_bytes_cached_total",
+		"Of those, the bytes found in the block cache.", []string{"dataset", "table"}, nil)
 
 	descBlockHits   = prometheus.NewDesc("quadrille_block_cache_hits_total", "Blocks found in the block cache.", nil, nil)
 	descBlockMisses = prometheus.NewDesc("quadrille_block_cache_misses_total", "Blocks that had to be read from files.", nil, nil)
@@ -128,7 +133,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (a *storeStats) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descSeeks, descBlocks, descRead, descReadCached, descBlockHits, descBlockMisses, descBlockBytes, descBlockMax} {
+	for _, d := range []*prometheus.Desc{descSeeks, descBlocks, descRead, descReadCached, descBlockHits, descBlockMisses,
+		descBlockBytes, descBlockMax} {
 		ch <- d
 	}
 }

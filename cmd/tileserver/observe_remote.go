@@ -52,13 +52,16 @@ func (r *remoteStore) Close() error {
 }
 
 var descRemoteCalls = prometheus.NewDesc("quadrille_store_calls_total",
-	"Calls sent to gateways of the remote store, those sent again included; without a data set those for what is published.", []string{"dataset"}, nil)
+	"Calls sent to gateways of the remote store, those sent again included; without a data set those for what is published.",
+	[]string{"dataset"}, nil)
 
 var (
-	descRowHits   = prometheus.NewDesc("quadrille_row_cache_hits_total", "Reads of rows of the remote store, or of their absence, answered from memory.", nil, nil)
-	descRowMisses = prometheus.NewDesc("quadrille_row_cache_misses_total", "Calls of the remote store that a question could not do without.", nil, nil)
-	descRowBytes  = prometheus.NewDesc("quadrille_row_cache_bytes", "Memory that the cache of rows takes.", nil, nil)
-	descRowMax    = prometheus.NewDesc("quadrille_row_cache_max_bytes", "Memory that the cache of rows may take.", nil, nil)
+	descRowHits = prometheus.NewDesc("quadrille_row_cache_hits_total",
+		"Reads of rows of the remote store, or of their absence, answered from memory.", nil, nil)
+	descRowMisses = prometheus.NewDesc("quadrille_row_cache_misses_total",
+		"Calls of the remote store that a question could not do without.", nil, nil)
+	descRowBytes = prometheus.NewDesc("quadrille_row_cache_bytes", "Memory that the cache of rows takes.", nil, nil)
+	descRowMax   = prometheus.NewDesc("quadrille_row_cache_max_bytes", "Memory that the cache of rows may take.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

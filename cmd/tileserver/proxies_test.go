@@ -140,7 +140,8 @@ func (p proxy) judge(t *testing.T, program, example string) {
 		return h
 	}
 	for _, method := range []string{"GET", "POST"} {
-		if h := ask(method, toyworld.Address(0).String()); h.Get("X-Geo-Status") != "found" || h.Get("X-Geo-Country") != "DE" || h.Get("X-Geo-City") != "" {
+		if h := ask(method, toyworld.Address(0).String()); h.Get("X-Geo-Status") != "found" || h.Get("X-Geo-Country") != "DE" ||
+			h.Get("X-Geo-City") != "" {
 			t.Errorf("known: %v", h)
 		}
 		if h := ask(method, toyworld.Address(3).String()); h.Get("X-Geo-Country") != "FR" {
@@ -151,7 +152,8 @@ func (p proxy) judge(t *testing.T, program, example string) {
 		}
 	}
 	stop()
-	if h := ask("GET", toyworld.Address(0).String()); len(h["X-Geo-Status"]) != 0 || len(h["X-Geo-Country"]) != 0 || len(h["X-Geo-City"]) != 0 {
+	if h := ask("GET", toyworld.Address(0).String()); len(h["X-Geo-Status"]) != 0 || len(h["X-Geo-Country"]) != 0 ||
+		len(h["X-Geo-City"]) != 0 {
 		t.Errorf("the server is down: %v", h)
 	}
 }
@@ -159,7 +161,8 @@ func (p proxy) judge(t *testing.T, program, example string) {
 // begin starts the proxy before a server and an application. ask asks as a client that claims
 // to know where it is, and returns the status and, if that is 200, the headers that the
 // application saw; out is what the proxy writes, and stop stops the server.
-func (p proxy) begin(t *testing.T, program, example string) (ask func(method, client string) (int, http.Header), out fmt.Stringer, stop func()) {
+func (p proxy) begin(t *testing.T, program, example string) (ask func(method, client string) (int, http.Header),
+	out fmt.Stringer, stop func()) {
 	t.Helper()
 	data := t.TempDir()
 	c := catalogIn(t, data)

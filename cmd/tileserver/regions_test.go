@@ -45,7 +45,8 @@ func TestRegionsOfTheirOwn(t *testing.T) {
 	eventually(t, url+"/regions/within?bbox=-180,-90,180,90&types=district", `"id":"Ost"`)
 	var doc struct{ Tiles []string }
 	_, text := fetch(t, url+"/tiles/district.json?pinned=true")
-	if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Tiles) == 0 || !strings.Contains(doc.Tiles[0], "/g/boundaries-sales.1-") {
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Tiles) == 0 ||
+		!strings.Contains(doc.Tiles[0], "/g/boundaries-sales.1-") {
 		t.Fatalf("%s: %v", text, err)
 	}
 	pinned := strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0").Replace(doc.Tiles[0])

@@ -66,7 +66,8 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	api := cfg.api(followed, log)
 	api.Processors, api.Draining = processors, ctx.Done()
 	if live != nil && cfg.Guard.Keys == "" {
-		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
+		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME "+
+			"--keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
 	}
 	begin, closeFaces, err := cfg.openFaces(ctx, &api, log)
 	defer func() { err = errors.Join(err, closeFaces()) }()
@@ -74,7 +75,8 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 		return err
 	}
 	if followed.follow(ctx) == 0 {
-		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
+		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data "+
+			"will be served as soon as it is there", "data", data.name)
 	}
 	begin()
 	secure, err := cfg.tlsConfig(log, observed.registry)
@@ -101,7 +103,8 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 		return err
 	}
 	if cfg.AdminListen != "" {
-		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.Live, cfg.BackupDir)), log)
+		stop, aerr := serveAdmin(cfg.AdminListen,
+			adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.Live, cfg.BackupDir)), log)
 		if aerr != nil {
 			return aerr
 		}
@@ -160,7 +163,8 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 
 // guardAPI sets in api who may ask and how often. top lists the busiest clients, nil if none are
 // counted. stop writes the counts.
-func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler, stop func() error, err error) {
+func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler,
+	stop func() error, err error) {
 	guard, stop, err := c.Guard.guard(ctx, log)
 	if err != nil {
 		return nil, nil, err

@@ -17,10 +17,16 @@ func TestPrintedSettings(t *testing.T) {
 	}
 	args := configtest.Args(t, configfile.Flags(parser.Model), map[string][]string{
 		"store": {"hbase://a:9090,b:9090/ns"}, "require": {"places", "points-a"}, "live": {"./a b, 'c'-"},
-		"listen": {"unix:/run/a b.sock"}, "socket-mode": {"0600"}, "proxy-protocol-from": {"10.0.0.0/8", "::1"}, "trusted-proxy": {"::ffff:1.2.3.4"},
-		"public-url": {"https://a.example/maps"}, "base-path": {"/maps"}, "glyphs": {"https://f.example/{fontstack}/{range}.pbf"},
-		"cache-control": {`no-cache="Set-Cookie", max-age=60`}, "cors-origin": {"https://a.example,null"}, "cache": {"77MiB"}, "batch-bytes": {"1500"},
-		"admin-listen": {"127.0.0.1:6060"}, "key-limit": {"600/1m", "7000/h"}, "address-limit": {"60/1m", "1000/1d"}, "usage-clients": {"77"},
+		"listen":              {"unix:/run/a b.sock"},
+		"socket-mode":         {"0600"},
+		"proxy-protocol-from": {"10.0.0.0/8", "::1"},
+		"trusted-proxy":       {"::ffff:1.2.3.4"},
+		"public-url":          {"https://a.example/maps"}, "base-path": {"/maps"}, "glyphs": {"https://f.example/{fontstack}/{range}.pbf"},
+		"cache-control": {`no-cache="Set-Cookie", max-age=60`},
+		"cors-origin":   {"https://a.example,null"},
+		"cache":         {"77MiB"},
+		"batch-bytes":   {"1500"},
+		"admin-listen":  {"127.0.0.1:6060"}, "key-limit": {"600/1m", "7000/h"}, "address-limit": {"60/1m", "1000/1d"}, "usage-clients": {"77"},
 		"basemap": {"a=b,c.pmtiles", "d.mbtiles"}, "otlp-endpoint": {"http://127.0.0.1:4318/x"}, "trace-sample": {"0.125"},
 	}, onlyFlags...)
 	configtest.RoundTrip(t, "", args, func(args ...string) ([]configfile.Setting, error) {
@@ -60,7 +66,8 @@ func TestWrappedValues(t *testing.T) {
 		t.Setenv(tc.variable, "")
 		configfile.Environment("QUADRILLE")
 	}
-	if _, err := parse([]string{`--data="/data"`}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--data (command line)") {
+	if _, err := parse([]string{`--data="/data"`}, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--data (command line)") {
 		t.Errorf("on the command line: %v", err)
 	}
 }

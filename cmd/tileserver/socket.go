@@ -30,8 +30,9 @@ func checkAddress(address string) error {
 	_, nameless := strconv.ParseUint(address, 10, 16)
 	switch {
 	case isURL:
-		return fmt.Errorf("%q is an address with a scheme: write host and port alone, such as %s", address, strings.TrimRight(cmp.Or(rest, "127.0.0.1:8080"), "/")+
-			map[string]string{"https": ", and give a certificate by --tls-cert"}[scheme])
+		return fmt.Errorf("%q is an address with a scheme: write host and port alone, such as %s", address,
+			strings.TrimRight(cmp.Or(rest, "127.0.0.1:8080"), "/")+
+				map[string]string{"https": ", and give a certificate by --tls-cert"}[scheme])
 	case nameless == nil:
 		return fmt.Errorf("%q is a port alone: write :%s for every interface, or 127.0.0.1:%s for this machine", address, address, address)
 	case err == nil && strings.Contains(port, "/"):
@@ -207,7 +208,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	default:
 		if now := time.Now(); now.Sub(l.told) > time.Minute {
 			l.told = now
-			l.log.Warn("as many connections are open as may be, others wait: raise --max-connections or lower --idle-timeout", "connections", cap(l.free))
+			l.log.Warn("as many connections are open as may be, others wait: raise --max-connections or lower --idle-timeout",
+				"connections", cap(l.free))
 		}
 		select {
 		case l.free <- struct{}{}:

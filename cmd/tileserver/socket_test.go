@@ -255,7 +255,8 @@ func TestTwoServers(t *testing.T) {
 	data := publish(t, t.TempDir())
 	one, _, _ := start(t, "--data", data)
 	two, _, _ := start(t, "--data", data, "--pin-tiles")
-	paths := []string{"/tiles/country/5/16/11.mvt", "/tiles/country,places/5/16/11.geojson", "/places/nearby?lat=48&lon=6", "/places/search?q=a"}
+	paths := []string{"/tiles/country/5/16/11.mvt", "/tiles/country,places/5/16/11.geojson", "/places/nearby?lat=48&lon=6",
+		"/places/search?q=a"}
 	etags := func(url, coding string) (all string) {
 		for _, path := range paths {
 			res, b := get(t, http.DefaultClient, url+path, "Accept-Encoding", coding)
@@ -302,7 +303,8 @@ func TestTwoServers(t *testing.T) {
 		})
 		// Both still serve the pinned generation.
 		for _, url := range []string{one, two} {
-			if res, b := get(t, http.DefaultClient, url+pinned); res.StatusCode != 200 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+			if res, b := get(t, http.DefaultClient, url+pinned); res.StatusCode != 200 ||
+				!strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s%s: %d %s", url, pinned, res.StatusCode, b)
 			}
 		}

@@ -143,7 +143,8 @@ func TestServe(t *testing.T) {
 			Generation int
 		}
 	}
-	if err := json.Unmarshal([]byte(b), &status); err != nil || len(status.Datasets) < 3 || status.Datasets[0].Generation != 1 || status.Version == "" {
+	if err := json.Unmarshal([]byte(b), &status); err != nil || len(status.Datasets) < 3 || status.Datasets[0].Generation != 1 ||
+		status.Version == "" {
 		t.Errorf("status %s: %v", b, err)
 	}
 	_, b = fetch(t, url+"/tiles/country.json")
@@ -284,11 +285,26 @@ func TestFlags(t *testing.T) {
 		{nil, map[string]string{"QUADRILLE_CACHE": "1048576"}, func(c *config) any { return c.Cache }, bytesize.Size(1 << 20)},
 		{nil, map[string]string{"QUADRILLE_DATA": "/d", "QUADRILLE_LISTEN": ":1"}, func(c *config) any { return c.Data + c.Listen }, "/d:1"},
 		{[]string{"--data=/x"}, map[string]string{"QUADRILLE_DATA": "/d"}, func(c *config) any { return c.Data }, "/x"},
-		{[]string{"--trusted-proxy=10.0.0.0/8", "--trusted-proxy", "::1"}, nil, func(c *config) any { return fmt.Sprint(c.trusted()) }, "[10.0.0.0/8 ::1/128]"},
-		{nil, map[string]string{"QUADRILLE_TRUSTED_PROXY": "10.1.2.3/8,::ffff:1.2.3.0/120"}, func(c *config) any { return fmt.Sprint(c.trusted()) }, "[10.0.0.0/8 1.2.3.0/24]"},
+		{
+			[]string{"--trusted-proxy=10.0.0.0/8", "--trusted-proxy", "::1"},
+			nil,
+			func(c *config) any { return fmt.Sprint(c.trusted()) },
+			"[10.0.0.0/8 ::1/128]",
+		},
+		{
+			nil,
+			map[string]string{"QUADRILLE_TRUSTED_PROXY": "10.1.2.3/8,::ffff:1.2.3.0/120"},
+			func(c *config) any { return fmt.Sprint(c.trusted()) },
+			"[10.0.0.0/8 1.2.3.0/24]",
+		},
 		{[]string{"--public-url=https://a.example/maps/"}, nil, func(c *config) any { return c.publicURL() }, "https://a.example/maps/"},
 		{nil, map[string]string{"QUADRILLE_PUBLIC_URL": "https://b.example"}, func(c *config) any { return c.publicURL() }, "https://b.example"},
-		{nil, map[string]string{"QUADRILLE_CORS_ORIGIN": "none", "QUADRILLE_ACCESS_LOG": "true"}, func(c *config) any { return fmt.Sprint(c.CORSOrigin, " ", c.AccessLog) }, "none true"},
+		{
+			nil,
+			map[string]string{"QUADRILLE_CORS_ORIGIN": "none", "QUADRILLE_ACCESS_LOG": "true"},
+			func(c *config) any { return fmt.Sprint(c.CORSOrigin, " ", c.AccessLog) },
+			"none true",
+		},
 		{[]string{"--read-timeout=5s"}, nil, func(c *config) any { return c.ReadTimeout }, 5 * time.Second},
 	} {
 		for k, v := range tt.env {
@@ -307,13 +323,15 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"--cache=lots"}, {"--cache=-1"}, {"--cache=1"}, {"--cache=NaN"}, {"--cache=1e30"}, {"--trusted-proxy=example.com"}, {"--trusted-proxy=::ffff:0:0/90"},
+		{"--cache=lots"}, {"--cache=-1"}, {"--cache=1"}, {"--cache=NaN"}, {"--cache=1e30"}, {"--trusted-proxy=example.com"},
+		{"--trusted-proxy=::ffff:0:0/90"},
 		{"--public-url=ftp://a"}, {"--public-url=/maps"}, {"--public-url=https://a?b"}, {"--public-url=https://u:p@a"}, {"--max-concurrent=0"},
 		{"--read-timeout=0s"}, {"--drain-timeout=-1s"}, {"--log-format=xml"}, {"--nonsense"}, {"argument"}, {"--cache-control=a\nb"},
 		{"--cors-origin=https://a.example/"}, {"--cors-origin=*.example"},
 		{"--listen=unix:"}, {"--listen=nonsense"}, {"--listen=127.0.0.1:"}, {"--socket-mode=999"}, {"--socket-mode=1777"}, {"--socket-mode=rw"},
 		{"--max-connections=-1"}, {"--drain-delay=-1s"}, {"--anonymous"}, {"--key-limit=1/1m"}, {"--usage=x"}, {"--address-limit=60"},
-		{"--address-limit=1/1m", "--address-limit=2/1m"}, {"--address-limit=1/1m", "--usage-clients=1"}, {"--access-log-sample=0"}, {"--slow-request=0s"},
+		{"--address-limit=1/1m", "--address-limit=2/1m"}, {"--address-limit=1/1m",
+			"--usage-clients=1"}, {"--access-log-sample=0"}, {"--slow-request=0s"},
 		{"--trace-sample=1.1"}, {"--trace-sample=-0.1"}, {"--trace-sample=NaN"}, {"--trace-sample=x"}, {"--otlp-endpoint=127.0.0.1:4318"},
 		{"--otlp-endpoint=grpc://x:4317"}, {"--otlp-endpoint=http://u:p@x"}, {"--otlp-endpoint=http://x/?a=b"}, {"--otlp-endpoint=/x"},
 	} {
@@ -330,7 +348,8 @@ func TestHelp(t *testing.T) {
 	if err := run(t.Context(), []string{"--help"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"bin/ingest demo", "--data=DIR", "--listen=ADDR", "--cache=BYTES", "--trusted-proxy=CIDR", "--public-url=URL", "QUADRILLE_DATA", "QUADRILLE_TRUSTED_PROXY", "curl"} {
+	for _, want := range []string{"bin/ingest demo", "--data=DIR", "--listen=ADDR", "--cache=BYTES", "--trusted-proxy=CIDR",
+		"--public-url=URL", "QUADRILLE_DATA", "QUADRILLE_TRUSTED_PROXY", "curl"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help has no %s:\n%s", want, out.String())
 		}

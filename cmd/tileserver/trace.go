@@ -23,8 +23,10 @@ func (c *traceConfig) Validate() error {
 	if !(c.TraceSample >= 0 && c.TraceSample <= 1) {
 		return errors.New("--trace-sample must be from 0, none, to 1, all, such as 0.01")
 	}
-	if u := c.OTLPEndpoint; u != nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
-		return errors.New("--otlp-endpoint must be an absolute http or https address without a user or query, such as http://127.0.0.1:4318; headers go into OTEL_EXPORTER_OTLP_HEADERS")
+	if u := c.OTLPEndpoint; u != nil &&
+		(u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		return errors.New("--otlp-endpoint must be an absolute http or https address without a user or query, such as " +
+			"http://127.0.0.1:4318; headers go into OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	return nil
 }
@@ -38,7 +40,12 @@ func (c *traceConfig) trace(ctx context.Context, api *httpapi.Config, log *slog.
 	if c.OTLPEndpoint == nil {
 		return func() {}, nil
 	}
-	traces, err := tracing.Open(ctx, tracing.Options{Endpoint: c.OTLPEndpoint, Service: "quadrille-tileserver", Version: api.Version, Log: log})
+	traces, err := tracing.Open(ctx, tracing.Options{
+		Endpoint: c.OTLPEndpoint,
+		Service:  "quadrille-tileserver",
+		Version:  api.Version,
+		Log:      log,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("--otlp-endpoint: %w", err)
 	}

@@ -87,7 +87,8 @@ func (u *usage) report(err error) {
 		}
 	case was != nil && errors.Is(was, cellstore.ErrCorrupt) == errors.Is(err, cellstore.ErrCorrupt):
 	case errors.Is(err, cellstore.ErrCorrupt):
-		u.log.Error("the counts on the disk are damaged and left as they are; counting begins anew in memory alone: for new ones on the disk stop the server, move the directory aside, and start again", "error", err.Error())
+		u.log.Error("the counts on the disk are damaged and left as they are; counting begins anew in memory alone: for new "+
+			"ones on the disk stop the server, move the directory aside, and start again", "error", err.Error())
 	default:
 		u.log.Error("the disk refuses writes; counting goes on in memory, and on the disk once it takes them", "error", err.Error())
 	}

@@ -96,7 +96,8 @@ func TestTimeZonesOfRealData(t *testing.T) {
 			}
 		case z == nil:
 			absent++
-		case inside && (z.Source == "longitude" || z.Nautical), z.Nautical != (z.Source == "longitude"), (z.Match == "nearest") != (z.DistanceM != nil):
+		case inside && (z.Source == "longitude" || z.Nautical), z.Nautical != (z.Source == "longitude"),
+			(z.Match == "nearest") != (z.DistanceM != nil):
 			t.Errorf("%v, %v: %+v", lat, lon, *z)
 		}
 		if inside {

@@ -186,7 +186,15 @@ func (j *judge) twice() {
 func (j *judge) get() {
 	for range min(j.rounds, len(j.all)) {
 		want := &j.all[j.r.IntN(len(j.all))]
-		got := feature.Feature{ID: "other", Number: 7, Distance: 7, Version: 7, Members: 7, Expires: time.Unix(1, 0), Properties: feature.Of(feature.Property{Name: "other"})}
+		got := feature.Feature{
+			ID:         "other",
+			Number:     7,
+			Distance:   7,
+			Version:    7,
+			Members:    7,
+			Expires:    time.Unix(1, 0),
+			Properties: feature.Of(feature.Property{Name: "other"}),
+		}
 		if err := j.l.Get(j.Context(), want.ID, time.Time{}, &got); err != nil || show(&got) != show(want) {
 			j.Errorf("the feature %q is %s, %v; in a list it is %s", want.ID, show(&got), err, show(want))
 		}
@@ -234,7 +242,15 @@ func (j *judge) ends() {
 // marks asks with marks that no answer can have had. They must be refused, or mean a place
 // in the order.
 func (j *judge) marks() {
-	strange := []string{"x", "\x00", strings.Repeat("\x00", 8), strings.Repeat("\xff", 12), strings.Repeat("a", 500), "us-ks", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12"}
+	strange := []string{
+		"x",
+		"\x00",
+		strings.Repeat("\x00", 8),
+		strings.Repeat("\xff", 12),
+		strings.Repeat("a", 500),
+		"us-ks",
+		"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12",
+	}
 	for _, m := range strange {
 		got, err := j.list(feature.Query{After: feature.Mark(m)})
 		if errors.Is(err, feature.ErrCursor) {
@@ -269,7 +285,12 @@ func (j *judge) area() feature.Area {
 	}
 	size := math.Exp(j.r.Float64()*10 - 5)
 	wrapped := func(lon float64) float64 { return math.Remainder(lon, 360) }
-	return feature.Box{West: wrapped(f.Lon - size), South: max(f.Lat-size/2, -90), East: wrapped(f.Lon + size*j.r.Float64()), North: min(f.Lat+size/3, 90)}
+	return feature.Box{
+		West:  wrapped(f.Lon - size),
+		South: max(f.Lat-size/2, -90),
+		East:  wrapped(f.Lon + size*j.r.Float64()),
+		North: min(f.Lat+size/3, 90),
+	}
 }
 
 // stripes is an area that no index has: every other stripe in the eastern half of the world, each
@@ -366,7 +387,8 @@ func (j *judge) filter() feature.Filter {
 	f := &j.all[j.r.IntN(len(j.all))]
 	var terms []feature.Term
 	for name, v := range f.Properties.All() {
-		if of, ok := j.about.Schema.Lookup(name); ok && j.r.IntN(4) == 0 && v.Kind() != feature.Null && of.Kind != feature.Any && of.Kind != feature.Texts {
+		if of, ok := j.about.Schema.Lookup(name); ok && j.r.IntN(4) == 0 && v.Kind() != feature.Null && of.Kind != feature.Any &&
+			of.Kind != feature.Texts {
 			term := feature.Term{Name: name, Values: []string{v.Text()}}
 			if of.Kind != feature.Boolean && feature.Sortable(of.Kind) {
 				term.Op = []string{"", "", feature.OpLess, feature.OpGreaterOrEqual}[j.r.IntN(4)]
@@ -426,7 +448,8 @@ func (j *judge) query(q feature.Query) {
 		if !cannot {
 			j.Errorf("%s: the layer says that it can be asked this, and answers %v: change its Info.Can or the layer", what, err)
 		} else if !errors.Is(err, errors.ErrUnsupported) {
-			j.Errorf("%s: the layer says that it cannot be asked this, and answers with %d features and the error %v: change its Info.Can or the layer", what, len(got), err)
+			j.Errorf("%s: the layer says that it cannot be asked this, and answers with %d features and the error %v: change "+
+				"its Info.Can or the layer", what, len(got), err)
 		}
 		return
 	}
@@ -456,7 +479,8 @@ func (j *judge) query(q feature.Query) {
 	if len(got) == maxRanked && ranked {
 		return
 	}
-	if n, err := feature.Count(j.Context(), j.l, &feature.Query{In: q.In, Filter: q.Filter}); q.Near == nil && (err != nil || int(n) != len(want)) {
+	if n, err := feature.Count(j.Context(), j.l, &feature.Query{In: q.In, Filter: q.Filter}); q.Near == nil &&
+		(err != nil || int(n) != len(want)) {
 		j.Errorf("%s: %d are counted and %d are there, %v", what, n, len(want), err)
 	}
 	// The answer must have the error of its filter.
@@ -571,7 +595,8 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 			i++
 		}
 		b := quadkey.Box(box)
-		whole := b.Contains(f.Bounds.West, f.Bounds.South) && b.Contains(f.Bounds.East, f.Bounds.North) && f.Bounds.West <= f.Bounds.East && b.West <= b.East
+		whole := b.Contains(f.Bounds.West, f.Bounds.South) && b.Contains(f.Bounds.East, f.Bounds.North) &&
+			f.Bounds.West <= f.Bounds.East && b.West <= b.East
 		beside := f.Bounds.North < b.South || f.Bounds.South > b.North
 		if !boxed {
 			v := j.verdicts(q.In)[f.ID]

@@ -18,7 +18,8 @@ import (
 // shops is a layer of points everywhere on the Earth, some of them at one position.
 func shops(n int) *Memory {
 	r := rand.New(rand.NewPCG(1, 2))
-	m := &Memory{About: feature.Info{Name: "shops", Schema: feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}},
+	m := &Memory{About: feature.Info{Name: "shops",
+		Schema: feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}},
 		Bounds: quadkey.World, Count: int64(n), Points: true}}
 	for i := range n {
 		f := feature.Feature{ID: fmt.Sprint("s", i)}
@@ -94,7 +95,8 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 }
 
 // each returns an answer that calls fn with every feature and its number. fn may yield it or not.
-func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool) func(context.Context, *feature.Query, iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool) func(context.Context,
+	*feature.Query, iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 	return func(_ context.Context, _ *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 		return func(yield func(*feature.Feature, error) bool) {
 			i := 0
@@ -120,7 +122,8 @@ func TestPlantedFaults(t *testing.T) {
 		"late": {answer: func(_ context.Context, q *feature.Query, _ iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 			return shops(100).Features(context.Background(), q)
 		}},
-		"short after the context has ended": {answer: func(ctx context.Context, _ *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+		"short after the context has ended": {answer: func(ctx context.Context, _ *feature.Query,
+			seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 			return func(yield func(*feature.Feature, error) bool) {
 				for f, err := range seq {
 					if ctx.Err() != nil || !yield(f, err) {
@@ -129,7 +132,8 @@ func TestPlantedFaults(t *testing.T) {
 				}
 			}
 		}},
-		"wrongly ordered": {answer: func(_ context.Context, _ *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+		"wrongly ordered": {answer: func(_ context.Context, _ *feature.Query,
+			seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 			return func(yield func(*feature.Feature, error) bool) {
 				var held *feature.Feature
 				for f, err := range seq {
@@ -162,7 +166,8 @@ func TestPlantedFaults(t *testing.T) {
 		}},
 		"ignores the limit":  {question: func(q *feature.Query) { q.Limit = 0 }},
 		"ignores the filter": {question: func(q *feature.Query) { q.Filter = nil }},
-		"swallows the error of a filter": {answer: func(_ context.Context, _ *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+		"swallows the error of a filter": {answer: func(_ context.Context, _ *feature.Query,
+			seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 			return func(yield func(*feature.Feature, error) bool) {
 				for f, err := range seq {
 					if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, feature.ErrCursor) || !yield(f, err) {
@@ -177,7 +182,8 @@ func TestPlantedFaults(t *testing.T) {
 		"fails in the middle in silence": {answer: each(func(i int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool {
 			return i < 20 && yield(f, nil)
 		})},
-		"loses one in a box": {answer: func(_ context.Context, q *feature.Query, seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+		"loses one in a box": {answer: func(_ context.Context, q *feature.Query,
+			seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 			return each(func(_ int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool {
 				_, box := q.In.(feature.Box)
 				return box && f.ID == "s10" || yield(f, nil)
@@ -248,7 +254,8 @@ func TestFaultsOfOneFilter(t *testing.T) {
 			defer func() { _ = recover() }()
 			n = SameWithoutIndex(found, c.layer, feature.Query{}, 7, c.term)
 		}()
-		if all := fmt.Sprint(found.all); len(found.all) > 1 || c.want == "" != (n == 10 && len(found.all) == 0) || !strings.Contains(all, c.want) {
+		if all := fmt.Sprint(found.all); len(found.all) > 1 || c.want == "" != (n == 10 && len(found.all) == 0) ||
+			!strings.Contains(all, c.want) {
 			t.Errorf("%s: %d features, %s, want %q", name, n, all, c.want)
 		}
 	}

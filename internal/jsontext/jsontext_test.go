@@ -37,7 +37,8 @@ func TestAppendString(t *testing.T) {
 }
 
 func FuzzAppendString(f *testing.F) {
-	for _, s := range []string{"", "Zürich", `a "b" \c`, "<img src=x> & Sons", "line\u2028end\u2029", "\x00\x1f\x7f", "bad \xff\xc3 utf", "\ufffd", "北京", "\xe2\x80", "\xed\xa0\x80"} {
+	for _, s := range []string{"", "Zürich", `a "b" \c`, "<img src=x> & Sons", "line\u2028end\u2029", "\x00\x1f\x7f",
+		"bad \xff\xc3 utf", "\ufffd", "北京", "\xe2\x80", "\xed\xa0\x80"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -59,14 +60,20 @@ func FuzzAppendString(f *testing.F) {
 		if again := string(jsontext.AppendString(nil, back)); again != out {
 			t.Errorf("%q: %s, and of what it became %s", s, out, again)
 		}
-		if !utf8.ValidString(out) || strings.ContainsAny(out, "<>&\x7f\u2028\u2029") || strings.IndexFunc(out, func(r rune) bool { return r < ' ' }) >= 0 {
+		if !utf8.ValidString(out) || strings.ContainsAny(out, "<>&\x7f\u2028\u2029") ||
+			strings.IndexFunc(out, func(r rune) bool { return r < ' ' }) >= 0 {
 			t.Errorf("%q: %s", s, out)
 		}
 	})
 }
 
 func BenchmarkAppendString(b *testing.B) {
-	for name, s := range map[string]string{"ascii": "United States of America", "latin": "Le Kremlin-Bicêtre", "han": "北京市朝阳区", "escaped": `Smith & "Sons" <x>`} {
+	for name, s := range map[string]string{
+		"ascii":   "United States of America",
+		"latin":   "Le Kremlin-Bicêtre",
+		"han":     "北京市朝阳区",
+		"escaped": `Smith & "Sons" <x>`,
+	} {
 		b.Run(name, func(b *testing.B) {
 			var buf [256]byte
 			b.SetBytes(int64(len(s)))
@@ -78,7 +85,19 @@ func BenchmarkAppendString(b *testing.B) {
 }
 
 func TestAppendDegrees(t *testing.T) {
-	for _, units := range []int32{0, 1, -1, 10, 473_666_700, -1_800_000_000, 1_800_000_000, 900_000_000, 123_456_789, math.MinInt32, math.MaxInt32} {
+	for _, units := range []int32{
+		0,
+		1,
+		-1,
+		10,
+		473_666_700,
+		-1_800_000_000,
+		1_800_000_000,
+		900_000_000,
+		123_456_789,
+		math.MinInt32,
+		math.MaxInt32,
+	} {
 		got := string(jsontext.AppendDegrees(nil, units))
 		v, err := strconv.ParseFloat(got, 64)
 		if err != nil || int64(math.Round(v*1e7)) != int64(units) || strings.HasSuffix(got, "0") && strings.Contains(got, ".") {

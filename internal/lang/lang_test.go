@@ -8,7 +8,12 @@ import (
 func TestChain(t *testing.T) {
 	for code, want := range map[string]string{
 		"de": "de", "DE": "DE de", "fr-CH": "fr-CH fr", "fr-ch": "fr-ch fr-CH fr",
-		"zh-TW": "zh-TW zh-Hant zh", "zh-HK": "zh-HK zh-Hant zh", "zh-MO": "zh-MO zh-Hant-HK zh-Hant zh", "zh-CN": "zh-CN zh-Hans zh", "zh": "zh zh-Hans", "zh-Hans": "zh-Hans zh",
+		"zh-TW":      "zh-TW zh-Hant zh",
+		"zh-HK":      "zh-HK zh-Hant zh",
+		"zh-MO":      "zh-MO zh-Hant-HK zh-Hant zh",
+		"zh-CN":      "zh-CN zh-Hans zh",
+		"zh":         "zh zh-Hans",
+		"zh-Hans":    "zh-Hans zh",
 		"zh_hant_tw": "zh_hant_tw zh_Hant_TW zh-Hant-TW zh-Hant zh",
 		"iw":         "iw he", "in": "in id", "ji": "ji yi", "deu": "deu de", "sh": "sh sr-Latn",
 		"sr-Latn": "sr-Latn", "sr-ME": "sr-ME sr-Latn", "sr-RS": "sr-RS sr", "uz-Cyrl": "uz-Cyrl",

@@ -58,7 +58,14 @@ func each(n int) iter.Seq[*point] {
 			p := point{
 				number: i, lat: c.lat + r.NormFloat64()*c.size, lon: math.Remainder(c.lon+r.NormFloat64()*c.size, 360),
 				category: categories[min(int(r.ExpFloat64()), len(categories)-1)], price: float64(r.IntN(1000)) / 10, open: r.IntN(3) > 0,
-				phone: r.IntN(1e7), street: r.IntN(300), city: city, rating: r.IntN(6), year: r.IntN(26), month: 1 + r.IntN(9), tagOne: r.IntN(20), tagMore: r.IntN(20),
+				phone:   r.IntN(1e7),
+				street:  r.IntN(300),
+				city:    city,
+				rating:  r.IntN(6),
+				year:    r.IntN(26),
+				month:   1 + r.IntN(9),
+				tagOne:  r.IntN(20),
+				tagMore: r.IntN(20),
 			}
 			if !yield(&p) {
 				return
@@ -116,7 +123,8 @@ func WriteTable(w io.Writer, n int) error {
 	out := bufio.NewWriterSize(w, 1<<20)
 	fmt.Fprintln(out, "id,lat,lon,name,category,price,open,phone,street,city,opened,tags,rating")
 	for p := range each(n) {
-		_, err := fmt.Fprintf(out, "shop-%d,%.7f,%.7f,Shop number %d,%s,%.1f,%v,+41 44 %07d,Main Street %d,City %d,20%02d-0%d-11T00:00:00Z,a%d;b%d,%d\n",
+		_, err := fmt.Fprintf(out,
+			"shop-%d,%.7f,%.7f,Shop number %d,%s,%.1f,%v,+41 44 %07d,Main Street %d,City %d,20%02d-0%d-11T00:00:00Z,a%d;b%d,%d\n",
 			p.number, p.lat, p.lon, p.number, p.category, p.price, p.open, p.phone, p.street, p.city, p.year, p.month, p.tagOne, p.tagMore, p.rating)
 		if err != nil {
 			return err

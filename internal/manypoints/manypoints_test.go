@@ -39,7 +39,8 @@ func TestFormsAgree(t *testing.T) {
 			t.Fatal(properties, err)
 		}
 		row := rows[i+1]
-		if math.Abs(p.Lat) > 90 || math.Abs(p.Lon) > 180 || f.ID != p.ID || !bytes.Equal(f.Properties, p.Properties) || row[0] != p.ID || row[3] != properties["name"] {
+		if math.Abs(p.Lat) > 90 || math.Abs(p.Lon) > 180 || f.ID != p.ID || !bytes.Equal(f.Properties, p.Properties) ||
+			row[0] != p.ID || row[3] != properties["name"] {
 			t.Fatalf("point %d is %v, %v and %v", i, p, f, row)
 		}
 		i++

@@ -41,12 +41,24 @@ func Publish(ctx context.Context, dir string) error {
 			return meta, err
 		}),
 		publish(ctx, c, ask.TimeZonesName, zones.SchemaVersion, func(s cellstore.Store) (zones.Meta, error) {
-			meta, _, err := zones.Build(ctx, s, []string{"Europe/Zurich", "Europe/Rome"}, map[string]string{"CH": "Europe/Zurich", "IT": "Europe/Rome"})
+			meta, _, err := zones.Build(ctx, s, []string{"Europe/Zurich", "Europe/Rome"},
+				map[string]string{"CH": "Europe/Zurich", "IT": "Europe/Rome"})
 			return meta, err
 		}),
 		publish(ctx, c, ask.AirportsName, airports.SchemaVersion, func(s cellstore.Store) (airports.Meta, error) {
 			meta, _, err := airports.Build(ctx, s, each([]airports.Airport{
-				{ID: 1, Ident: "LSZH", IATA: "ZRH", ICAO: "LSZH", Type: airports.Large, Name: "Zürich Airport", Country: "CH", Lat: 47.4581, Lon: 8.5481, TimeZone: "Europe/Zurich"},
+				{
+					ID:       1,
+					Ident:    "LSZH",
+					IATA:     "ZRH",
+					ICAO:     "LSZH",
+					Type:     airports.Large,
+					Name:     "Zürich Airport",
+					Country:  "CH",
+					Lat:      47.4581,
+					Lon:      8.5481,
+					TimeZone: "Europe/Zurich",
+				},
 			}), airports.BuildOptions{})
 			return meta, err
 		}),
@@ -55,7 +67,13 @@ func Publish(ctx context.Context, dir string) error {
 			if err != nil {
 				return stations.Meta{}, err
 			}
-			meta, _, err := stations.Build(ctx, s, each([]stations.Station{{ID: id, Name: "ZURICH-FLUNTERN", Country: "CH", Lat: 47.378, Lon: 8.566}}), stations.BuildOptions{})
+			meta, _, err := stations.Build(ctx, s, each([]stations.Station{{
+				ID:      id,
+				Name:    "ZURICH-FLUNTERN",
+				Country: "CH",
+				Lat:     47.378,
+				Lon:     8.566,
+			}}), stations.BuildOptions{})
 			return meta, err
 		}),
 		publish(ctx, c, ask.NamesName, names.SchemaVersion, func(s cellstore.Store) (names.Meta, error) {
@@ -83,15 +101,63 @@ func box(west, south, east, north float64) orb.Polygon {
 }
 
 var towns = []places.Place{
-	{ID: 2657896, Name: "Zürich", AlternateNames: "Zurich", Class: "P", Code: "PPLA", Country: "CH", Lat: 47.36667, Lon: 8.55, Population: 341_730, TimeZone: "Europe/Zurich"},
-	{ID: 2659836, Name: "Lugano", Class: "P", Code: "PPL", Country: "CH", Lat: 46.01008, Lon: 8.96004, Population: 63_000, TimeZone: "Europe/Zurich"},
-	{ID: 3178229, Name: "Como", Class: "P", Code: "PPLA2", Country: "IT", Lat: 45.80819, Lon: 9.0832, Population: 83_000, TimeZone: "Europe/Rome"},
+	{
+		ID:             2657896,
+		Name:           "Zürich",
+		AlternateNames: "Zurich",
+		Class:          "P",
+		Code:           "PPLA",
+		Country:        "CH",
+		Lat:            47.36667,
+		Lon:            8.55,
+		Population:     341_730,
+		TimeZone:       "Europe/Zurich",
+	},
+	{
+		ID:         2659836,
+		Name:       "Lugano",
+		Class:      "P",
+		Code:       "PPL",
+		Country:    "CH",
+		Lat:        46.01008,
+		Lon:        8.96004,
+		Population: 63_000,
+		TimeZone:   "Europe/Zurich",
+	},
+	{
+		ID:         3178229,
+		Name:       "Como",
+		Class:      "P",
+		Code:       "PPLA2",
+		Country:    "IT",
+		Lat:        45.80819,
+		Lon:        9.0832,
+		Population: 83_000,
+		TimeZone:   "Europe/Rome",
+	},
 }
 
 var regions = []names.Feature{
-	{Kind: names.Region, Type: "country", ID: "ch", Name: "Switzerland", Country: "CH", Lat: 46.8, Lon: 8.2, Bounds: [4]float64{6, 45.9, 10.5, 47.8}, People: 8_500_000,
-		Names: []search.Name{{Text: "Schweiz", Lang: "de"}}},
-	{Kind: names.Region, Type: "state", ID: "ch-ti", Name: "Ticino", Country: "CH", Level: 1, Lat: 46.2, Lon: 8.8, Bounds: [4]float64{8.3, 45.9, 9.2, 46.6}, People: 350_000,
+	{Kind: names.Region,
+		Type:    "country",
+		ID:      "ch",
+		Name:    "Switzerland",
+		Country: "CH",
+		Lat:     46.8,
+		Lon:     8.2,
+		Bounds:  [4]float64{6, 45.9, 10.5, 47.8},
+		People:  8_500_000,
+		Names:   []search.Name{{Text: "Schweiz", Lang: "de"}}},
+	{Kind: names.Region,
+		Type:    "state",
+		ID:      "ch-ti",
+		Name:    "Ticino",
+		Country: "CH",
+		Level:   1,
+		Lat:     46.2,
+		Lon:     8.8,
+		Bounds:  [4]float64{8.3, 45.9, 9.2, 46.6},
+		People:  350_000,
 		Parents: []names.Parent{{Type: "country", ID: "ch", Name: "Switzerland"}}},
 }
 

@@ -53,14 +53,16 @@ func Types() []string {
 // Airport describes an airport. Unknown values are empty or nil. Its JSON is
 // the stored record.
 type Airport struct {
-	ID           uint32   `json:"id"`                                   // never 0
-	Ident        string   `json:"ident" doc:"OurAirports' identifier."` // required
-	IATA         string   `json:"iata,omitempty"`
-	ICAO         string   `json:"icao,omitempty"`
-	GPS          string   `json:"gps,omitempty"`
-	Local        string   `json:"local,omitempty"`
-	Name         string   `json:"name"`                                                                                                       // required
-	Type         string   `json:"type" schema:"example=large_airport|medium_airport|small_airport|heliport|seaplane_base|balloonport|closed"` // one of Types
+	ID    uint32 `json:"id"`                                   // never 0
+	Ident string `json:"ident" doc:"OurAirports' identifier."` // required
+	IATA  string `json:"iata,omitempty"`
+	ICAO  string `json:"icao,omitempty"`
+	GPS   string `json:"gps,omitempty"`
+	Local string `json:"local,omitempty"`
+	// required
+	Name string `json:"name"`
+	// one of Types
+	Type         string   `json:"type" schema:"example=large_airport|medium_airport|small_airport|heliport|seaplane_base|balloonport|closed"`
 	Municipality string   `json:"municipality,omitempty"`
 	Country      string   `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
 	Region       string   `json:"region,omitempty" doc:"ISO 3166-2."`

@@ -47,10 +47,30 @@ func metres(v float64) *float64 { return &v }
 
 // few are made up, but for their shapes.
 var few = []Airport{
-	{ID: 1, Ident: "LSZZ", IATA: "ZZH", ICAO: "LSZZ", GPS: "LSZZ", Type: Large, Name: `Zürich "Ost" <b>`, Municipality: "Zürich", Country: "CH", Region: "CH-ZH",
-		Lat: 47.4647, Lon: 8.5492, ElevationM: metres(431.59), Scheduled: true, Keywords: []string{"Kloten", "ZRH"},
+	{ID: 1,
+		Ident:        "LSZZ",
+		IATA:         "ZZH",
+		ICAO:         "LSZZ",
+		GPS:          "LSZZ",
+		Type:         Large,
+		Name:         `Zürich "Ost" <b>`,
+		Municipality: "Zürich",
+		Country:      "CH",
+		Region:       "CH-ZH",
+		Lat:          47.4647, Lon: 8.5492, ElevationM: metres(431.59), Scheduled: true, Keywords: []string{"Kloten", "ZRH"},
 		Home: "https://example.org/?a=1&b=2", Wikipedia: "https://en.example.org/w", TimeZone: "Europe/Zurich"},
-	{ID: 2, Ident: "US-0001", Local: "ZZH", Type: Small, Name: "Same code", Country: "US", Lat: 40, Lon: -100, TimeZone: "America/Chicago", TimeZoneSource: "nearest"},
+	{
+		ID:             2,
+		Ident:          "US-0001",
+		Local:          "ZZH",
+		Type:           Small,
+		Name:           "Same code",
+		Country:        "US",
+		Lat:            40,
+		Lon:            -100,
+		TimeZone:       "America/Chicago",
+		TimeZoneSource: "nearest",
+	},
 	{ID: 3, Ident: "01TA", Type: Closed, Name: "Closed pad", Country: "US", Lat: 30, Lon: -97},
 	{ID: 4, Ident: "US-0002", GPS: "01TA", Local: "01TA", Type: Heliport, Name: "Its successor", Country: "US", Lat: 30.1, Lon: -97},
 	{ID: 5, Ident: "NZXX", ICAO: "NZXX", IATA: "XXN", Type: Medium, Name: "Dateline", Country: "NZ", Lat: -43.8, Lon: 180, Scheduled: true},
@@ -84,7 +104,8 @@ func TestLookup(t *testing.T) {
 		want uint32
 	}{{IATA, "ZZH", 1}, {Local, "zzh", 2}, {ICAO, "LSZZ", 1}, {ICAO, "ZZH", 0}, {IATA, "LSZZ", 0}, {Local, "LSZZ", 1}} {
 		var r Record
-		if err := f.ByCode(t.Context(), tt.kind, tt.code, &r); tt.want == 0 && !errors.Is(err, ErrNotFound) || tt.want != 0 && (err != nil || r.ID != tt.want) {
+		if err := f.ByCode(t.Context(), tt.kind, tt.code, &r); tt.want == 0 && !errors.Is(err, ErrNotFound) ||
+			tt.want != 0 && (err != nil || r.ID != tt.want) {
 			t.Errorf("%c %s: %d, %v", tt.kind, tt.code, r.ID, err)
 		}
 	}
@@ -294,7 +315,12 @@ func TestSearchProperty(t *testing.T) {
 			Countries: rapid.SliceOfN(rapid.SampledFrom([]string{"US", "DE", "NA"}), 0, 2).Draw(rt, "countries"),
 			Scheduled: rapid.Bool().Draw(rt, "scheduled"), Closed: rapid.Bool().Draw(rt, "closed"),
 		}
-		q := NearbyQuery{Lat: rapid.Float64Range(-90, 90).Draw(rt, "lat"), Lon: rapid.Float64Range(-180, 180).Draw(rt, "lon"), Limit: rapid.IntRange(1, 40).Draw(rt, "limit"), Filter: fl}
+		q := NearbyQuery{
+			Lat:    rapid.Float64Range(-90, 90).Draw(rt, "lat"),
+			Lon:    rapid.Float64Range(-180, 180).Draw(rt, "lon"),
+			Limit:  rapid.IntRange(1, 40).Draw(rt, "limit"),
+			Filter: fl,
+		}
 		type hit struct {
 			d  float64
 			id uint32
@@ -364,7 +390,8 @@ func TestTiles(t *testing.T) {
 			}
 			p := shown.Properties
 			text := func(name string) string { s, _ := p[name].(string); return s }
-			if p["type"] != a.Type || p["scheduled"] != a.Scheduled || p["name"] != a.Name || p["ident"] != a.Ident || text("iata") != a.IATA || text("icao") != a.ICAO ||
+			if p["type"] != a.Type || p["scheduled"] != a.Scheduled || p["name"] != a.Name || p["ident"] != a.Ident ||
+				text("iata") != a.IATA || text("icao") != a.ICAO ||
 				p["class"] != nil || p["code"] != nil || p["kind"] != nil {
 				t.Errorf("%v: %+v of %+v", tile, p, a)
 			}
@@ -445,7 +472,8 @@ func TestBuildRefusals(t *testing.T) {
 	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
+	if _, err := Open(t.Context(), buildtest.Store(t),
+		Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
 		t.Error(err)
 	}
 	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
@@ -455,7 +483,10 @@ func TestBuildRefusals(t *testing.T) {
 
 func TestDamaged(t *testing.T) {
 	f, _ := newFinder(t, few)
-	must.Do(t, f.codes.Apply(t.Context(), cellstore.Mutation{Row: []byte("fBAD"), Ops: []cellstore.Op{cellstore.Put(family, nil, []byte("short"))}},
+	must.Do(t, f.codes.Apply(t.Context(), cellstore.Mutation{
+		Row: []byte("fBAD"),
+		Ops: []cellstore.Op{cellstore.Put(family, nil, []byte("short"))},
+	},
 		cellstore.Mutation{Row: []byte("fBAD2"), Ops: []cellstore.Op{cellstore.Put(family, nil, append(make([]byte, 12), 200, 'x'))}}))
 	for _, code := range []string{"BAD", "BAD2"} {
 		if err := f.Lookup(t.Context(), code, new(Record)); !errors.Is(err, cellstore.ErrCorrupt) {

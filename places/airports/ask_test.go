@@ -31,7 +31,8 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []places.Hit) (h
 	return f.page(ctx, feature.Query{In: feature.Box(q.Box), Order: feature.Order{Importance: true}}, q.Filter, q.Limit, q.Cursor, dst)
 }
 
-func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int, cursor string, dst []places.Hit) (hits []places.Hit, next string, err error) {
+func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int, cursor string,
+	dst []places.Hit) (hits []places.Hit, next string, err error) {
 	var countries []string
 	for _, c := range of.Countries {
 		countries = append(countries, strings.ToUpper(c))

@@ -62,7 +62,8 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, er
 	return meta, stats, nil
 }
 
-func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, error], opts BuildOptions) (meta Meta, stats Stats, err error) {
+func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, error], opts BuildOptions) (meta Meta,
+	stats Stats, err error) {
 	list, err := collect(ctx, seq)
 	if err != nil {
 		return meta, stats, err

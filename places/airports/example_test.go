@@ -38,7 +38,16 @@ func Example() {
 			ID: 4464, Ident: "LSZH", IATA: "ZRH", ICAO: "LSZH", Type: airports.Large, Name: "Zürich Airport", Country: "CH", Scheduled: true,
 			Lat: 47.458057, Lon: 8.548056, TimeZone: "Europe/Zurich", TimeZoneSource: "country",
 		},
-		airports.Airport{ID: 29090, Ident: "LSMD", ICAO: "LSMD", Type: airports.Medium, Name: "Dübendorf", Country: "CH", Lat: 47.398601, Lon: 8.64823},
+		airports.Airport{
+			ID:      29090,
+			Ident:   "LSMD",
+			ICAO:    "LSMD",
+			Type:    airports.Medium,
+			Name:    "Dübendorf",
+			Country: "CH",
+			Lat:     47.398601,
+			Lon:     8.64823,
+		},
 	), airports.BuildOptions{})
 	if err != nil {
 		log.Fatal(err)

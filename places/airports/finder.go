@@ -43,7 +43,8 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 		return nil, fmt.Errorf("airports: %w", err)
 	}
 	// Before places.Open, which would name the command of other places.
-	if err := cellstore.CheckLayout("the places of airports", meta.Places.SchemaVersion, places.SchemaVersion, places.SchemaVersion, renew); err != nil {
+	if err := cellstore.CheckLayout("the places of airports", meta.Places.SchemaVersion, places.SchemaVersion,
+		places.SchemaVersion, renew); err != nil {
 		return nil, err
 	}
 	if f.geo, err = places.Open(ctx, store, meta.Places); err != nil {

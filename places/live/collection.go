@@ -56,7 +56,13 @@ type request struct {
 }
 
 func newRequest(writes []Write, outcomes []Outcome) *request {
-	return &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
+	return &request{
+		writes:   writes,
+		ready:    make([]ready, len(writes)),
+		outcomes: outcomes,
+		judged:   make(chan struct{}),
+		done:     make(chan struct{}),
+	}
 }
 
 // take takes the request, and reports false if it was already taken.
@@ -159,7 +165,8 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 		return errors.New("live: an index without rows of its own needs a log that is whole: set Kind.Whole")
 	}
 	if at := s.index.At(); at > s.end.Seq {
-		return fmt.Errorf("live: %w: the index has change %d, and its log ends with %d: restore the log, or remove the index, which is made anew of the log",
+		return fmt.Errorf("live: %w: the index has change %d, and its log ends with %d: restore the log, or remove the "+
+			"index, which is made anew of the log",
 			cellstore.ErrCorrupt, at, s.end.Seq)
 	}
 	for at := s.index.At(); at < s.end.Seq; {
@@ -173,7 +180,8 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 		for i := range events {
 			e := &events[i]
 			if !e.follows(at) {
-				return fmt.Errorf("live: %w: the log lacks what is between changes %d and %d: restore it from a backup", cellstore.ErrCorrupt, at, e.Seq)
+				return fmt.Errorf("live: %w: the log lacks what is between changes %d and %d: restore it from a backup",
+					cellstore.ErrCorrupt, at, e.Seq)
 			}
 			if at = e.Seq; e.Redrawn() {
 				continue // nothing has changed

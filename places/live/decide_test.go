@@ -166,8 +166,9 @@ func TestDecide(t *testing.T) {
 
 func drawWrite(t *rapid.T, now int64, versions []int64) Write {
 	w := Write{
-		Kind: rapid.SampledFrom([]WriteKind{Put, Put, Patch, Delete}).Draw(t, "kind"), ID: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id"),
-		Lat: float64(rapid.IntRange(0, 2).Draw(t, "lat")), Move: rapid.Bool().Draw(t, "move"), Expire: rapid.Bool().Draw(t, "expire"),
+		Kind: rapid.SampledFrom([]WriteKind{Put, Put, Patch, Delete}).Draw(t, "kind"),
+		ID:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id"),
+		Lat:  float64(rapid.IntRange(0, 2).Draw(t, "lat")), Move: rapid.Bool().Draw(t, "move"), Expire: rapid.Bool().Draw(t, "expire"),
 	}
 	if rapid.IntRange(0, 2).Draw(t, "expires") == 0 {
 		w.Expires = time.UnixMilli(now + rapid.Int64Range(1, 8000).Draw(t, "in")).UTC()

@@ -68,7 +68,8 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 		}
 	}
 	if all > feature.MaxFields {
-		return feature.Faultf(feature.ErrType, "%d properties together with those that points have had: declare fewer that are new, %d are the most", all, feature.MaxFields)
+		return feature.Faultf(feature.ErrType,
+			"%d properties together with those that points have had: declare fewer that are new, %d are the most", all, feature.MaxFields)
 	}
 	switch {
 	case m.History == 0:

@@ -71,7 +71,8 @@ func (e *Event) change() (Change, error) {
 		c.Is = &feature.Feature{ID: e.ID, Version: e.Version, Expires: ExpiryTime(e.Is.Expires), Properties: objectOf(c.is)}
 		c.Is.Lon, c.Is.Lat = e.To[0], e.To[1]
 	case e.To != nil:
-		return c, fmt.Errorf("live: %w: change %d of the log lacks the properties of %.60q: restore the log from a backup", cellstore.ErrCorrupt, e.Seq, e.ID)
+		return c, fmt.Errorf("live: %w: change %d of the log lacks the properties of %.60q: restore the log from a backup",
+			cellstore.ErrCorrupt, e.Seq, e.ID)
 	}
 	return c, nil
 }

@@ -26,7 +26,8 @@ type Trouble struct {
 	// private.
 	Private bool
 	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
-	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
+	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match
+	// ErrUnfinished, and is nil once the trouble is over.
 	Err error
 }
 
@@ -45,7 +46,11 @@ var unopened = [...]struct {
 	cause, kind error
 	todo        string
 }{
-	{cellstore.ErrShortage, ErrUnreadable, "it is tried again by itself; raise the limit of open files, such as by ulimit -n or LimitNOFILE=, if it lasts"},
+	{
+		cellstore.ErrShortage,
+		ErrUnreadable,
+		"it is tried again by itself; raise the limit of open files, such as by ulimit -n or LimitNOFILE=, if it lasts",
+	},
 	{cellstore.ErrCorrupt, ErrDamaged, "run tileserver live verify on the directory while no server has it open"},
 	{cellstore.ErrNewer, cellstore.ErrNewer, ""},
 	{cellstore.ErrOlder, cellstore.ErrOlder, ""},

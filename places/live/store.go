@@ -105,7 +105,8 @@ func Open(ctx context.Context, store cellstore.Store, kind *Kind) (*Store, error
 // Open is Open with options.
 func (o Options) Open(ctx context.Context, store cellstore.Store, kind *Kind) (*Store, error) {
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
-		return nil, fmt.Errorf("live: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
+		return nil, fmt.Errorf("live: %w: live collections need a store that writes several rows at once and takes snapshots",
+			errors.ErrUnsupported)
 	}
 	s := &Store{
 		kind: kind, cells: store, clock: ClockOf(store), notify: o.Notify, turn: o.Turn, pause: cmp.Or(o.Pause, mendPause),

@@ -26,8 +26,10 @@ func TestJoin(t *testing.T) {
 	}
 	want, got := open(towns...), names.Join(open(towns[:7]...), open(towns[7:30]...), open(towns[30:]...))
 	for _, q := range []search.Query{
-		{Text: "sandhill"}, {Text: "new sandhill", Limit: 5, Offset: 3}, {Text: "neusandhügel", Limit: 40}, {Text: "sandhill", Limit: 30, Offset: 35},
-		{Text: "sandhill", Offset: 60}, {Text: "sandhill k"}, {Text: "sndhill"}, {Text: "sandhill", Bias: true, Lat: 12, Lon: 10, Limit: 7}, {Text: "nowhere"}, {Text: "sandhill 7", Limit: 40}, {Text: "new sandhill b", Limit: 40},
+		{Text: "sandhill"}, {Text: "new sandhill", Limit: 5, Offset: 3}, {Text: "neusandhügel", Limit: 40}, {Text: "sandhill",
+			Limit: 30, Offset: 35},
+		{Text: "sandhill", Offset: 60}, {Text: "sandhill k"}, {Text: "sndhill"}, {Text: "sandhill", Bias: true, Lat: 12, Lon: 10,
+			Limit: 7}, {Text: "nowhere"}, {Text: "sandhill 7", Limit: 40}, {Text: "new sandhill b", Limit: 40},
 	} {
 		a, err := got.Search(t.Context(), q, nil)
 		must.Do(t, err)

@@ -20,23 +20,51 @@ func TestSearch(t *testing.T) {
 		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
 		{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
 			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.Code}}},
-		{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
-		{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
-			Names: []search.Name{{Text: "CDG", Lang: search.Code}}},
+		{
+			Kind:       names.Region,
+			Type:       "county",
+			ID:         "1",
+			Name:       "Arkansas",
+			Country:    "US",
+			Population: 1e4,
+			Lat:        34,
+			Lon:        -91,
+			Level:      2,
+			Parents:    []names.Parent{us},
+		},
+		{Kind: names.Airport,
+			Type:    "large_airport",
+			ID:      "LFPG",
+			Name:    "Charles de Gaulle International Airport",
+			Country: "FR",
+			Code:    "CDG",
+			Lat:     49,
+			Lon:     2.5,
+			Names:   []search.Name{{Text: "CDG", Lang: search.Code}}},
 	}), names.Options{TempDir: t.TempDir()})).In(t)
 	if meta.Features[names.Region] != 4 || meta.Features[names.Airport] != 1 {
 		t.Errorf("%+v", meta)
 	}
 	r := must.Get(names.Open(t.Context(), store, meta)).In(t)
 	for id, number := range map[string]uint64{
-		"us-ks": names.Number(names.Region, "state", "us-ks"), "LFPG": names.Number(names.Airport, "closed", "LFPG"), "": names.Number(names.Region, "county", "us-ks"),
+		"us-ks": names.Number(names.Region, "state", "us-ks"),
+		"LFPG":  names.Number(names.Airport, "closed", "LFPG"),
+		"":      names.Number(names.Region, "county", "us-ks"),
 	} {
 		if f, ok, err := r.Feature(t.Context(), number); err != nil || ok != (id != "") || f.ID != id || number >= 1<<52 {
 			t.Errorf("%s by its number: %v %+v %v", id, ok, f, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"france": "fr", "fra": "fr", "kansas": "us-ks", "ks": "us-ks", "us": "us", "united sta": "us", "vereinigte": "us", "arkansas": "1", "kansass": "us-ks",
+		"france":            "fr",
+		"fra":               "fr",
+		"kansas":            "us-ks",
+		"ks":                "us-ks",
+		"us":                "us",
+		"united sta":        "us",
+		"vereinigte":        "us",
+		"arkansas":          "1",
+		"kansass":           "us-ks",
 		"charles de gaulle": "LFPG", "gaulle": "LFPG", "cdg": "LFPG",
 	} {
 		hits, err := r.Search(t.Context(), search.Query{Text: text}, nil)
@@ -45,7 +73,8 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	hits, err := r.Search(t.Context(), search.Query{Text: "Kansas"}, nil)
-	if err != nil || len(hits) == 0 || len(hits[0].Parents) != 1 || hits[0].Parents[0] != us || hits[0].Kind != names.Region || hits[0].Lat != 38 {
+	if err != nil || len(hits) == 0 || len(hits[0].Parents) != 1 || hits[0].Parents[0] != us || hits[0].Kind != names.Region ||
+		hits[0].Lat != 38 {
 		t.Errorf("%+v: %v", hits, err)
 	}
 	if hits, err := r.Search(t.Context(), search.Query{Text: "k"}, nil); err != nil || len(hits) != 1 { // a code matches only in full
@@ -86,10 +115,15 @@ func TestNameIn(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ typ, id, want string }{
-		{"country", "de", "de Deutschland, fr RFA, zh 德国, zh-hant 德國, "}, {"state", "de", "fr Délaware, "}, {"country", "d", ""}, {"count", "ry", ""}, {"large_airport", "EDDM", ""},
+		{
+			"country",
+			"de",
+			"de Deutschland, fr RFA, zh 德国, zh-hant 德國, ",
+		}, {"state", "de", "fr Délaware, "}, {"country", "d", ""}, {"count", "ry", ""}, {"large_airport", "EDDM", ""},
 	} {
 		got := ""
-		if err := r.NamesOf(t.Context(), tc.typ, tc.id, func(lang, name string) { got += lang + " " + name + ", " }); err != nil || got != tc.want {
+		if err := r.NamesOf(t.Context(), tc.typ, tc.id, func(lang, name string) { got += lang + " " + name + ", " }); err != nil ||
+			got != tc.want {
 			t.Errorf("%s %s: %q, %v", tc.typ, tc.id, got, err)
 		}
 	}
@@ -97,7 +131,8 @@ func TestNameIn(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
-		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
+		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}),
+			names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
@@ -105,7 +140,8 @@ func TestBuildRefuses(t *testing.T) {
 	if !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err = names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) {
+	if _, err = names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err,
+		cellstore.ErrOlder) {
 		t.Error(err)
 	}
 }

@@ -49,7 +49,12 @@ type ground struct {
 func randomAreas(r *rand.Rand, at func(*rand.Rand) (float64, float64)) (map[string]ground, quadkey.Tile) {
 	lat, lon := at(r)
 	size := math.Exp(r.Float64()*10 - 5)
-	box := quadkey.Box{West: wrapped(lon - size), South: math.Max(lat-size/2, -90), East: wrapped(lon + size/3), North: math.Min(lat+size/2, 90)}
+	box := quadkey.Box{
+		West:  wrapped(lon - size),
+		South: math.Max(lat-size/2, -90),
+		East:  wrapped(lon + size/3),
+		North: math.Min(lat+size/2, 90),
+	}
 	if !box.Valid() || size > 90 {
 		box = quadkey.World
 	}
@@ -151,10 +156,20 @@ func TestStep(t *testing.T) {
 	const n = 2000
 	writes := make([]points.Write, n)
 	for i := range writes {
-		writes[i] = points.Write{Kind: points.Put, ID: strconv.Itoa(i), Lat: float64(i%50) / 10, Lon: float64(i / 50), Properties: []byte(`{"price":1}`)}
+		writes[i] = points.Write{
+			Kind:       points.Put,
+			ID:         strconv.Itoa(i),
+			Lat:        float64(i%50) / 10,
+			Lon:        float64(i / 50),
+			Properties: []byte(`{"price":1}`),
+		}
 	}
 	write(t, c, writes...)
-	filter := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "price", Op: feature.OpGreater, Values: []string{"7"}}})).In(t)
+	filter := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{
+		Name:   "price",
+		Op:     feature.OpGreater,
+		Values: []string{"7"},
+	}})).In(t)
 	for what, ask := range map[string]func(q feature.Query) error{
 		"list":  func(q feature.Query) error { return first(c.Features(t.Context(), &q)) },
 		"count": func(q feature.Query) error { _, err := c.Count(t.Context(), &q); return err },

@@ -368,7 +368,8 @@ func TestClockIsSetAtRandom(t *testing.T) {
 				want.there = want.there && (want.expires == 0 || want.expires > at.UnixMilli())
 				var h Hit
 				err := r.c.GetAt(t.Context(), id, at, &h)
-				if want.there != (err == nil) || err != nil && !errors.Is(err, ErrNotFound) || want.there && (h.Lat != want.lat || h.Version != want.version) {
+				if want.there != (err == nil) || err != nil && !errors.Is(err, ErrNotFound) ||
+					want.there && (h.Lat != want.lat || h.Version != want.version) {
 					t.Fatalf("seed %d: %s as of %d is %+v, %v; want %+v of %+v", seed, id, at.UnixMilli(), h, err, want, list)
 				}
 			}

@@ -135,7 +135,24 @@ func TestNoCluster(t *testing.T) {
 	if _, err := c.Cluster(t.Context(), found); err != nil {
 		t.Error(found, err)
 	}
-	for _, id := range []string{"", "-", "0", "0-", "-0", "0-0", "00-1", "23-1", "0-" + found, found + " ", "0-ZZ", "8-" + fmt.Sprint(uint64(math.MaxUint64)), "255-1", "0-+1", "0-_1", "1" + found} {
+	for _, id := range []string{
+		"",
+		"-",
+		"0",
+		"0-",
+		"-0",
+		"0-0",
+		"00-1",
+		"23-1",
+		"0-" + found,
+		found + " ",
+		"0-ZZ",
+		"8-" + fmt.Sprint(uint64(math.MaxUint64)),
+		"255-1",
+		"0-+1",
+		"0-_1",
+		"1" + found,
+	} {
 		if in, err := c.Cluster(t.Context(), id); !errors.Is(err, points.ErrNoCluster) {
 			t.Errorf("%q: %v, %v", id, in, err)
 		}

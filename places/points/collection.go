@@ -47,7 +47,8 @@ func Open(ctx context.Context, store cellstore.Store, meta live.Meta) (*Collecti
 		return nil, wrap(err)
 	}
 	if n := int64(t.nodes[0].count); n != meta.Points {
-		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again", cellstore.ErrCorrupt, n, meta.Points)
+		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again",
+			cellstore.ErrCorrupt, n, meta.Points)
 	}
 	return newCollection(table, t, nil, live.ClockOf(store), func() (*live.Meta, *summary) { return &meta, s }), nil
 }

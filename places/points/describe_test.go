@@ -249,7 +249,8 @@ func TestTypesModel(t *testing.T) {
 				if was[f.Name] = f.Kind; f.Kind == feature.Any {
 					mixed++
 				}
-				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]feature.Kind{feature.Number, feature.Time, feature.Boolean}, f.Kind) {
+				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]feature.Kind{feature.Number, feature.Time,
+					feature.Boolean}, f.Kind) {
 					rt.Fatalf("sort by %v: %v", f, err)
 				}
 				sorted++
@@ -300,7 +301,8 @@ func (m *typesModel) checkFilters(rt *rapid.T, c *points.LiveCollection) {
 		if err != nil {
 			field, known := schema.Lookup(f.name)
 			ordered := strings.HasSuffix(key, "price.lt") && f.name == "price" && typ != feature.Number && typ != feature.Any
-			unfit := f.value == "n/a" && (typ == feature.Number || typ == feature.Boolean || typ == feature.Time) || whole != "price" && key == "p.price.lt" && (typ == feature.Boolean || typ == feature.Time)
+			unfit := f.value == "n/a" && (typ == feature.Number || typ == feature.Boolean || typ == feature.Time) ||
+				whole != "price" && key == "p.price.lt" && (typ == feature.Boolean || typ == feature.Time)
 			if known && !ordered && !unfit {
 				rt.Fatalf("%s of %v: %v", key, field, err)
 			}

@@ -254,7 +254,14 @@ func askNearby(ctx context.Context, l feature.Layer, q NearbyQuery) ([]Hit, stri
 }
 
 func askWithin(ctx context.Context, l feature.Layer, q WithinQuery) ([]Hit, string, error) {
-	return askPage(ctx, l, &feature.Query{In: q.Area, Filter: q.Filter, Order: feature.Order{Sort: q.Sort}, At: q.At, Examine: MaxExamined, Step: q.Step}, q.Limit, q.Cursor)
+	return askPage(ctx, l, &feature.Query{
+		In:      q.Area,
+		Filter:  q.Filter,
+		Order:   feature.Order{Sort: q.Sort},
+		At:      q.At,
+		Examine: MaxExamined,
+		Step:    q.Step,
+	}, q.Limit, q.Cursor)
 }
 
 func askEach(ctx context.Context, l feature.Layer, q WithinQuery, fn func(*Hit) error) error {

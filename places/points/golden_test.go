@@ -24,7 +24,11 @@ func TestRowsStay(t *testing.T) {
 	const golden = "testdata/live.rows"
 	got := strings.Join([]string{
 		rowsAfter(t, Meta{Title: "Vans"}),
-		rowsAfter(t, Meta{History: Duration(time.Hour), Events: Duration(2 * time.Hour), Schema: feature.Schema{{Name: "n", Kind: feature.Number}}}),
+		rowsAfter(t, Meta{
+			History: Duration(time.Hour),
+			Events:  Duration(2 * time.Hour),
+			Schema:  feature.Schema{{Name: "n", Kind: feature.Number}},
+		}),
 	}, "")
 	if *updateRows {
 		must.Do(t, os.WriteFile(golden, []byte(got), 0o600))

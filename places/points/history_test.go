@@ -127,7 +127,9 @@ func TestHistory(t *testing.T) {
 
 func versions(t *testing.T, c *LiveCollection, family string) (n int) {
 	t.Helper()
-	for row := range must.All(t, c.index().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
+	for row := range must.All(t,
+		c.index().table.Scan(t.Context(),
+			cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
 		n += len(row.Cells)
 	}
 	return n
@@ -145,7 +147,12 @@ func TestTrack(t *testing.T) {
 	b := do(Write{Kind: Patch, Lat: 3, Lon: 4, Move: true})
 	d := do(Write{Kind: Delete})
 	e := do(Write{Kind: Put, Lat: 5, Lon: 6})
-	want := []feature.Stop{{Position: quadkey.Position{Lat: 1, Lon: 2}, Version: a, Gone: false}, {Position: quadkey.Position{Lat: 3, Lon: 4}, Version: b, Gone: false}, {Position: quadkey.Position{Lat: 0, Lon: 0}, Version: d, Gone: true}, {Position: quadkey.Position{Lat: 5, Lon: 6}, Version: e, Gone: false}}
+	want := []feature.Stop{
+		{Position: quadkey.Position{Lat: 1, Lon: 2}, Version: a, Gone: false},
+		{Position: quadkey.Position{Lat: 3, Lon: 4}, Version: b, Gone: false},
+		{Position: quadkey.Position{Lat: 0, Lon: 0}, Version: d, Gone: true},
+		{Position: quadkey.Position{Lat: 5, Lon: 6}, Version: e, Gone: false},
+	}
 	got, next, err := c.Track(t.Context(), "van", time.Time{}, time.Time{}, 10)
 	if err != nil || !slices.Equal(got, want) || !next.IsZero() {
 		t.Fatalf("%+v, want %+v: %v", got, want, err)
@@ -175,7 +182,12 @@ func TestExpiry(t *testing.T) {
 		writes = append(writes, w)
 	}
 	// One point's expiry is cancelled, another's comes sooner.
-	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{Kind: Patch, ID: "1", Expire: true, Expires: time.UnixMilli(now.Load() + 1)})
+	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{
+		Kind:    Patch,
+		ID:      "1",
+		Expire:  true,
+		Expires: time.UnixMilli(now.Load() + 1),
+	})
 	mustWrite(t, c, writes...)
 	count := func(ids ...string) (n int) {
 		for i := range 100 {

@@ -281,7 +281,8 @@ func (x *Index) divide(tiles []quadkey.Tile) {
 }
 
 // IDs implements live.Ordered.
-func (x *Index) IDs(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error) {
+func (x *Index) IDs(ctx context.Context, from string, most int,
+	fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error) {
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: appendIDKey(nil, from), To: []byte{rowID + 1}}}, Limit: most, Selection: *selectID,
 	}

@@ -314,7 +314,8 @@ func TestFullDisk(t *testing.T) {
 			}
 			r.fill(true)
 			err := writeOne(t, c, putNumber(20))
-			if !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrNoSpace) != (name == "no room") {
+			if !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) ||
+				errors.Is(err, cellstore.ErrNoSpace) != (name == "no room") {
 				t.Fatalf("the disk is full: %v", err)
 			}
 			if n, err := countOf(t, c), get(t, c, "20"); n != 19 || !errors.Is(err, ErrNotFound) {
@@ -388,7 +389,14 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	r.fill(true)
 	absent := putNumber(2)
 	absent.IfAbsent = true
-	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersions: []int64{1}}, {Kind: Delete}}
+	writes := []Write{
+		{Kind: Delete, ID: "1"},
+		{Kind: Delete, ID: "1"},
+		absent,
+		absent,
+		{Kind: Delete, ID: "2", IfVersions: []int64{1}},
+		{Kind: Delete},
+	}
 	outcomes := make([]Outcome, len(writes))
 	must.Do(t, r.c.Write(t.Context(), writes, outcomes))
 	for i, o := range outcomes {
@@ -580,7 +588,8 @@ func TestUnreadableAtTheStart(t *testing.T) {
 		r.refuseAll(cause)
 		l, notices := openOn(t, r)
 		all := l.Troubles()
-		if len(all) != 1 || !errors.Is(all[0].Err, ErrUnreadable) || errors.Is(all[0].Err, ErrDamaged) || errors.Is(all[0].Err, cause) || !all[0].Private {
+		if len(all) != 1 || !errors.Is(all[0].Err, ErrUnreadable) || errors.Is(all[0].Err, ErrDamaged) ||
+			errors.Is(all[0].Err, cause) || !all[0].Private {
 			t.Fatalf("troubles: %v", all)
 		}
 		_, found := l.Find("test")

@@ -30,7 +30,8 @@ type mover struct {
 }
 
 // move writes batches until stop, each in one atomic step.
-func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand, first int, at func(*rand.Rand) (float64, float64), stop <-chan struct{}) error {
+func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand, first int,
+	at func(*rand.Rand) (float64, float64), stop <-chan struct{}) error {
 	model := map[string]points.Point{}
 	for _, p := range m.acknowledged.Load().ref {
 		model[p.ID] = p
@@ -110,10 +111,11 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 		if r.IntN(2) == 0 {
 			q := randomNearby(r, at)
 			q.Filter = parsed
-			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.nearby(&q, f) }, func(cursor string) ([]points.Hit, string, error) {
-				q.Cursor = cursor
-				return w.c.Nearby(ctx, q, nil)
-			})
+			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.nearby(&q, f) },
+				func(cursor string) ([]points.Hit, string, error) {
+					q.Cursor = cursor
+					return w.c.Nearby(ctx, q, nil)
+				})
 			if err != nil {
 				return fmt.Errorf("nearby %+v, filter %d: %w", q, i, err)
 			}
@@ -122,10 +124,11 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 		areas, _ := randomAreas(r, at)
 		for name, a := range areas {
 			q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(100), Name: name, Sort: randomSort(r)}
-			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.within(&q, f, a.in) }, func(cursor string) ([]points.Hit, string, error) {
-				q.Cursor = cursor
-				return w.c.Within(ctx, q, nil)
-			})
+			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.within(&q, f, a.in) },
+				func(cursor string) ([]points.Hit, string, error) {
+					q.Cursor = cursor
+					return w.c.Within(ctx, q, nil)
+				})
 			if err == nil {
 				q.Sort = feature.Sort{}
 				err = w.whole(ctx, &q, f, a.in, left)
@@ -139,7 +142,8 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 }
 
 // pages reads some pages of a query. Each page must be right for some state.
-func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranked, ask func(cursor string) ([]points.Hit, string, error)) error {
+func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranked,
+	ask func(cursor string) ([]points.Hit, string, error)) error {
 	var hits []points.Hit
 	next := ""
 	for page := range 4 {

@@ -143,19 +143,20 @@ func TestRedrawFails(t *testing.T) {
 	// differs is called for a point that has just moved while writes wait, for a second at most.
 	// An error leaves nothing behind for the following write.
 	asked := 0
-	_, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, func(ctx context.Context, lat, lon float64) (bool, error) {
-		if asked++; asked == 1 {
-			mustWrite(t, c, putNumber(81)) // not checked yet
-			w := putNumber(1)
-			w.Lon++
-			mustWrite(t, c, w)
-			return differs(ctx, lat, lon)
-		}
-		if end, is := ctx.Deadline(); !is || time.Until(end) > redrawWait {
-			t.Error("it may take any time")
-		}
-		return false, broken
-	})
+	_, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4},
+		func(ctx context.Context, lat, lon float64) (bool, error) {
+			if asked++; asked == 1 {
+				mustWrite(t, c, putNumber(81)) // not checked yet
+				w := putNumber(1)
+				w.Lon++
+				mustWrite(t, c, w)
+				return differs(ctx, lat, lon)
+			}
+			if end, is := ctx.Deadline(); !is || time.Until(end) > redrawWait {
+				t.Error("it may take any time")
+			}
+			return false, broken
+		})
 	if now, next := c.Editions(); !errors.Is(err, broken) || asked != 2 || now.Number != 1 || next.Number != 0 {
 		t.Fatalf("%v, asked %d times, %v and %v", err, asked, now, next)
 	}
@@ -199,7 +200,8 @@ func TestRedrawFails(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := c.Redraw(canceled, Edition{Number: 4, Identity: 4}, Edition{Number: 5, Identity: 5}, between(4, 5)); !errors.Is(err, context.Canceled) {
+	if _, err := c.Redraw(canceled, Edition{Number: 4, Identity: 4}, Edition{Number: 5, Identity: 5},
+		between(4, 5)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	must.Do(t, l.Close())
@@ -220,7 +222,8 @@ func TestRedrawInTurn(t *testing.T) {
 	}
 	mustWrite(t, c, writes...)
 	must.Get(c.Redraw(t.Context(), Edition{}, Edition{Number: 1, Identity: 1}, nil)).In(t)
-	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2}, between(1, 2)); done || err != nil {
+	if done, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2},
+		between(1, 2)); done || err != nil {
 		t.Fatal(done, err)
 	}
 	_, err := c.Redraw(t.Context(), Edition{Number: 1, Identity: 1}, Edition{Number: 3, Identity: 3}, between(1, 3))
@@ -249,14 +252,15 @@ func TestRedrawSlowly(t *testing.T) {
 	for done := false; !done; steps++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		done = must.Get(c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2}, func(context.Context, float64, float64) (bool, error) {
-			if n++; n == 4 {
-				cancel()
-				return false, ctx.Err()
-			}
-			asked++
-			return true, nil
-		})).In(t)
+		done = must.Get(c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 2, Identity: 2},
+			func(context.Context, float64, float64) (bool, error) {
+				if n++; n == 4 {
+					cancel()
+					return false, ctx.Err()
+				}
+				asked++
+				return true, nil
+			})).In(t)
 		cancel()
 	}
 	told := 0

@@ -78,7 +78,10 @@ type filter struct {
 var filters = []filter{
 	{nil, func(map[string]any) bool { return true }},
 	{[]feature.Term{{Name: "category", Values: []string{"zoo"}}}, func(p map[string]any) bool { return p["category"] == "zoo" }},
-	{[]feature.Term{{Name: "category", Values: []string{"bakery", "charger"}}, {Name: "open", Values: []string{"true"}}}, func(p map[string]any) bool {
+	{[]feature.Term{
+		{Name: "category", Values: []string{"bakery", "charger"}},
+		{Name: "open", Values: []string{"true"}},
+	}, func(p map[string]any) bool {
 		return (p["category"] == "bakery" || p["category"] == "charger") && p["open"] == true
 	}},
 	{[]feature.Term{{Name: "price", Op: "lt", Values: []string{"5"}}}, func(p map[string]any) bool { return p["price"].(float64) < 5 }},
@@ -288,7 +291,8 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	compareTiles(t, c, ref, tile)
 	p := &ref[r.IntN(len(ref))]
 	var h points.Hit
-	if err := c.GetAt(t.Context(), p.ID, time.Time{}, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon || string(h.Properties) != string(p.Properties) {
+	if err := c.GetAt(t.Context(), p.ID, time.Time{}, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon ||
+		string(h.Properties) != string(p.Properties) {
 		t.Fatalf("%+v, want %+v: %v", h, p, err)
 	}
 }
@@ -339,7 +343,13 @@ func testDuplicates(t *testing.T, last bool, from int) {
 	t.Helper()
 	var list []points.Point
 	for i := range 300 {
-		list = append(list, points.Point{ID: fmt.Sprint(i % 100), Lat: float64(i / 150), Lon: float64(i % 3), Properties: fmt.Appendf(nil, `{"n":%d}`, i), Line: int64(i)})
+		list = append(list, points.Point{
+			ID:         fmt.Sprint(i % 100),
+			Lat:        float64(i / 150),
+			Lon:        float64(i % 3),
+			Properties: fmt.Appendf(nil, `{"n":%d}`, i),
+			Line:       int64(i),
+		})
 	}
 	told := 0
 	c := build(t, list, points.BuildOptions{Last: last, Duplicate: func(id string, line int64) error {

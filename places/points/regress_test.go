@@ -62,7 +62,13 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	const n = 100
 	var writes []points.Write
 	for i := range n { // at the lowest key, where the read range begins
-		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprintf("p%03d", i), Lat: 90, Lon: -180, Properties: []byte(`{"category":"zoo"}`)})
+		writes = append(writes, points.Write{
+			Kind:       points.Put,
+			ID:         fmt.Sprintf("p%03d", i),
+			Lat:        90,
+			Lon:        -180,
+			Properties: []byte(`{"category":"zoo"}`),
+		})
 	}
 	write(t, c, writes...)
 	zoo := filters[1].parse(t, c.Meta().Schema)
@@ -192,7 +198,8 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	check := func(c *points.Collection) {
 		t.Helper()
 		for _, term := range []feature.Term{
-			{Name: "kind", Values: []string{"zoo"}}, {Name: "tags", Values: []string{"b"}}, {Name: "open", Values: []string{"true"}}, {Op: feature.OpHas, Values: []string{"kind"}},
+			{Name: "kind", Values: []string{"zoo"}}, {Name: "tags", Values: []string{"b"}}, {Name: "open",
+				Values: []string{"true"}}, {Op: feature.OpHas, Values: []string{"kind"}},
 		} {
 			f := (&filter{terms: []feature.Term{term}}).parse(t, c.Meta().Schema)
 			counted, err := c.CountIn(t.Context(), feature.Tile{}, f, time.Time{})

@@ -298,7 +298,10 @@ func (r *Rescuer) agree(ctx context.Context, learner *feature.Learner) error {
 		case elsewhere:
 			ms = append(ms, removal(famPoint, appendPointKey(nil, byID.key, id)))
 		}
-		ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.PutAt(famID, nil, p.version, p.appendIDValue(nil))}})
+		ms = append(ms, cellstore.Mutation{
+			Row: appendIDKey(nil, id),
+			Ops: []cellstore.Op{cellstore.PutAt(famID, nil, p.version, p.appendIDValue(nil))},
+		})
 		for _, m := range ms { // in this order
 			if err := r.apply(ctx, m); err != nil {
 				return err

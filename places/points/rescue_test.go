@@ -73,7 +73,8 @@ func TestRescue(t *testing.T) {
 				if found.Points != report.Points || found.Faulty != 0 {
 					t.Fatalf("%+v, verified %+v", report, found)
 				}
-				if lose == 0 && (report.Points != want || report != RescueReport{Points: want}) || lose == 100 && (report.Points != 0 || !report.Description) {
+				if lose == 0 && (report.Points != want || report != RescueReport{Points: want}) ||
+					lose == 100 && (report.Points != 0 || !report.Description) {
 					t.Fatalf("%+v of %d points", report, want)
 				}
 				again, _ := openOn(t, to)
@@ -91,7 +92,8 @@ func TestRescue(t *testing.T) {
 func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	t.Helper()
 	rows := map[string]*cellstore.Row{}
-	for row := range must.All(t, c.Collection().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}})) {
+	for row := range must.All(t,
+		c.Collection().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}})) {
 		rows[string(row.Key)] = row.Clone()
 	}
 	return rows

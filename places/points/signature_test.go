@@ -12,7 +12,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-var signedSchema = feature.Schema{{Name: "any", Kind: feature.Any}, {Name: "category", Kind: feature.Text}, {Name: "closed", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}, {Name: "tags", Kind: feature.Texts}}
+var signedSchema = feature.Schema{{Name: "any", Kind: feature.Any}, {Name: "category", Kind: feature.Text},
+	{Name: "closed", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}, {Name: "tags", Kind: feature.Texts}}
 
 func compact(t testing.TB, object string) []byte {
 	t.Helper()
@@ -46,8 +47,10 @@ func TestMasksOfWhatMatches(t *testing.T) {
 		f := must.Get(feature.ParseFilter(signedSchema, terms)).In(t)
 		byTerms, _ := f.(*feature.Expression)
 		literals := []feature.Literal{feature.TextLiteral("cafe"), feature.BooleanLiteral(true), feature.TextLiteral("bar")}
-		from, op := rapid.IntRange(0, 2).Draw(t, "from"), rapid.SampledFrom([]string{feature.OpEquals, feature.OpEach, feature.OpOnly}).Draw(t, "op")
-		test := feature.NewTest(rapid.SampledFrom([]string{"any", "tags", "closed"}).Draw(t, "name"), op, false, literals[from:rapid.IntRange(from+1, 3).Draw(t, "to")]...)
+		from, op := rapid.IntRange(0, 2).Draw(t,
+			"from"), rapid.SampledFrom([]string{feature.OpEquals, feature.OpEach, feature.OpOnly}).Draw(t, "op")
+		test := feature.NewTest(rapid.SampledFrom([]string{"any", "tags", "closed"}).Draw(t, "name"), op, false,
+			literals[from:rapid.IntRange(from+1, 3).Draw(t, "to")]...)
 		for _, filter := range []*feature.Expression{byTerms, feature.And(test, feature.And()).Expression(signedSchema, nil, nil)} {
 			if !filter.MatchCompact(object) {
 				continue
@@ -69,7 +72,16 @@ func TestMasksOfWhatMatches(t *testing.T) {
 
 func TestMasks(t *testing.T) {
 	for query, want := range map[string]int{
-		"category=cafe": 1, "category=cafe,bar": 1, "closed=true": 1, "tags=a": 1, "category.ne=cafe": 0, "price=1": 0, "any=x": 1, "any=5": 0, "any=true": 0, "-closed=": 0,
+		"category=cafe":     1,
+		"category=cafe,bar": 1,
+		"closed=true":       1,
+		"tags=a":            1,
+		"category.ne=cafe":  0,
+		"price=1":           0,
+		"any=x":             1,
+		"any=5":             0,
+		"any=true":          0,
+		"-closed=":          0,
 		"category=cafe," + strings.Repeat("x", 41): 0, "category=" + strings.Repeat("x", 40): 1,
 	} {
 		key, values, _ := strings.Cut(query, "=")

@@ -141,7 +141,8 @@ func (c *Collection) checkAt(at time.Time) error {
 	case m.History == 0:
 		return noHistory()
 	case at.Before(first):
-		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History), first.UTC().Format(time.RFC3339))
+		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History),
+			first.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

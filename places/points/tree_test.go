@@ -196,7 +196,8 @@ func (m *treeModel) check(t *rapid.T) {
 				want.bits |= c.bits
 			}
 		}
-		if n := m.tree.nodes[b.at]; n.count != want.count || n.held != held || n.lat != want.lat || n.lon != want.lon || n.bits&want.bits != want.bits {
+		if n := m.tree.nodes[b.at]; n.count != want.count || n.held != held || n.lat != want.lat || n.lon != want.lon ||
+			n.bits&want.bits != want.bits {
 			t.Fatalf("%v: %+v, want %+v and %d held", b.tile, n, want, held)
 		}
 		if four, divided := m.tree.children(&b); divided {

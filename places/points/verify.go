@@ -30,7 +30,13 @@ func Verify(ctx context.Context, store cellstore.Store, meta live.Meta, progress
 	if err != nil {
 		return wrap(err)
 	}
-	v := &verifier{table: table, meta: &meta, recount: &tree{nodes: make([]node, len(t.nodes))}, summary: newSummary(), bounds: [4]float64{180, 90, -180, -90}}
+	v := &verifier{
+		table:   table,
+		meta:    &meta,
+		recount: &tree{nodes: make([]node, len(t.nodes))},
+		summary: newSummary(),
+		bounds:  [4]float64{180, 90, -180, -90},
+	}
 	for i := range t.nodes {
 		v.recount.nodes[i].child = t.nodes[i].child
 	}
@@ -145,7 +151,8 @@ func (v *verifier) totals(t *tree, stored *summary, treeRows int64) error {
 		v.bounds = [4]float64{}
 	}
 	if v.points != v.meta.Points || v.bounds != v.meta.Bounds {
-		return fmt.Errorf("%w: there are %d points within %v, the manifest says %d within %v", cellstore.ErrCorrupt, v.points, v.bounds, v.meta.Points, v.meta.Bounds)
+		return fmt.Errorf("%w: there are %d points within %v, the manifest says %d within %v", cellstore.ErrCorrupt, v.points,
+			v.bounds, v.meta.Points, v.meta.Bounds)
 	}
 	if want := 1 + int64((len(t.nodes)+treeChunk-1)/treeChunk); treeRows != want {
 		return fmt.Errorf("%w: the tree has %d rows for %d nodes", cellstore.ErrCorrupt, treeRows, len(t.nodes))

@@ -22,7 +22,8 @@ func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 	meta := must.Get(Build(t.Context(), store, func(yield func(Point, error) bool) {
 		for i := range 300 {
 			p := Point{ID: fmt.Sprint("p", i), Lat: float64(i%17)/8 + 46, Lon: float64(i%23)/16 + 7}
-			p.Properties = fmt.Appendf(nil, `{"name":"Line\nÜ %d","price":%d.50,"kind":"k%d","open":%t,"tags":["a","b\u0007"],"more":{"a":[1, null]}}`, i, i, i%5, i%2 == 0)
+			p.Properties = fmt.Appendf(nil,
+				`{"name":"Line\nÜ %d","price":%d.50,"kind":"k%d","open":%t,"tags":["a","b\u0007"],"more":{"a":[1, null]}}`, i, i, i%5, i%2 == 0)
 			if !yield(p, nil) {
 				return
 			}

@@ -74,7 +74,10 @@ func (m *mover) ask(ctx context.Context, kind string) (*held, error) {
 	h := &held{found: map[string]string{}, want: maps.Clone(m.points)}
 	maps.DeleteFunc(h.want, func(_, v string) bool { return !strings.Contains(v, `"`+kind+`"`) })
 	h.next, _ = iter.Pull2(func(yield func(Hit, error) bool) {
-		err := m.c.Each(ctx, WithinQuery{Area: feature.Box(quadkey.Box{West: -179, South: -80, East: 179, North: 80}), Filter: f}, func(hit *Hit) error {
+		err := m.c.Each(ctx, WithinQuery{
+			Area:   feature.Box(quadkey.Box{West: -179, South: -80, East: 179, North: 80}),
+			Filter: f,
+		}, func(hit *Hit) error {
 			yield(*hit, nil)
 			return nil
 		})

@@ -27,24 +27,27 @@ func TestConditions(t *testing.T) {
 		write points.Write
 		want  error
 	}{
-		"there":            {points.Write{Kind: points.Put, ID: "a", IfAbsent: true}, points.ErrExists},
-		"other version":    {points.Write{Kind: points.Put, ID: "a", IfVersions: []int64{first.Version + 1}}, points.ErrChanged},
-		"none to compare":  {points.Write{Kind: points.Put, ID: "b", IfVersions: []int64{5}}, points.ErrChanged},
-		"none to patch":    {points.Write{Kind: points.Patch, ID: "b"}, points.ErrNotFound},
-		"none to delete":   {points.Write{Kind: points.Delete, ID: "b"}, points.ErrNotFound},
-		"delete changed":   {points.Write{Kind: points.Delete, ID: "a", IfVersions: []int64{1}}, points.ErrChanged},
-		"no id":            {points.Write{Kind: points.Put}, points.ErrPoint},
-		"long id":          {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrPoint},
-		"control":          {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrPoint},
-		"not UTF-8":        {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrPoint},
-		"swapped":          {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrPoint},
-		"far":              {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrPoint},
-		"no object":        {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, feature.ErrProperties},
-		"broken":           {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, feature.ErrProperties},
-		"broken patch":     {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, feature.ErrProperties},
-		"patch far":        {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrPoint},
-		"many properties":  {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, feature.ErrProperties},
-		"large properties": {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, feature.ErrProperties},
+		"there":           {points.Write{Kind: points.Put, ID: "a", IfAbsent: true}, points.ErrExists},
+		"other version":   {points.Write{Kind: points.Put, ID: "a", IfVersions: []int64{first.Version + 1}}, points.ErrChanged},
+		"none to compare": {points.Write{Kind: points.Put, ID: "b", IfVersions: []int64{5}}, points.ErrChanged},
+		"none to patch":   {points.Write{Kind: points.Patch, ID: "b"}, points.ErrNotFound},
+		"none to delete":  {points.Write{Kind: points.Delete, ID: "b"}, points.ErrNotFound},
+		"delete changed":  {points.Write{Kind: points.Delete, ID: "a", IfVersions: []int64{1}}, points.ErrChanged},
+		"no id":           {points.Write{Kind: points.Put}, points.ErrPoint},
+		"long id":         {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrPoint},
+		"control":         {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrPoint},
+		"not UTF-8":       {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrPoint},
+		"swapped":         {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrPoint},
+		"far":             {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrPoint},
+		"no object":       {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, feature.ErrProperties},
+		"broken":          {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, feature.ErrProperties},
+		"broken patch":    {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, feature.ErrProperties},
+		"patch far":       {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrPoint},
+		"many properties": {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, feature.ErrProperties},
+		"large properties": {
+			points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
+			feature.ErrProperties,
+		},
 	} {
 		if o := write(t, c, step.write)[0]; !errors.Is(o.Err, step.want) || o.Version != 0 || o.Created {
 			t.Errorf("%s: %+v, want %v", name, o, step.want)
@@ -72,7 +75,8 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%d: %+v", i, outcomes[i])
 		}
 	}
-	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || h.Lat != 5 || string(h.Properties) != `{"k":"v"}` || h.Version != outcomes[5].Version {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || h.Lat != 5 || string(h.Properties) != `{"k":"v"}` ||
+		h.Version != outcomes[5].Version {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	if n, err := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); err != nil || n != 1 {
@@ -97,7 +101,10 @@ func many(n int) []byte {
 // Declared types hold. Others are inferred, and filters use them at once.
 func TestSchemaOfLive(t *testing.T) {
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: feature.Schema{{Name: "price", Kind: feature.Number}, {Name: "at", Kind: feature.Time}}})
+	c, err := l.Create(t.Context(), points.Meta{
+		Name:   "typed",
+		Schema: feature.Schema{{Name: "price", Kind: feature.Number}, {Name: "at", Kind: feature.Time}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +113,19 @@ func TestSchemaOfLive(t *testing.T) {
 		points.Write{Kind: points.Put, ID: "b", Properties: []byte(`{"price":"1,5"}`)},
 		points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"price":"dear"}`)},
 	)
-	if o[0].Err != nil || !errors.Is(o[1].Err, feature.ErrType) || !errors.Is(o[2].Err, feature.ErrType) || !strings.Contains(o[1].Err.Error(), "comma") {
+	if o[0].Err != nil || !errors.Is(o[1].Err, feature.ErrType) || !errors.Is(o[2].Err, feature.ErrType) ||
+		!strings.Contains(o[1].Err.Error(), "comma") {
 		t.Fatalf("%+v", o)
 	}
 	var h points.Hit
-	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil ||
+		string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
 		t.Fatalf("%s, %v", h.Properties, err)
 	}
-	f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"cafe"}}, {Name: "price", Op: "lt", Values: []string{"13"}}})
+	f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{
+		{Name: "kind", Values: []string{"cafe"}},
+		{Name: "price", Op: "lt", Values: []string{"13"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +181,8 @@ func TestFollow(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			err := c.Follow(ctx, last, func(e *points.Event) error {
-				if e.Seq <= last || e.ID != "van" || e.To == nil || e.To[0] != float64(seen+1)/10 || (e.From == nil) != (seen == 0) || seen > 0 && e.From[0] != float64(seen)/10 {
+				if e.Seq <= last || e.ID != "van" || e.To == nil || e.To[0] != float64(seen+1)/10 || (e.From == nil) != (seen == 0) ||
+					seen > 0 && e.From[0] != float64(seen)/10 {
 					return fmt.Errorf("event %+v after %d", e, seen)
 				}
 				last = e.Seq

@@ -22,8 +22,10 @@ import (
 // synthetic makes places with names of one to three words of two to four syllables. Populations are
 // as unequal as real ones, and a third of the places has an alternate name.
 func synthetic(n int) func(i int, e *Entry) {
-	syllables := []string{"ba", "ber", "bourg", "burg", "ca", "chen", "da", "den", "do", "el", "en", "fel", "ga", "gor", "ham", "heim", "ing", "ka", "kar",
-		"kirch", "la", "len", "lo", "ma", "mar", "mon", "na", "ni", "no", "ol", "or", "pa", "per", "ra", "ri", "ro", "sa", "san", "sta", "stadt", "ta", "ten", "ton",
+	syllables := []string{"ba", "ber", "bourg", "burg", "ca", "chen", "da", "den", "do", "el", "en", "fel", "ga", "gor", "ham",
+		"heim", "ing", "ka", "kar",
+		"kirch", "la", "len", "lo", "ma", "mar", "mon", "na", "ni", "no", "ol", "or", "pa", "per", "ra", "ri", "ro", "sa", "san",
+		"sta", "stadt", "ta", "ten", "ton",
 		"tor", "va", "vil", "wa", "wei", "ya", "za", "zür"}
 	words := []string{"San ", "Saint ", "New ", "Los ", "Villa ", "Al ", "Bad ", "Lake ", "Mount ", "Rio "}
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
@@ -47,8 +49,12 @@ func synthetic(n int) func(i int, e *Entry) {
 		return string(text)
 	}
 	return func(i int, e *Entry) {
-		*e = Entry{ID: uint32(i*2 + 1), Name: name(), Class: "PPPPSTHLA"[rng.IntN(9)], Code: "PPL", Country: string([]byte{'A' + byte(rng.IntN(16)), 'A' + byte(rng.IntN(16))}),
-			Admin1: strconv.Itoa(rng.IntN(30)), Lat: rng.Int32N(180e7) - 90e7, Lon: int32(rng.Int64N(360e7) - 180e7), Names: e.Names[:0]}
+		*e = Entry{ID: uint32(i*2 + 1),
+			Name:    name(),
+			Class:   "PPPPSTHLA"[rng.IntN(9)],
+			Code:    "PPL",
+			Country: string([]byte{'A' + byte(rng.IntN(16)), 'A' + byte(rng.IntN(16))}),
+			Admin1:  strconv.Itoa(rng.IntN(30)), Lat: rng.Int32N(180e7) - 90e7, Lon: int32(rng.Int64N(360e7) - 180e7), Names: e.Names[:0]}
 		e.ASCIIName = e.Name
 		if rng.IntN(3) == 0 {
 			e.Population = uint64(100 / (1e-6 + rng.Float64()))

@@ -162,11 +162,25 @@ func TestDamagedTables(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	var entries []Entry
 	for i := range 40 {
-		entries = append(entries, Entry{ID: uint32(i + 1), Name: fmt.Sprintf("Bad Öl %d", i), Class: 'P', Code: "PPL", Country: "CH", Admin1: "BE"})
+		entries = append(entries, Entry{
+			ID:      uint32(i + 1),
+			Name:    fmt.Sprintf("Bad Öl %d", i),
+			Class:   'P',
+			Code:    "PPL",
+			Country: "CH",
+			Admin1:  "BE",
+		})
 	}
 	small := sizes{list: 12, rows: 11, scan: 3, reads: maxReads, typos: typoReads}
 	contexts := []Context{{"Bern", "CH", "BE"}}
-	queries := []Query{{Text: "bad"}, {Text: "bad ol 1 bern"}, {Text: "ol bad"}, {Text: "badol 3x"}, {Text: "b", Limit: 100}, {Text: "bad", Countries: []string{"DE"}}}
+	queries := []Query{
+		{Text: "bad"},
+		{Text: "bad ol 1 bern"},
+		{Text: "ol bad"},
+		{Text: "badol 3x"},
+		{Text: "b", Limit: 100},
+		{Text: "bad", Countries: []string{"DE"}},
+	}
 	for _, name := range []string{tableNames, tablePrefix, tableContext} {
 		store := buildtest.Store(t)
 		r := must.Get(Open(t.Context(), store, buildSized(t, t.TempDir(), store, entries, contexts, small))).In(t)
@@ -248,7 +262,8 @@ func FuzzRecord(f *testing.F) {
 
 func FuzzSearch(f *testing.F) {
 	r := build(f, few, fewContexts...)
-	for _, s := range []string{"zürich", "frankfrut", "springfield us", "main frankfurt", "北", "\u0301", "st. l", "a b c d e f g h i j", "Мюнхен", "서욹ㅅ", "muenchenstien", "\u202e\u200d😀", "12345678", "<script>'; --"} {
+	for _, s := range []string{"zürich", "frankfrut", "springfield us", "main frankfurt", "北", "\u0301", "st. l",
+		"a b c d e f g h i j", "Мюнхен", "서욹ㅅ", "muenchenstien", "\u202e\u200d😀", "12345678", "<script>'; --"} {
 		f.Add(s, byte(0))
 		f.Add(s, byte(255))
 	}

@@ -15,7 +15,13 @@ func TestCodesAreNotFolded(t *testing.T) {
 		{ID: 5, Name: "uaf", Class: 'S', Names: []Name{{Text: "UAF", Lang: Code}}},
 	})
 	for text, want := range map[string]string{
-		"omaa": "[1] true", "OMAA ": "[1] true", "oma": "[2 3] false", "omab": "[2 3] false", "omx": "[3] true", "omxx": "[] false", "ömx": "[] false",
+		"omaa":  "[1] true",
+		"OMAA ": "[1] true",
+		"oma":   "[2 3] false",
+		"omab":  "[2 3] false",
+		"omx":   "[3] true",
+		"omxx":  "[] false",
+		"ömx":   "[] false",
 		"us-ks": "[4] true", "us ks": "[] false", "uaf": "[5] true", "ua": "[5] false",
 	} {
 		hits := find(t, r, Query{Text: text})

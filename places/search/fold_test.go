@@ -208,7 +208,8 @@ func checkFold(t interface{ Errorf(string, ...any) }, s string) {
 	if len(once) > 2*MaxGrowth*len(s) {
 		t.Errorf("%q grows to %d bytes", s, len(once))
 	}
-	if bytes.Contains(once, []byte("  ")) || bytes.HasPrefix(once, []byte(" ")) || bytes.HasSuffix(once, []byte(" ")) || bytes.IndexByte(once, 0) >= 0 {
+	if bytes.Contains(once, []byte("  ")) || bytes.HasPrefix(once, []byte(" ")) || bytes.HasSuffix(once, []byte(" ")) ||
+		bytes.IndexByte(once, 0) >= 0 {
 		t.Errorf("%q folds to %q", s, once)
 	}
 	if !utf8.Valid(once) {
@@ -236,7 +237,8 @@ func TestFoldProperties(t *testing.T) {
 }
 
 func FuzzFold(f *testing.F) {
-	for _, s := range []string{"Zürich", "L'Aquila", "St. Louis", "ｶﾞ", "\u1112\u1161\u11ab", "दिल्ली", "a\xff", "ﷺ", "i\u0307", "서욹ㅅ", "ヶ\u3099", "學廣", "\u202e\u200d😀"} {
+	for _, s := range []string{"Zürich", "L'Aquila", "St. Louis", "ｶﾞ", "\u1112\u1161\u11ab", "दिल्ली", "a\xff", "ﷺ", "i\u0307",
+		"서욹ㅅ", "ヶ\u3099", "學廣", "\u202e\u200d😀"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkFold(t, s) })
@@ -250,7 +252,12 @@ func TestFoldASCIIAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkFold(b *testing.B) {
-	for name, s := range map[string]string{"ascii": "Frankfurt am Main", "latin": "Zürich Flüelastraße", "cyrillic": "Санкт-Петербург", "han": "北京市朝陽區"} {
+	for name, s := range map[string]string{
+		"ascii":    "Frankfurt am Main",
+		"latin":    "Zürich Flüelastraße",
+		"cyrillic": "Санкт-Петербург",
+		"han":      "北京市朝陽區",
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var dst []byte

@@ -111,9 +111,25 @@ func readAreas(t testing.TB) (entries []Entry) {
 		id, _ := strconv.ParseUint(c[3], 10, 32)
 		country, admin1, _ := strings.Cut(c[0], ".")
 		// The table has no populations. They matter most for the largest areas.
-		people := map[string]uint64{"US.NY": 19274244, "US.WA": 6271775, "CA.10": 8067055, "BR.27": 39827570, "DE.04": 1739117, "DE.02": 12542365}[c[0]]
+		people := map[string]uint64{
+			"US.NY": 19274244,
+			"US.WA": 6271775,
+			"CA.10": 8067055,
+			"BR.27": 39827570,
+			"DE.04": 1739117,
+			"DE.02": 12542365,
+		}[c[0]]
 		if id > 0 {
-			entries = append(entries, Entry{ID: uint32(id), Name: c[1], ASCIIName: c[2], Class: 'A', Code: "ADM1", Country: country, Admin1: admin1, Population: people})
+			entries = append(entries, Entry{
+				ID:         uint32(id),
+				Name:       c[1],
+				ASCIIName:  c[2],
+				Class:      'A',
+				Code:       "ADM1",
+				Country:    country,
+				Admin1:     admin1,
+				Population: people,
+			})
 		}
 	}
 	return entries
@@ -140,7 +156,8 @@ func realGazetteers(t testing.TB) map[string]gazetteer {
 	if len(realOnce.built) == 0 {
 		contexts := readContexts(t)
 		cities := readPlaces(t, "cities15000.zip")
-		mix := byID(append(readPlaces(t, "cities15000.zip", "countries/NL.zip", "countries/SG.zip", "countries/LV.zip", "countries/no-country.zip"), readAreas(t)...))
+		mix := byID(append(readPlaces(t, "cities15000.zip", "countries/NL.zip", "countries/SG.zip", "countries/LV.zip",
+			"countries/no-country.zip"), readAreas(t)...))
 		// The stores outlive a test. They are in memory, so they need no Close.
 		for name, entries := range map[string][]Entry{"cities15000": cities, "mix": mix} {
 			store := memoryStore(t)

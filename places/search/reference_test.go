@@ -119,7 +119,8 @@ func refNames(e *Entry) (names []refName) {
 		}
 		code := refCode(&n)
 		main := n.Main || code || strings.ContainsFunc(string(Fold(nil, n.Text)), func(r rune) bool { return r > 127 })
-		if !code && level != levelHistoric && len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ") {
+		if !code && level != levelHistoric && len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)),
+			string(Fold(nil, n.Text))+" ") {
 			main, level = true, levelOther
 		}
 		add(n.Text, level, code, main && level != levelHistoric && level != levelShort)
@@ -135,12 +136,14 @@ func refNames(e *Entry) (names []refName) {
 var threeCapitals = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func refCode(n *Name) bool {
-	return n.Lang == "iata" && !strings.ContainsFunc(n.Text, func(r rune) bool { return r > 127 }) || n.Lang == "" && threeCapitals.MatchString(n.Text)
+	return n.Lang == "iata" && !strings.ContainsFunc(n.Text, func(r rune) bool { return r > 127 }) ||
+		n.Lang == "" && threeCapitals.MatchString(n.Text)
 }
 
 // refFolds folds a text in each way. The first but words are not expanded.
 func refFolds(text string, but int) []string {
-	umlauts := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "Ä", "ae", "Ö", "oe", "Ü", "ue", "Å", "aa", "Ø", "oe")
+	umlauts := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "Ä", "ae", "Ö", "oe", "Ü", "ue", "Å",
+		"aa", "Ø", "oe")
 	fold := string(Fold(nil, text))
 	words := strings.Split(fold, " ")
 	for i := but; i < len(words); i++ {
@@ -524,7 +527,12 @@ func (a *refAligner) beginnings(name string, typos int) map[string]int32 {
 func (r *reference) divisions(text string) (out []Context) {
 	named := func(text string, exactly bool) (out []Context) {
 		for _, c := range r.contexts {
-			for _, name := range []Context{c, {c.Country, c.Country, ""}, {c.Admin1, c.Country, c.Admin1}, {abbreviatedCountries[c.Country], c.Country, ""}} {
+			for _, name := range []Context{
+				c,
+				{c.Country, c.Country, ""},
+				{c.Admin1, c.Country, c.Admin1},
+				{abbreviatedCountries[c.Country], c.Country, ""},
+			} {
 				fold := string(Fold(nil, name.Text))
 				if fold == text && fold != "" || !exactly && strings.HasPrefix(fold, text) {
 					out = append(out, name)
@@ -554,7 +562,8 @@ func (r *reference) divisions(text string) (out []Context) {
 // The alphabet has few letters, so that names share beginnings, and letters that folding changes.
 var (
 	pieces = []string{"a", "b", "ab", "ba", "aa", " ", "-", ".", " ", "b'a", "á", "A", "c", "cab"}
-	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "市", "s", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
+	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东",
+		"서", "ㅅ", "市", "s", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
 )
 
 func drawName(t *rapid.T, label string, from []string) string {
@@ -574,10 +583,13 @@ func TestAgainstReference(t *testing.T) {
 		var entries []Entry
 		for id, n := 1, rapid.IntRange(0, 60).Draw(rt, "places"); id <= n; id++ {
 			e := Entry{ID: uint32(id * 3), Name: drawName(rt, "name", from), Class: rapid.SampledFrom([]byte("PPPAS\x00")).Draw(rt, "class"),
-				Code: rapid.SampledFrom([]string{"PPL", "PPLC", "ADM1"}).Draw(rt, "code"), Country: rapid.SampledFrom([]string{"AA", "BB", ""}).Draw(rt, "country"),
-				Admin1: rapid.SampledFrom([]string{"", "B", "05"}).Draw(rt, "admin1"), Population: rapid.SampledFrom([]uint64{0, 10, 1e4, 1e6}).Draw(rt, "people"),
+				Code:       rapid.SampledFrom([]string{"PPL", "PPLC", "ADM1"}).Draw(rt, "code"),
+				Country:    rapid.SampledFrom([]string{"AA", "BB", ""}).Draw(rt, "country"),
+				Admin1:     rapid.SampledFrom([]string{"", "B", "05"}).Draw(rt, "admin1"),
+				Population: rapid.SampledFrom([]uint64{0, 10, 1e4, 1e6}).Draw(rt, "people"),
 				Importance: rapid.SampledFrom([]uint64{0, 1 << 63, 1<<63 | 100_000}).Draw(rt, "importance"),
-				Lat:        rapid.Int32Range(-90, 90).Draw(rt, "lat") * unitsPerDegree, Lon: rapid.Int32Range(-180, 180).Draw(rt, "lon") * unitsPerDegree}
+				Lat:        rapid.Int32Range(-90, 90).Draw(rt, "lat") * unitsPerDegree,
+				Lon:        rapid.Int32Range(-180, 180).Draw(rt, "lon") * unitsPerDegree}
 			if !simple {
 				for range rapid.IntRange(0, 3).Draw(rt, "alternates") {
 					n := Name{Text: drawName(rt, "alternate", nasty), Lang: rapid.SampledFrom([]string{"", "de", "iata"}).Draw(rt, "lang")}
@@ -588,7 +600,13 @@ func TestAgainstReference(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		small := sizes{list: 12, rows: rapid.SampledFrom([]int{11, 30}).Draw(rt, "rows"), scan: rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan"), reads: 1e9, typos: 1e9}
+		small := sizes{
+			list:  12,
+			rows:  rapid.SampledFrom([]int{11, 30}).Draw(rt, "rows"),
+			scan:  rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan"),
+			reads: 1e9,
+			typos: 1e9,
+		}
 		store := memoryStore(t)
 		defer store.Close()
 		r := must.Get(Open(context.Background(), store, buildSized(rt, dir, store, entries, contexts, small))).In(rt)

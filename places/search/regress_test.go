@@ -83,7 +83,8 @@ func TestTypingIsNoMistake(t *testing.T) {
 func TestSharedNames(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "London", Class: 'P', Population: 100_000, Names: []Name{
-			{Text: "Londres"}, {Text: "Londres", Lang: "es"}, {Text: "Londres", Lang: "fr", Preferred: true}, {Text: "Londres", Lang: "pt", Historic: true}}},
+			{Text: "Londres"}, {Text: "Londres", Lang: "es"}, {Text: "Londres", Lang: "fr", Preferred: true},
+			{Text: "Londres", Lang: "pt", Historic: true}}},
 		{ID: 2, Name: "Londres", Class: 'P', Population: 80_000},
 	})
 	for lang, want := range map[string]string{

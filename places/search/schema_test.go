@@ -34,8 +34,16 @@ func TestSchema1(t *testing.T) {
 	}
 	r := must.Get(Open(t.Context(), store, Meta{SchemaVersion: 1})).In(t)
 	for text, want := range map[string]string{
-		"zuri": "[1]", "東京": "[10]", "トウ": "[10]", "서울": "[11]", "서": "[11]", "القاهره": "[13]", "frankfurt hesse": "[12]", "main frankfurt": "[12]", "frankfrut": "[12]",
-		"东京": "[]", "とう": "[]", "ㅅ": "[]", // of version 2
+		"zuri":            "[1]",
+		"東京":              "[10]",
+		"トウ":              "[10]",
+		"서울":              "[11]",
+		"서":               "[11]",
+		"القاهره":         "[13]",
+		"frankfurt hesse": "[12]",
+		"main frankfurt":  "[12]",
+		"frankfrut":       "[12]",
+		"东京":              "[]", "とう": "[]", "ㅅ": "[]", // of version 2
 	} {
 		if got := fmt.Sprint(ids(find(t, r, Query{Text: text}))); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)

@@ -73,13 +73,37 @@ func ids(hits []Hit) (out []uint32) {
 }
 
 var few = []Entry{
-	{ID: 1, Name: "Zürich", ASCIIName: "Zurich", Class: 'P', Code: "PPLA", Country: "CH", Admin1: "ZH", Population: 341730, Lat: 473666700, Lon: 85500000,
-		Names: []Name{{Text: "Zurigo", Lang: "it"}, {Text: "Turicum", Lang: "la", Historic: true}, {Text: "ZRH", Lang: "iata"}, {Text: "http://x/Zuerich", Lang: "link"}}},
+	{ID: 1,
+		Name:       "Zürich",
+		ASCIIName:  "Zurich",
+		Class:      'P',
+		Code:       "PPLA",
+		Country:    "CH",
+		Admin1:     "ZH",
+		Population: 341730,
+		Lat:        473666700,
+		Lon:        85500000,
+		Names: []Name{
+			{Text: "Zurigo", Lang: "it"},
+			{Text: "Turicum", Lang: "la", Historic: true},
+			{Text: "ZRH", Lang: "iata"},
+			{Text: "http://x/Zuerich", Lang: "link"},
+		}},
 	{ID: 2, Name: "Zurich", Class: 'P', Code: "PPL", Country: "US", Admin1: "KS", Population: 99, Lat: 392330000, Lon: -994340000},
 	{ID: 3, Name: "L'Aquila", Class: 'P', Code: "PPLA", Country: "IT", Population: 68503, Lat: 423500000, Lon: 133990000},
 	{ID: 4, Name: "Springfield", Class: 'P', Code: "PPLA", Country: "US", Admin1: "IL", Population: 114000, Lat: 398000000, Lon: -896400000},
 	{ID: 5, Name: "Springfield", Class: 'P', Code: "PPLA2", Country: "US", Admin1: "MO", Population: 169000, Lat: 372000000, Lon: -932900000},
-	{ID: 6, Name: "Frankfurt am Main", Class: 'P', Code: "PPL", Country: "DE", Admin1: "05", Population: 650000, Lat: 501155200, Lon: 86841700},
+	{
+		ID:         6,
+		Name:       "Frankfurt am Main",
+		Class:      'P',
+		Code:       "PPL",
+		Country:    "DE",
+		Admin1:     "05",
+		Population: 650000,
+		Lat:        501155200,
+		Lon:        86841700,
+	},
 	{ID: 7, Name: "Saint Louis", Class: 'P', Code: "PPL", Country: "US", Admin1: "MO", Population: 300000},
 	{ID: 8, Name: "Wrocław", Class: 'P', Code: "PPLA", Country: "PL", Population: 640000, Names: []Name{{Text: "Breslau", Lang: "de"}}},
 	{ID: 9, Name: "Kleines Tal", Class: 'T', Code: "VAL", Country: "CH"},
@@ -90,7 +114,8 @@ var few = []Entry{
 }
 
 var fewContexts = []Context{
-	{"Illinois", "US", "IL"}, {"Missouri", "US", "MO"}, {"United States", "US", ""}, {"Switzerland", "CH", ""}, {"Zürich", "CH", "ZH"}, {"Hesse", "DE", "05"},
+	{"Illinois", "US", "IL"}, {"Missouri", "US", "MO"}, {"United States", "US", ""}, {"Switzerland", "CH", ""}, {"Zürich", "CH",
+		"ZH"}, {"Hesse", "DE", "05"},
 }
 
 func TestSearch(t *testing.T) {
@@ -181,7 +206,8 @@ func TestQueryErrors(t *testing.T) {
 		{}, {Text: " - "}, {Text: strings.Repeat("x", MaxQuery+1)}, {Text: "a\xff"},
 		{Text: "a", Limit: -1}, {Text: "a", Offset: -1}, {Text: "a", Limit: MaxResults + 1}, {Text: "a", Limit: 1, Offset: MaxResults},
 		{Text: "a", Offset: math.MaxInt},
-		{Text: "a", Countries: []string{"CHE"}}, {Text: "a", Countries: []string{"1\x00"}}, {Text: "a", Classes: []string{""}}, {Text: "a", Codes: []string{""}},
+		{Text: "a", Countries: []string{"CHE"}}, {Text: "a", Countries: []string{"1\x00"}}, {Text: "a",
+			Classes: []string{""}}, {Text: "a", Codes: []string{""}},
 		{Text: "a", Codes: make([]string, MaxValues+1)}, {Text: "a", MinPopulation: -1}, {Text: "a", Box: &quadkey.Box{South: 1}},
 		{Text: "a", Bias: true, Lat: math.NaN()}, {Text: "a", Bias: true, Lon: 181},
 	} {

@@ -35,9 +35,25 @@ var spelled = []Entry{
 	{ID: 17, Name: "Cagayan de Oro", Class: 'P', Code: "PPLA2", Country: "PH", Population: 728_402, Names: []Name{{Text: "Valle de Oro"}}},
 	{ID: 18, Name: "St. John's", Class: 'P', Code: "PPLA", Country: "CA", Population: 110_525},
 	{ID: 19, Name: "Be’er Sheva", Class: 'P', Code: "PPLA", Country: "IL", Population: 186_600},
-	{ID: 20, Name: "New York City", Class: 'P', Code: "PPL", Country: "US", Population: 8_804_190, Names: []Name{{Text: "New York"}, {Text: "N.Y.C."}}},
+	{
+		ID:         20,
+		Name:       "New York City",
+		Class:      'P',
+		Code:       "PPL",
+		Country:    "US",
+		Population: 8_804_190,
+		Names:      []Name{{Text: "New York"}, {Text: "N.Y.C."}},
+	},
 	{ID: 21, Name: "Hawaiʻi", Class: 'A', Code: "ADM1", Country: "US", Population: 1_360_301},
-	{ID: 22, Name: "United Arab Emirates", Class: 'A', Code: "PCLI", Country: "AE", Population: 9_630_959, Names: []Name{{Text: "UAE", Short: true}}},
+	{
+		ID:         22,
+		Name:       "United Arab Emirates",
+		Class:      'A',
+		Code:       "PCLI",
+		Country:    "AE",
+		Population: 9_630_959,
+		Names:      []Name{{Text: "UAE", Short: true}},
+	},
 	{ID: 23, Name: "Upper Arab Estate", Class: 'P', Code: "PPL", Country: "US", Population: 900},
 	{ID: 24, Name: "京都", Class: 'P', Code: "PPLA", Country: "JP", Population: 1_463_723},
 	{ID: 25, Name: "Mexico City", Class: 'P', Code: "PPLC", Country: "MX", Population: 12_294_193, Names: []Name{{Text: "Distrito Capital"}}},
@@ -147,9 +163,13 @@ func TestSeeksAreBounded(t *testing.T) {
 	counting := &countingStore{Store: store}
 	r := must.Get(Open(t.Context(), counting, buildIn(t, store, entries, fewContexts))).In(t)
 	texts := []string{
-		strings.Repeat("\u0301", 100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ", 100), strings.Repeat("berl ", 40),
-		"1234567890123", "0", "'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x", MaxQuery), strings.Repeat("ба", 50), strings.Repeat("한", 60),
-		"marburgstadtin kirchheimelen", "qarburgstodtin kurchhelmelen", "baberbourgburg cachendaden doelenfel gagorham", "ghijklmn opqrstuv wxyzabcd efghijkl", "Мюнхенград на Волге",
+		strings.Repeat("\u0301",
+			100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ",
+			100), strings.Repeat("berl ", 40),
+		"1234567890123", "0", "'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x",
+			MaxQuery), strings.Repeat("ба", 50), strings.Repeat("한", 60),
+		"marburgstadtin kirchheimelen", "qarburgstodtin kurchhelmelen", "baberbourgburg cachendaden doelenfel gagorham",
+		"ghijklmn opqrstuv wxyzabcd efghijkl", "Мюнхенград на Волге",
 	}
 	for _, script := range unicode.Scripts {
 		for _, x := range script.R16[:min(1, len(script.R16))] {

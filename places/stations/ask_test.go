@@ -35,7 +35,8 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	return f.page(ctx, feature.Query{In: feature.Box(q.Box)}, Filter{q.Country, q.At}, q.Limit, q.Cursor, dst)
 }
 
-func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int, cursor string, dst []Hit) (hits []Hit, next string, err error) {
+func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int, cursor string, dst []Hit) (hits []Hit,
+	next string, err error) {
 	if q.Filter, err = of.Feature(); err != nil {
 		return nil, "", err
 	}

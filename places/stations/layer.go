@@ -36,8 +36,10 @@ var schema = feature.Schema{
 // info describes stations as a layer.
 func (m *Meta) info() feature.Info {
 	return feature.Info{
-		Name: "stations", Title: "Weather stations", Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true,
+		Name:        "stations",
+		Title:       "Weather stations",
+		Description: "Stations that observe the weather, with the days of their first and last observation.",
+		Schema:      schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true,
 		Can: feature.Can{Near: true, Area: true}, Fingerprint: m.Fingerprint,
 	}
 }
@@ -189,7 +191,8 @@ func parseDistance(m feature.Mark) (near.Cursor, error) {
 }
 
 // nearest yields the stations nearest to a point.
-func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter, possible bool) iter.Seq2[*feature.Feature, error] {
+func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter,
+	possible bool) iter.Seq2[*feature.Feature, error] {
 	after, err := parseDistance(q.After)
 	if err != nil {
 		return feature.ErrSeq(err)

@@ -42,13 +42,21 @@ func TestDaysCompareExactly(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	f := build(t, scatter(16, 400, shapes["even"]))
 	rng := rand.New(rand.NewPCG(2, 8))
-	values := []string{"1970-03-02", "1965-06-07T00:00:00Z", "1965-06-07T00:00:00.000000001Z", "1980-01-01T23:00:00-03:00", "0001-01-01", "0000-01-01", "9999-12-31T23:59:59Z", "1950-01-01"}
+	values := []string{"1970-03-02", "1965-06-07T00:00:00Z", "1965-06-07T00:00:00.000000001Z", "1980-01-01T23:00:00-03:00",
+		"0001-01-01", "0000-01-01", "9999-12-31T23:59:59Z", "1950-01-01"}
 	for range 400 {
 		var terms []feature.Term
 		for range 1 + rng.IntN(3) {
 			terms = append(terms, feature.Term{
 				Name: []string{"begin", "end"}[rng.IntN(2)], Values: []string{values[rng.IntN(len(values))]},
-				Op: []string{feature.OpLessOrEqual, feature.OpLessOrEqual, feature.OpGreaterOrEqual, feature.OpGreaterOrEqual, feature.OpLess, feature.OpEquals}[rng.IntN(6)],
+				Op: []string{
+					feature.OpLessOrEqual,
+					feature.OpLessOrEqual,
+					feature.OpGreaterOrEqual,
+					feature.OpGreaterOrEqual,
+					feature.OpLess,
+					feature.OpEquals,
+				}[rng.IntN(6)],
 			})
 		}
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}} {

@@ -54,7 +54,8 @@ func TestNearestReal(t *testing.T) {
 	list := realStations(t)
 	store := buildtest.Store(t)
 	f, meta := buildIn(t, store, list)
-	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves, float64(meta.Listed)/float64(meta.Leaves))
+	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves,
+		float64(meta.Listed)/float64(meta.Leaves))
 	// The reference measures all stations. A first pass by chords keeps the long test short enough.
 	brute := newChordScan(list)
 	n := 10_000

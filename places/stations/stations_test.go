@@ -41,7 +41,8 @@ func TestRecord(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, err = f.Record(t.Context(), numbered(1), nil); err != nil || string(got) != `"id":"00000199999","usaf":"000001","wban":"99999","lat":-90,"lon":0` {
+	if got, err = f.Record(t.Context(), numbered(1), nil); err != nil ||
+		string(got) != `"id":"00000199999","usaf":"000001","wban":"99999","lat":-90,"lon":0` {
 		t.Errorf("%s, %v", got, err)
 	}
 	if _, err = f.Record(t.Context(), numbered(2), nil); !errors.Is(err, ErrNotFound) {
@@ -59,7 +60,17 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%s: %s, %v", text, id, err)
 		}
 	}
-	for _, text := range []string{"", "066600", "066600_99999", "0666009999", "066600999999", "06660-099999", "06660é9999", "066600-9999\x00", strings.Repeat("1", 1000)} {
+	for _, text := range []string{
+		"",
+		"066600",
+		"066600_99999",
+		"0666009999",
+		"066600999999",
+		"06660-099999",
+		"06660é9999",
+		"066600-9999\x00",
+		strings.Repeat("1", 1000),
+	} {
 		if _, err := ParseID(text); !errors.Is(err, ErrInvalid) || len(err.Error()) > 300 {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -271,7 +282,12 @@ func TestCursors(t *testing.T) {
 	if err := after(append(quadkey.Cell(7).AppendKey(nil), id[:]...)); err != nil {
 		t.Error(err)
 	}
-	for _, m := range []feature.Mark{{1}, id[:], append(quadkey.Cell(7).AppendKey(nil), id[1:]...), append(quadkey.Cell(7).AppendKey(nil), "??????????!"...)} {
+	for _, m := range []feature.Mark{
+		{1},
+		id[:],
+		append(quadkey.Cell(7).AppendKey(nil), id[1:]...),
+		append(quadkey.Cell(7).AppendKey(nil), "??????????!"...),
+	} {
 		if err := after(m); !errors.Is(err, near.ErrCursor) {
 			t.Errorf("%x: %v", m, err)
 		}
@@ -315,7 +331,8 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), buildtest.Store(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
-	if _, err := OpenWeather(t.Context(), buildtest.Store(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := OpenWeather(t.Context(), buildtest.Store(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err,
+		cellstore.ErrNewer) {
 		t.Error(err)
 	}
 }

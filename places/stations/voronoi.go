@@ -97,11 +97,13 @@ func (v *voronoi) divide(t quadkey.Tile, from []int32, vain int) error {
 		return nil
 	}
 	if len(list) > maxLeafSites {
-		return fmt.Errorf("%w positions: %d of them compete for the nearest within tile %v, of %d at most; leave stations out whose coordinates are not their own",
+		return fmt.Errorf("%w positions: %d of them compete for the nearest within tile %v, of %d at most; leave stations "+
+			"out whose coordinates are not their own",
 			ErrTooMany, len(list), t, maxLeafSites)
 	}
 	if v.leaves++; v.leaves > maxLeaves+leavesPerSite*len(v.sites) {
-		return fmt.Errorf("%w leaves: %d positions lie so that they divide the world into more than %d tiles; leave stations out whose coordinates are not their own",
+		return fmt.Errorf("%w leaves: %d positions lie so that they divide the world into more than %d tiles; leave "+
+			"stations out whose coordinates are not their own",
 			ErrTooMany, len(v.sites), v.leaves-1)
 	}
 	return v.emit(t, list)

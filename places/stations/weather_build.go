@@ -49,7 +49,8 @@ type WeatherStats struct {
 //
 // Memory stays within opts.Memory and the ids of the stations, for any number
 // of observations.
-func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, seq iter.Seq2[Observation, error], opts BuildOptions) (WeatherMeta, WeatherStats, error) {
+func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, seq iter.Seq2[Observation, error],
+	opts BuildOptions) (WeatherMeta, WeatherStats, error) {
 	b := &weatherBuilder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
 	meta, err := b.build(stations, seq)
 	if err != nil {

@@ -66,7 +66,8 @@ func weatherOf(seed uint64, n int, list []Station) []Observation {
 
 func buildWeather(t testing.TB, store cellstore.Store, f *Finder, list []Observation, memory int64) (*Weather, WeatherMeta) {
 	t.Helper()
-	meta, stats := must.Two(BuildWeather(t.Context(), store, f, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Memory: memory})).In(t)
+	meta, stats := must.Two(BuildWeather(t.Context(), store, f, buildtest.Each(list),
+		BuildOptions{TempDir: t.TempDir(), Memory: memory})).In(t)
 	if stats.Read != int64(len(list)) || stats.Read-stats.Duplicates != meta.Observations {
 		t.Fatalf("%d given: %+v, %+v", len(list), stats, meta)
 	}
@@ -243,8 +244,23 @@ func TestWeatherJSON(t *testing.T) {
 	id := numbered(1)
 	stations := []Station{{ID: id, Lat: 47.4, Lon: 8.5}, {ID: numbered(2), Lat: 47.5, Lon: 8.6}}
 	list := []Observation{
-		observed(t, id, "2024-01-01T06:00:00Z", map[Quantity]int{Temperature: -12, DewPoint: -30, Pressure: 10132, WindDirection: 350, WindSpeed: 40, Sky: 8, Precipitation1h: Trace, Precipitation6h: 5}),
-		observed(t, numbered(2), "2024-01-01T06:30:00Z", map[Quantity]int{Temperature: 5, WindDirection: 10, WindSpeed: 40, Sky: 12, Precipitation1h: 14}),
+		observed(t, id, "2024-01-01T06:00:00Z", map[Quantity]int{
+			Temperature:     -12,
+			DewPoint:        -30,
+			Pressure:        10132,
+			WindDirection:   350,
+			WindSpeed:       40,
+			Sky:             8,
+			Precipitation1h: Trace,
+			Precipitation6h: 5,
+		}),
+		observed(t, numbered(2), "2024-01-01T06:30:00Z", map[Quantity]int{
+			Temperature:     5,
+			WindDirection:   10,
+			WindSpeed:       40,
+			Sky:             12,
+			Precipitation1h: 14,
+		}),
 		observed(t, id, "2024-01-01T07:00:00Z", nil),
 		observed(t, id, "1931-05-01T07:00:00Z", map[Quantity]int{WindSpeed: 0, WindDirection: 0}),
 	}
@@ -272,8 +288,9 @@ func TestWeatherJSON(t *testing.T) {
 		when string
 		want string
 	}{
-		{quadkey.Tile{}, "2024-01-01T06:59:59Z", `"observations":2,"temperature_c":-0.35,"temperature_min_c":-1.2,"temperature_max_c":0.5,"dew_point_c":-3,"pressure_hpa":1013.2,` +
-			`"wind_speed_ms":4,"wind_speed_max_ms":4,"wind_direction_deg":0,"precipitation_mm":0.7,"precipitation_max_mm":1.4,"cloud_okta":8`},
+		{quadkey.Tile{}, "2024-01-01T06:59:59Z",
+			`"observations":2,"temperature_c":-0.35,"temperature_min_c":-1.2,"temperature_max_c":0.5,"dew_point_c":-3,"pressure_hpa":1013.2,` +
+				`"wind_speed_ms":4,"wind_speed_max_ms":4,"wind_direction_deg":0,"precipitation_mm":0.7,"precipitation_max_mm":1.4,"cloud_okta":8`},
 		{quadkey.Tile{}, "2024-01-01T07:00:00+00:00", `"observations":1`},
 		{quadkey.Tile{}, "2024-01-01T08:00:00Z", `"observations":0`},
 		{quadkey.Tile{}, "1931-05-01T07:10:00Z", `"observations":1,"wind_speed_ms":0,"wind_speed_max_ms":0`},
@@ -317,7 +334,8 @@ func TestWeatherRefuses(t *testing.T) {
 		"unknown": observed(t, numbered(2), "2024-01-01T06:00:00Z", nil),
 		"time":    {Station: numbered(1), Time: far},
 	} {
-		if _, _, err := BuildWeather(t.Context(), buildtest.Store(t), f, buildtest.Each([]Observation{o}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
+		if _, _, err := BuildWeather(t.Context(), buildtest.Store(t), f, buildtest.Each([]Observation{o}),
+			BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

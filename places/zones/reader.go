@@ -110,7 +110,8 @@ func checkTime(at time.Time) error {
 func (r *Reader) decode(row *cellstore.Row, i int) (Offset, error) {
 	c := &row.Cells[i]
 	if len(c.Value) < valueHead {
-		return Offset{}, fmt.Errorf("zones: %w: row %q of %s has another layout: ingest the time zones again", cellstore.ErrCorrupt, row.Key, table)
+		return Offset{}, fmt.Errorf("zones: %w: row %q of %s has another layout: ingest the time zones again", cellstore.ErrCorrupt,
+			row.Key, table)
 	}
 	o := Offset{
 		Seconds:      int(int32(binary.BigEndian.Uint32(c.Value))),
@@ -194,7 +195,8 @@ func (r *Reader) Year(ctx context.Context, zone string, year int) (jan, jul, raw
 			return o.Seconds, jul, raw, nil
 		}
 	}
-	return 0, 0, 0, fmt.Errorf("zones: %w: row %q of %s does not reach back to %d: ingest the time zones again", cellstore.ErrCorrupt, m.row.Key, table, year)
+	return 0, 0, 0, fmt.Errorf("zones: %w: row %q of %s does not reach back to %d: ingest the time zones again",
+		cellstore.ErrCorrupt, m.row.Key, table, year)
 }
 
 // Local returns an instant as clocks with an offset show it.

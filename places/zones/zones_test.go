@@ -33,7 +33,8 @@ func newReader(t testing.TB, names []string) *Reader {
 	t.Helper()
 	store := buildtest.Store(t)
 	meta, stats := must.Two(Build(t.Context(), store, names, nil)).In(t)
-	if meta.Zones != int64(len(names)) || meta.Zones != stats.Zones || meta.Rules != stats.Rules || meta.Rules < meta.Zones || meta.Fingerprint == "" {
+	if meta.Zones != int64(len(names)) || meta.Zones != stats.Zones || meta.Rules != stats.Rules || meta.Rules < meta.Zones ||
+		meta.Fingerprint == "" {
 		t.Fatalf("%+v, %+v of %d zones", meta, stats, len(names))
 	}
 	return must.Get(Open(t.Context(), store, meta)).In(t)
@@ -210,7 +211,16 @@ func TestKnownOffsets(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	r := newReader(t, []string{"UTC", "Europe/Zurich"})
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, zone := range []string{"", "europe/zurich", "Europe/Zuric", "Europe/Zurich ", "Europe", "Europe/Zurich\x00", "Local", strings.Repeat("x", 1<<20)} {
+	for _, zone := range []string{
+		"",
+		"europe/zurich",
+		"Europe/Zuric",
+		"Europe/Zurich ",
+		"Europe",
+		"Europe/Zurich\x00",
+		"Local",
+		strings.Repeat("x", 1<<20),
+	} {
 		if _, err := r.Offset(t.Context(), zone, now); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%.40q: %v", zone, err)
 		}
@@ -245,7 +255,14 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestBuildRefusals(t *testing.T) {
-	for _, names := range [][]string{{""}, {"Local"}, {"Nowhere/Atall"}, {"../etc/passwd"}, {"UTC", "Europe/Rome", "UTC"}, {strings.Repeat("A", 100)}} {
+	for _, names := range [][]string{
+		{""},
+		{"Local"},
+		{"Nowhere/Atall"},
+		{"../etc/passwd"},
+		{"UTC", "Europe/Rome", "UTC"},
+		{strings.Repeat("A", 100)},
+	} {
 		if _, _, err := Build(t.Context(), buildtest.Store(t), names, nil); err == nil {
 			t.Errorf("%q: no error", names)
 		}
@@ -359,7 +376,16 @@ func TestCountryZone(t *testing.T) {
 		t.Fatalf("%+v, %v", meta, err)
 	}
 	r := must.Get(Open(t.Context(), store, meta)).In(t)
-	for code, want := range map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu", "US": "", "": "", "ch": "", "C": "", "CHE": "", "\x00": ""} {
+	for code, want := range map[string]string{
+		"CH":   "Europe/Zurich",
+		"NP":   "Asia/Kathmandu",
+		"US":   "",
+		"":     "",
+		"ch":   "",
+		"C":    "",
+		"CHE":  "",
+		"\x00": "",
+	} {
 		if zone, err := r.CountryZone(t.Context(), code); zone != want || err != nil {
 			t.Errorf("%q: %q, %v", code, zone, err)
 		}
@@ -377,7 +403,13 @@ func TestCountryZone(t *testing.T) {
 	if zone, err := newReader(t, some).CountryZone(t.Context(), "CH"); zone != "" || err != nil {
 		t.Errorf("without countries: %q, %v", zone, err)
 	}
-	for code, zone := range map[string]string{"ch": "Europe/Zurich", "CHE": "Europe/Zurich", "": "Europe/Zurich", "CH": "Europe/Nowhere", "DE": ""} {
+	for code, zone := range map[string]string{
+		"ch":  "Europe/Zurich",
+		"CHE": "Europe/Zurich",
+		"":    "Europe/Zurich",
+		"CH":  "Europe/Nowhere",
+		"DE":  "",
+	} {
 		if _, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{code: zone}); err == nil {
 			t.Errorf("%q with %q was taken", code, zone)
 		}

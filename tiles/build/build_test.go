@@ -168,7 +168,11 @@ func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*
 			if edges := ref.levels[rnd.IntN(len(ref.regions))][grid.MaxZoom]; len(edges) > 0 {
 				p := edges[rnd.IntN(len(edges))].A
 				z := rnd.IntN(grid.MaxZoom + 1)
-				tile = quadkey.Tile{Z: uint8(z), X: uint32(p.X&(grid.WorldSize-1)) >> grid.TileShift(z), Y: uint32(min(max(p.Y, 0), grid.WorldSize-1)) >> grid.TileShift(z)}
+				tile = quadkey.Tile{
+					Z: uint8(z),
+					X: uint32(p.X&(grid.WorldSize-1)) >> grid.TileShift(z),
+					Y: uint32(min(max(p.Y, 0), grid.WorldSize-1)) >> grid.TileShift(z),
+				}
 			}
 		}
 		before := store.Stats().Seeks

@@ -80,7 +80,8 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	}
 	if t, ok := g.tooLarge(over[grid.MaxZoom]); ok {
 		layer, value := t.value()
-		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: zoom %d is kept exactly, so simplify the source or leave out regions that lie over each other",
+		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: zoom %d is kept exactly, so "+
+			"simplify the source or leave out regions that lie over each other",
 			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit, grid.MaxZoom)
 	}
 	if budget := int(b.opts.TileBudget); budget > 0 {
@@ -102,7 +103,8 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	if b.opts.TileBudget == 0 {
 		t := over[deepest][0]
 		layer, value := t.value()
-		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: give a budget for tiles, so that small regions are merged at low zooms",
+		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: give a budget for tiles, so "+
+			"that small regions are merged at low zooms",
 			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit)
 	}
 	if g.trees, err = b.mergeTrees(ctx, lv.lines[grid.MaxZoom], lv.reg); err != nil {
@@ -252,7 +254,8 @@ func (g *generaliser) findDrawn(lines []grid.Line) {
 func (g *generaliser) refuse(z int, over []tileSize) error {
 	if t, ok := g.tooLarge(over); ok {
 		layer, value := t.value()
-		return fmt.Errorf("%w: tile %v of %s still takes %d bytes where regions are merged, the store takes %d in a value: simplify the source or leave out regions that lie over each other",
+		return fmt.Errorf("%w: tile %v of %s still takes %d bytes where regions are merged, the store takes %d in a value: "+
+			"simplify the source or leave out regions that lie over each other",
 			ErrTooDetailed, t.tile, g.b.layers[layer].typ, value, g.limit)
 	}
 	return fmt.Errorf("%w: the tiles of zoom %d cannot be brought within the budget of %d bytes, tile %v still has %d: give a larger one",
@@ -392,7 +395,13 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	}
 	thin := grid.NewSimplifier(lines, g.lv.reg)
 	thin.Thin(grid.Fineness << (2 * (grid.StepShift(z) + uint(t.coarse))))
-	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true, Most: mostSimpler}
+	n := grid.Noder{
+		Reg:   g.lv.reg,
+		Grid:  grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)),
+		Tiles: grid.TileShift(z),
+		Melt:  true,
+		Most:  mostSimpler,
+	}
 	if v.lines, err = n.Node(thin.Lines(g.lv.reg)); err != nil {
 		return nil, b.badArrangement(err)
 	}
@@ -460,7 +469,17 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	for _, r := range in {
 		named = named && (r == head || r.area < 2*side*side)
 	}
-	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, key: head.key, name: head.name, tag: head.tag, color: head.color}
+	m := &region{
+		head:   head.number,
+		merged: len(in),
+		area:   sum,
+		bounds: head.bounds,
+		id:     head.id,
+		key:    head.key,
+		name:   head.name,
+		tag:    head.tag,
+		color:  head.color,
+	}
 	if !named {
 		m.id, m.key, m.name = layout.MergedID(head.id), layout.MergedID(head.key), ""
 		m.tag = layout.FeatureID(typ, m.id)

@@ -84,7 +84,8 @@ func TestIDsAsPublished(t *testing.T) {
 				t.Fatalf("%s: %d layers, %v", asked, len(layers), err)
 			}
 			polygon, label := layers[0].Features[0], layers[2].Features[0]
-			if polygon.Properties["id"] != id || label.Properties["region"] != id || label.Properties["id"] != nil || label.Properties["name"] != "N "+id {
+			if polygon.Properties["id"] != id || label.Properties["region"] != id || label.Properties["id"] != nil ||
+				label.Properties["name"] != "N "+id {
 				t.Errorf("%s: polygon %v, label %v", asked, polygon.Properties, label.Properties)
 			}
 			if polygon.ID == label.ID || polygon.ID != float64(layout.FeatureID("ward", asked)) {

@@ -125,7 +125,8 @@ func TestLabelNames(t *testing.T) {
 		}
 	}
 	broken := errors.New("no reads")
-	if _, err := r.AppendMVT(t.Context(), nil, quadkey.Tile{}, land, func(string, string) (string, string, error) { return "", "", broken }); !errors.Is(err, broken) {
+	if _, err := r.AppendMVT(t.Context(), nil, quadkey.Tile{}, land,
+		func(string, string) (string, string, error) { return "", "", broken }); !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)
 	}
 }

@@ -272,7 +272,8 @@ func (w *lineWalker) tile(t quadkey.Tile, levels []level) bool {
 			continue
 		}
 		if len(value) > w.limit {
-			return w.yield(row, fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: leave out lines, or simplify them", ErrTooDetailed, t, l.typ, len(value), w.limit))
+			return w.yield(row, fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: leave out lines, "+
+				"or simplify them", ErrTooDetailed, t, l.typ, len(value), w.limit))
 		}
 		row.cells = append(row.cells, cellstore.Cell{Family: w.b.families[l.familyMVT], Timestamp: w.b.opts.Timestamp, Value: value})
 	}

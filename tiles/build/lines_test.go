@@ -175,7 +175,8 @@ func TestLinesAgainstSource(t *testing.T) {
 	if string(both[0]) != string(both[1]) {
 		t.Error("a tile of land is another beside lines")
 	}
-	if one, err := r.AppendMVT(t.Context(), nil, tile, []tiles.Selector{{Type: "river", ID: "c"}}); err != nil || strings.Contains(string(one), "river_line") {
+	if one, err := r.AppendMVT(t.Context(), nil, tile, []tiles.Selector{{Type: "river", ID: "c"}}); err != nil ||
+		strings.Contains(string(one), "river_line") {
 		t.Errorf("line c is not in %v: %q, %v", tile, one, err)
 	}
 }
@@ -337,7 +338,8 @@ func TestLinesInEveryForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := r.AppendGeoJSON(t.Context(), []byte(`{"type":"FeatureCollection","features":[`), tile, []tiles.Selector{{Type: "river", ID: "c"}})
+		text, err := r.AppendGeoJSON(t.Context(), []byte(`{"type":"FeatureCollection","features":[`), tile,
+			[]tiles.Selector{{Type: "river", ID: "c"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,8 +378,12 @@ func TestLinesTooLong(t *testing.T) {
 func TestLinesRefused(t *testing.T) {
 	line := orb.LineString{{1, 1}, {2, 2}}
 	for want, features := range map[string][]Feature{
-		"river has lines and polygons: give each a type of its own": {{ID: "a", Geometry: line}, {ID: "b", Geometry: tilestest.Square(1, 1, 2, 2)}},
-		"river a (): geometry cannot be used: the position NaN, 1 is outside the world: coordinates must be longitude, latitude in degrees (WGS84)": {
+		"river has lines and polygons: give each a type of its own": {
+			{ID: "a", Geometry: line},
+			{ID: "b", Geometry: tilestest.Square(1, 1, 2, 2)},
+		},
+		"river a (): geometry cannot be used: the position NaN, 1 is outside the world: coordinates must be longitude, " +
+			"latitude in degrees (WGS84)": {
 			{ID: "a", Geometry: orb.LineString{{math.NaN(), 1}, {2, 2}}}},
 		"river has no features that enclose anything: name a file that has some": {{ID: "a", Geometry: orb.LineString{{1, 1}, {1, 1}}}},
 	} {

@@ -117,7 +117,17 @@ var longEdgeCases = []struct {
 	assumed string // the expected assumption
 }{
 	{"box of 200°", LongEdgesAuto, orb.Polygon{boxRing(-100, 20, 100, 30)},
-		[]spot{{25, 0, true}, {25, 99, true}, {25, -99, true}, {25, 101, false}, {25, 180, false}, {25, -180, false}, {25, -101, false}, {31, 0, false}, {90, 0, false}},
+		[]spot{
+			{25, 0, true},
+			{25, 99, true},
+			{25, -99, true},
+			{25, 101, false},
+			{25, 180, false},
+			{25, -180, false},
+			{25, -101, false},
+			{31, 0, false},
+			{90, 0, false},
+		},
 		"2 edges wider than 180° were taken to be straight"},
 	{"box of 200°, short way", LongEdgesShortest, orb.Polygon{boxRing(-100, 20, 100, 30)},
 		[]spot{{25, 0, false}, {25, 101, true}, {25, 180, true}, {25, -180, true}, {25, -101, true}}, ""},
@@ -147,7 +157,8 @@ var longEdgeCases = []struct {
 	{"world with a hole round the pole", LongEdgesAuto, orb.Polygon{boxRing(-180, -90, 180, 90), shut(coast(-70, 1)[:24])},
 		[]spot{{0, 0, true}, {90, 0, true}, {-60, 180, true}, {-80, 0, false}, {-90, 0, false}},
 		"an edge wider than 180° was taken to cross ±180°"},
-	{"world without what is cut out", LongEdgesAuto, orb.Polygon{boxRing(-180, -90, 180, 90), shut(coast(-70, 1), orb.Point{180, -89.9}, orb.Point{-180, -89.9})},
+	{"world without what is cut out", LongEdgesAuto,
+		orb.Polygon{boxRing(-180, -90, 180, 90), shut(coast(-70, 1), orb.Point{180, -89.9}, orb.Point{-180, -89.9})},
 		[]spot{{0, 0, true}, {90, 0, true}, {-60, 180, true}, {-80, 0, false}, {-90, 0, false}},
 		"its end along latitude -89.9 was taken for the south pole"},
 	{"edge of exactly 180°", LongEdgesAuto, orb.Polygon{boxRing(-90, 20, 90, 30)},
@@ -171,15 +182,28 @@ var longEdgeCases = []struct {
 		[]spot{{-70, 0, true}, {-90, 0, true}, {-70, 180, true}, {-50, 0, false}}, "an edge wider than 180° was taken to be straight"},
 	{"stitched island, one step of 360° along a parallel", LongEdgesAuto,
 		// An island of Fiji as in world-atlas.
-		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.8}, {-179, -16.7}, {-179.2, -16.2}})},
+		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.8}, {-179, -16.7},
+			{-179.2, -16.2}})},
 		[]spot{{-16.5, 179.5, true}, {-16.5, 180, true}, {-16.5, -180, true}, {-16.5, -179.5, true}, {-16.5, 0, false}, {-16.5, 170, false}},
 		"2 edges wider than 180° were taken to cross ±180°"},
 	{"stitched island, both steps along parallels", LongEdgesAuto,
-		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.9}, {-179, -16.7}, {-179.2, -16.2}})},
+		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.9}, {-179, -16.7},
+			{-179.2, -16.2}})},
 		[]spot{{-16.5, 179.5, true}, {-16.5, 180, true}, {-16.5, -179.5, true}, {-16.5, 0, false}, {-16.5, 170, false}},
 		"2 edges wider than 180° were taken to cross ±180°"},
 	{"stitched along a parallel, closed but for rounding", LongEdgesAuto,
-		orb.Polygon{{{153.6, 31.7}, {-166.4, 31.7}, {-126.4, 30}, {-86.4, 30}, {-46.4, 30}, {-6.4, 30}, {33.6, 30}, {73.6, 30}, {113.6, 30}, {153.60000000000002, 31.7}}},
+		orb.Polygon{{
+			{153.6, 31.7},
+			{-166.4, 31.7},
+			{-126.4, 30},
+			{-86.4, 30},
+			{-46.4, 30},
+			{-6.4, 30},
+			{33.6, 30},
+			{73.6, 30},
+			{113.6, 30},
+			{153.60000000000002, 31.7},
+		}},
 		[]spot{{40, 180, true}, {90, 0, true}, {40, 0, true}, {20, 0, false}}, "an edge wider than 180° was taken to cross ±180°"},
 	{"drawn by hand", LongEdgesAuto, orb.Polygon{shut(orb.Ring{{150, 60}, {-150, 55}, {-80, 0}, {170, -40}})},
 		[]spot{{30, 180, false}, {0, -100, false}, {30, 0, true}, {0, 100, true}, {90, 0, false}},
@@ -211,7 +235,8 @@ var longEdgeCases = []struct {
 		[]spot{{-71, 0, false}, {-80, 0, false}, {-90, 0, false}, {0, 0, false}}, ""},
 	{"hanging shell of both sides", LongEdgesAuto,
 		// There are more vertices in the north, but more of the globe in the south.
-		orb.Polygon{shut(orb.Ring{{-170, -60}, {-130, -60}, {-90, -60}, {-50, -60}, {-5, -60}, {-4, -25}, {-4, 10}, {-3, 11}, {-2, 10}, {-1, 11}, {0, 10}, {1, 12}, {2, 12}, {3, 11}, {4, 10}, {4, -25}, {5, -60}, {50, -60}, {90, -60}, {130, -60}, {170, -61}})},
+		orb.Polygon{shut(orb.Ring{{-170, -60}, {-130, -60}, {-90, -60}, {-50, -60}, {-5, -60}, {-4, -25}, {-4, 10}, {-3, 11},
+			{-2, 10}, {-1, 11}, {0, 10}, {1, 12}, {2, 12}, {3, 11}, {4, 10}, {4, -25}, {5, -60}, {50, -60}, {90, -60}, {130, -60}, {170, -61}})},
 		[]spot{{-80, 180, true}, {-90, 0, true}, {0, 0, true}, {90, 0, false}, {0, 30, false}},
 		"an edge wider than 180° was taken to cross ±180°"},
 	{"ocean round a continent", LongEdgesAuto,
@@ -305,13 +330,14 @@ func TestRoundThePole(t *testing.T) {
 			back = append(back, orb.Point{lon, lat})
 		}
 		for name, r := range map[string]orb.Ring{
-			"coast and one step":             append(slices.Clone(c), at(lat, 180, -180)...),
-			"coast and one step, closed":     shut(c, at(lat, 180, -180)...),
-			"coast and many steps":           shut(c, back...),
-			"coast and many steps, sideways": shut(append(orb.Ring{{-180, -75}}, c...), append(orb.Ring{{180, -75}, {180, -81.5}}, append(slices.Clone(back), orb.Point{-180, -82})...)...),
-			"coast alone":                    c,
-			"coast alone, closed":            shut(c),
-			"coast alone, stitched":          shut(c[:24]),
+			"coast and one step":         append(slices.Clone(c), at(lat, 180, -180)...),
+			"coast and one step, closed": shut(c, at(lat, 180, -180)...),
+			"coast and many steps":       shut(c, back...),
+			"coast and many steps, sideways": shut(append(orb.Ring{{-180, -75}}, c...),
+				append(orb.Ring{{180, -75}, {180, -81.5}}, append(slices.Clone(back), orb.Point{-180, -82})...)...),
+			"coast alone":           c,
+			"coast alone, closed":   shut(c),
+			"coast alone, stitched": shut(c[:24]),
 		} {
 			shapes[fmt.Sprint(name, " at ", lat)] = shape{r, -68}
 		}
@@ -339,7 +365,16 @@ func TestRoundThePole(t *testing.T) {
 						t.Error(repaired)
 					}
 				}
-				for lat, want := range map[float64]bool{-90: true, -89.999: true, (edge - 90) / 2: true, edge + 0.5: false, -60: false, 0: false, 90: false, 89.999: false} {
+				for lat, want := range map[float64]bool{
+					-90:             true,
+					-89.999:         true,
+					(edge - 90) / 2: true,
+					edge + 0.5:      false,
+					-60:             false,
+					0:               false,
+					90:              false,
+					89.999:          false,
+				} {
 					for _, lon := range []float64{-180, 180, -179.999, 179.999, 0.001, 12.3, -90} {
 						if got := holds(rings, sign*lat, lon); got != want {
 							t.Errorf("variant %d, the rings at lat %v lon %v: %v", variant, sign*lat, lon, got)

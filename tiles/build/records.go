@@ -237,7 +237,8 @@ func (b *build) checkRecords(limit int) error {
 				return err
 			}
 			if len(record) > limit {
-				return fmt.Errorf("%w: the name and properties of %s %s take %d bytes, the store takes %d in a value: leave some out", ErrBadLayer, l.typ, r.id, len(record), limit)
+				return fmt.Errorf("%w: the name and properties of %s %s take %d bytes, the store takes %d in a value: leave some out",
+					ErrBadLayer, l.typ, r.id, len(record), limit)
 			}
 		}
 	}
@@ -279,7 +280,8 @@ func (r *region) record(typ string) ([]byte, error) {
 				continue
 			}
 		default:
-			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64, float64 or json.RawMessage", ErrBadLayer, typ, r.id, p.Name, v)
+			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64, float64 or json.RawMessage",
+				ErrBadLayer, typ, r.id, p.Name, v)
 		}
 		dst = append(dst, ',')
 		dst = appendJSON(dst, p.Name)

@@ -119,10 +119,19 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		key := feature.FoldedID(f.ID)
 		r := byID[key]
 		if r != nil && r.id != f.ID {
-			return nil, fmt.Errorf("%w: the %s ids %q and %q differ only in case or in '.', '_' and '-': rename one", ErrBadLayer, l.Type, r.id, f.ID)
+			return nil, fmt.Errorf("%w: the %s ids %q and %q differ only in case or in '.', '_' and '-': rename one", ErrBadLayer,
+				l.Type, r.id, f.ID)
 		}
 		if r == nil {
-			r = &region{id: f.ID, key: key, name: f.Name, props: f.Properties, label: f.Label, fromZoom: f.FromZoom, tag: layout.FeatureID(l.Type, f.ID)}
+			r = &region{
+				id:       f.ID,
+				key:      key,
+				name:     f.Name,
+				props:    f.Properties,
+				label:    f.Label,
+				fromZoom: f.FromZoom,
+				tag:      layout.FeatureID(l.Type, f.ID),
+			}
 			byID[key] = r
 			regions = append(regions, r)
 		}

@@ -38,7 +38,12 @@ func neighbours(n, steps int32) []byte {
 	l.Reset("country")
 	for x := range n {
 		for y := range n {
-			corners := []mvt.XY{{X: x * size, Y: y * size}, {X: (x + 1) * size, Y: y * size}, {X: (x + 1) * size, Y: (y + 1) * size}, {X: x * size, Y: (y + 1) * size}}
+			corners := []mvt.XY{
+				{X: x * size, Y: y * size},
+				{X: (x + 1) * size, Y: y * size},
+				{X: (x + 1) * size, Y: (y + 1) * size},
+				{X: x * size, Y: (y + 1) * size},
+			}
 			l.Begin(r.Uint64()>>11, mvt.Polygon)
 			l.TagString("id", string('a'+x)+string('a'+y))
 			l.TagString("name", "Region of the grid")

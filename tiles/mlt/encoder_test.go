@@ -139,7 +139,8 @@ func TestMixedAttribute(t *testing.T) {
 	var l mvt.Layer
 	l.Reset("points")
 	for i, add := range []func(){
-		func() { l.TagString("k", "seven") }, func() { l.TagInt("k", -7) }, func() { l.TagBool("k", true) }, func() { l.TagDouble("k", 0.5) }, func() {},
+		func() { l.TagString("k", "seven") }, func() { l.TagInt("k", -7) }, func() { l.TagBool("k", true) },
+		func() { l.TagDouble("k", 0.5) }, func() {},
 	} {
 		l.Begin(uint64(i), mvt.Point)
 		l.Point(mvt.XY{X: int32(i)})

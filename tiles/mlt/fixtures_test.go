@@ -136,7 +136,14 @@ func fixture(t *testing.T, file string) (tile []byte, ok bool) {
 			}
 			l.Ring(all)
 		}
-		kinds := map[string]mvt.GeomType{"Point": mvt.Point, "MultiPoint": mvt.Point, "LineString": mvt.LineString, "MultiLineString": mvt.LineString, "Polygon": mvt.Polygon, "MultiPolygon": mvt.Polygon}
+		kinds := map[string]mvt.GeomType{
+			"Point":           mvt.Point,
+			"MultiPoint":      mvt.Point,
+			"LineString":      mvt.LineString,
+			"MultiLineString": mvt.LineString,
+			"Polygon":         mvt.Polygon,
+			"MultiPolygon":    mvt.Polygon,
+		}
 		l.Begin(f.ID, kinds[f.Geometry.Type])
 		var points [][2]int32
 		var lines [][][2]int32

@@ -65,7 +65,8 @@ func (p *pairs) compare() {
 		t.Fatal(err)
 	}
 	// The library is written for bundlers: its modules import each other without extensions.
-	bundle := exec.CommandContext(t.Context(), filepath.Join(p.clients, "node_modules/.bin/esbuild"), source, "--bundle", "--platform=node", "--format=esm", "--log-level=warning", "--outfile="+script)
+	bundle := exec.CommandContext(t.Context(), filepath.Join(p.clients, "node_modules/.bin/esbuild"), source, "--bundle",
+		"--platform=node", "--format=esm", "--log-level=warning", "--outfile="+script)
 	bundle.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(p.clients, "node_modules"))
 	if out, err := bundle.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

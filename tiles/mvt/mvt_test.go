@@ -77,7 +77,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if len(layers) != 1 || layers[0].Name != "land" || layers[0].Extent != mvt.Extent || layers[0].Version != 2 || len(layers[0].Features) != n {
+		if len(layers) != 1 || layers[0].Name != "land" || layers[0].Extent != mvt.Extent || layers[0].Version != 2 ||
+			len(layers[0].Features) != n {
 			rt.Fatalf("decoded %+v", layers)
 		}
 		var v mvt.View

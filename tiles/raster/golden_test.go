@@ -31,7 +31,13 @@ func sampleMap() *plane {
 			{layer: "country_line", id: "aa", lines: true, rings: [][]mvt.XY{
 				{south, {X: 1500, Y: 3500}, {X: -64, Y: 3300}}, {{X: 3300, Y: 3300}, {X: 3700, Y: 3400}, {X: 3500, Y: 3800}, {X: 3300, Y: 3300}}}},
 			{layer: "country_line", id: "bb", lines: true, rings: [][]mvt.XY{{{X: 4160, Y: 2500}, {X: 3200, Y: 2600}, south}}},
-			{layer: "state_line", id: "aa-1", left: "aa-2", lines: true, rings: [][]mvt.XY{{{X: -64, Y: 1500}, {X: 900, Y: 1700}, {X: 2100, Y: 1900}}}},
+			{
+				layer: "state_line",
+				id:    "aa-1",
+				left:  "aa-2",
+				lines: true,
+				rings: [][]mvt.XY{{{X: -64, Y: 1500}, {X: 900, Y: 1700}, {X: 2100, Y: 1900}}},
+			},
 			{layer: "lake", id: "l", rings: [][]mvt.XY{lake}},
 		},
 		points: []spot{

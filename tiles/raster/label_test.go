@@ -67,7 +67,8 @@ func TestPlacesApart(t *testing.T) {
 		return n
 	}
 	c := &canvas{scale: 1, names: []name{
-		place("Delhi", 100, 1e7, false), place("New Delhi", 101, 3e5, true), place("Noida", 115, 6e5, false), place("Agra", 140, 2e6, false), place("Hamlet", 200, 400, false),
+		place("Delhi", 100, 1e7, false), place("New Delhi", 101, 3e5, true), place("Noida", 115, 6e5, false), place("Agra", 140, 2e6,
+			false), place("Hamlet", 200, 400, false),
 	}}
 	c.lift(6)
 	var shown []string
@@ -162,7 +163,8 @@ func TestNamesTold(t *testing.T) {
 	for _, n := range got {
 		told = append(told, fmt.Sprint(n.Type, "/", n.ID, " ", n.Text))
 	}
-	want := []string{"country/aa Westland", "country/bb United Kingdom of the East", "country/cc Over the edge", "state/aa-2 Süd-Štát", "places/1 Łódź", "places/2 Hamlet"}
+	want := []string{"country/aa Westland", "country/bb United Kingdom of the East", "country/cc Over the edge",
+		"state/aa-2 Süd-Štát", "places/1 Łódź", "places/2 Hamlet"}
 	if !slices.Equal(told, want) {
 		t.Errorf("the picture has %q, want %q", told, want)
 	}

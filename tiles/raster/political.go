@@ -33,9 +33,15 @@ func PoliticalStyle(p *Palette) Style {
 			"continent": {Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, 0)},
 			"country":   {Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: Line{Width: 1, Color: p.Coast, From: -4, Light: 7}},
 			"timezone":  {Order: 2, Lands: true, Fill: Fill{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2), Coast: line(0.6, p.Coast, 0, 0)},
-			"state":     {Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: Line{Width: 0.9, Color: p.State, From: 2, Dashed: true}, Coast: line(0.7, p.Coast, 0, 2)},
-			"county":    {Order: 4, Parts: true, First: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
-			"urban":     {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
+			"state": {
+				Order:  3,
+				Parts:  true,
+				Fill:   Fill{p.Shades, p.ShadeStrength},
+				Border: Line{Width: 0.9, Color: p.State, From: 2, Dashed: true},
+				Coast:  line(0.7, p.Coast, 0, 2),
+			},
+			"county": {Order: 4, Parts: true, First: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
+			"urban":  {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
 			// Layers of lines have nothing on either side, so they are drawn as coasts.
 			"river":    {Order: 8, Coast: line(1.2, p.River, 0, 3)},
 			"road":     {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
@@ -45,6 +51,12 @@ func PoliticalStyle(p *Palette) Style {
 			"airports": {Order: 10, Text: Text{Color: p.Airport, Halo: p.Halo, From: 8}, Dot: Dot{Radius: 2, Color: p.Rim, Rim: p.Airport}},
 			"points":   {Order: 11, Marker: true, Text: Text{Color: p.Point, Halo: p.Halo}, Dot: Dot{Radius: 3, Color: p.Point, Rim: p.Rim}},
 		},
-		Other: RegionStyle{Order: 6, Fill: Fill{p.Land, 0.4}, Border: line(0.9, p.Other, 0.5, 1), Coast: line(0.8, p.Coast, 0, 1), Dot: Dot{Radius: 2, Color: p.Dot, Rim: p.Rim}},
+		Other: RegionStyle{
+			Order:  6,
+			Fill:   Fill{p.Land, 0.4},
+			Border: line(0.9, p.Other, 0.5, 1),
+			Coast:  line(0.8, p.Coast, 0, 1),
+			Dot:    Dot{Radius: 2, Color: p.Dot, Rim: p.Rim},
+		},
 	}
 }

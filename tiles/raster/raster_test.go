@@ -45,7 +45,10 @@ func someStyle() Style {
 		"continent": bold(ink(0x44374dff, 14)), "country": bold(ink(0x44374dff, 12, 6, 18, 54, 162)),
 		"timezone": ink(0x5a4f60ff, 11, 4, 12, 36, 108), "state": ink(0x5a4f60ff, 11, 0.6, 1.8, 5.4, 16.2, 48.6),
 		"county": ink(0x5d5365ff, 10, 0.15, 0.45, 1.35, 4.05, 12.15, 36.45), "marine": ink(0x175675ff, 11),
-		"lake": ink(0x175675ff, 10, 0.1, 0.3, 0.9, 2.7, 8.1, 24.3), "places": text, "airports": ink(0x1f6582ff, 9.5, 1, 3, 9, 27, 81, 243, 729), "points": ink(0xb3261eff, 9.5),
+		"lake":     ink(0x175675ff, 10, 0.1, 0.3, 0.9, 2.7, 8.1, 24.3),
+		"places":   text,
+		"airports": ink(0x1f6582ff, 9.5, 1, 3, 9, 27, 81, 243, 729),
+		"points":   ink(0xb3261eff, 9.5),
 	} {
 		one := s.Types[typ]
 		one.Text = t
@@ -190,7 +193,8 @@ func (p *plane) window(x, y int32, zoom, scale int) *Tile {
 	return t
 }
 
-var someNames = []string{"Oz", "Lilliput", "Brobdingnag", "United Kingdom of Utopia", "São Tomé", "Ünderland", "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}
+var someNames = []string{"Oz", "Lilliput", "Brobdingnag", "United Kingdom of Utopia", "São Tomé", "Ünderland",
+	"Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}
 
 // randomPlane is a plane of many shapes and names around the middle.
 func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
@@ -537,7 +541,10 @@ func TestErrors(t *testing.T) {
 	// pass a thousand rows each.
 	many := &plane{}
 	for range 500 {
-		many.shapes = append(many.shapes, shape{layer: "country", rings: [][]mvt.XY{{{X: -9, Y: -9}, {X: 5000, Y: -9}, {X: 5000, Y: 5000}, {X: -9, Y: 5000}}}})
+		many.shapes = append(many.shapes, shape{
+			layer: "country",
+			rings: [][]mvt.XY{{{X: -9, Y: -9}, {X: 5000, Y: -9}, {X: 5000, Y: 5000}, {X: -9, Y: 5000}}},
+		})
 	}
 	zigzag := make([]mvt.XY, 50000)
 	for i := range zigzag {
@@ -668,7 +675,8 @@ func TestPlaces(t *testing.T) {
 		population int64
 		from       int
 	}{
-		{"PPL", 0, 5}, {"PPL", 4999, 5}, {"PPL", 50_000, 3}, {"PPL", 1_000_000, 0}, {"PPLC", 200_000, 0}, {"PPLC", 100_000, 3}, {"PPLC", 499, 5}, {"PPLC", 50, 5},
+		{"PPL", 0, 5}, {"PPL", 4999, 5}, {"PPL", 50_000, 3}, {"PPL", 1_000_000, 0}, {"PPLC", 200_000, 0}, {"PPLC", 100_000,
+			3}, {"PPLC", 499, 5}, {"PPLC", 50, 5},
 	} {
 		for zoom := range 7 {
 			at := drawn(t, r, placeTile(zoom, tt.code, tt.population)).RGBAAt(128, 128)
@@ -699,7 +707,13 @@ func TestLands(t *testing.T) {
 // land.
 func TestFirst(t *testing.T) {
 	r := newRenderer(t)
-	p := &plane{shapes: []shape{{layer: "county_line", id: "a", left: "b", lines: true, rings: [][]mvt.XY{{{X: 2048, Y: -64}, {X: 2048, Y: 4160}}}}}}
+	p := &plane{shapes: []shape{{
+		layer: "county_line",
+		id:    "a",
+		left:  "b",
+		lines: true,
+		rings: [][]mvt.XY{{{X: 2048, Y: -64}, {X: 2048, Y: 4160}}},
+	}}}
 	for _, tt := range []struct {
 		zoom  int
 		land  string

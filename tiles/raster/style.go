@@ -173,7 +173,8 @@ func (t *RegionStyle) check() error {
 		within("opacity", t.Fill.Opacity, 1), within("number of colours", float64(len(t.Fill.Colors)), maxColors),
 		within("border with its casing", t.Border.Width+2*t.Border.Casing, maxStroke), within("border's casing", t.Border.Casing, maxStroke),
 		within("coast with its casing", t.Coast.Width+2*t.Coast.Casing, maxStroke), within("coast's casing", t.Coast.Casing, maxStroke),
-		within("size of text", t.Text.Size, maxText), within("spacing of text", t.Text.Spacing, 1), within("radius of dots", t.Dot.Radius, maxDot),
+		within("size of text", t.Text.Size, maxText), within("spacing of text", t.Text.Spacing, 1), within("radius of dots",
+			t.Dot.Radius, maxDot),
 	)
 }
 

@@ -247,7 +247,8 @@ func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 			left, right = right, left
 		}
 		if left != 0 || right != 1 {
-			p.find(typ, ProblemPolygon, t, e.region, "winds %d times around the left side of edge %v–%v, %d times around the right", left, e.a, e.b, right)
+			p.find(typ, ProblemPolygon, t, e.region, "winds %d times around the left side of edge %v–%v, %d times around the right",
+				left, e.a, e.b, right)
 		}
 		if e.inside && max(all[0], all[0]+all[1]) > 1 {
 			p.covered(typ, t, e)

@@ -68,7 +68,8 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 	}
 	for i, t := range v.types {
 		if len(t.ids) != t.Regions {
-			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Detail: fmt.Sprintf("has %d records, its description says %d", len(t.ids), t.Regions)})
+			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow,
+				Example{Detail: fmt.Sprintf("has %d records, its description says %d", len(t.ids), t.Regions)})
 		}
 		if t.records = len(t.ids); t.MergedBelow() == 0 {
 			continue
@@ -171,7 +172,8 @@ func (p *checkPart) region(typ int, r int32) {
 	}
 	want := p.v.types[typ].area[r]
 	if math.Abs(pt.area[r]-want.area) > want.bound {
-		find(ProblemArea, "its pieces at zoom %d have the area %.0f, its geometry %.0f, which rounding lets differ by %.0f", grid.MaxZoom, pt.area[r], want.area, want.bound)
+		find(ProblemArea, "its pieces at zoom %d have the area %.0f, its geometry %.0f, which rounding lets differ by %.0f",
+			grid.MaxZoom, pt.area[r], want.area, want.bound)
 	}
 	if !p.v.bordered || zooms == 0 || p.v.types[typ].Lines {
 		return

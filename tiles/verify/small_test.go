@@ -46,7 +46,10 @@ func TestVerifySmallRegions(t *testing.T) {
 	n := len(layer.Features)
 	told := map[string]string{}
 	store := tilestest.OpenStore(t)
-	meta, _, err := build.Run(t.Context(), store, []build.Layer{layer}, build.Options{Timestamp: 1, Repaired: func(_, id, _, what string) { told[id] = what }})
+	meta, _, err := build.Run(t.Context(), store, []build.Layer{layer}, build.Options{
+		Timestamp: 1,
+		Repaired:  func(_, id, _, what string) { told[id] = what },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,8 @@ func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 // budget does not bound them.
 func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
 	c, ct := &p.tile, p.v.types[typ]
-	if len(cells[kindTile]) != 1 || len(cells[kindFeature])+len(cells[kindLabel]) > 0 || len(cells[kindTile][0].Value) == 0 || cells[kindTile][0].Value[0] != layout.MarkMixed {
+	if len(cells[kindTile]) != 1 || len(cells[kindFeature])+len(cells[kindLabel]) > 0 || len(cells[kindTile][0].Value) == 0 ||
+		cells[kindTile][0].Value[0] != layout.MarkMixed {
 		p.find(typ, ProblemRow, t, -1, "is not a row of lines alone")
 		return
 	}
@@ -116,7 +117,8 @@ func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 		return
 	}
 	rest, some, err := mvt.NextLayer(tile, &c.view)
-	if err != nil || !some || len(rest) > 0 || string(c.view.Name) != ct.Name+layout.LayerLine || c.view.Extent != mvt.Extent || c.view.Len() == 0 {
+	if err != nil || !some || len(rest) > 0 || string(c.view.Name) != ct.Name+layout.LayerLine || c.view.Extent != mvt.Extent ||
+		c.view.Len() == 0 {
 		p.find(typ, ProblemTile, t, -1, "has not the lines alone, with features and an extent of %d", mvt.Extent)
 		return
 	}
@@ -304,7 +306,8 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 		if leaf { // a reader adds the geometry for the requested tile
 			c.json = append(c.json, "null}"...)
 		}
-		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, p.v.types[typ].ids[region])) {
+		if !json.Valid(c.json) ||
+			!bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, p.v.types[typ].ids[region])) {
 			p.find(typ, ProblemFormats, t, region, "GeoJSON is not a Feature of the region")
 		}
 	}

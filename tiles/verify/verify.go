@@ -124,7 +124,13 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if opts.Examples <= 0 {
 		opts.Examples = 5
 	}
-	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, lines: meta.SchemaVersion >= 3, families: map[string]checkFamily{}}
+	v := &verifier{
+		opts:     opts,
+		budget:   meta.TileBudget,
+		bordered: meta.SchemaVersion >= 2,
+		lines:    meta.SchemaVersion >= 3,
+		families: map[string]checkFamily{},
+	}
 	for i, t := range meta.Types {
 		v.types = append(v.types, &checkType{TypeMeta: t})
 		v.families[t.Name] = checkFamily{i, kindFeature}
@@ -143,14 +149,15 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	err = cellstore.ParallelScan(ctx, v.bounds, min(workers, maxParts), cellstore.Scan{}, func(ctx context.Context, n int, row *cellstore.Row) error {
-		p := parts.at(n)
-		p.row(row)
-		if p.rows++; p.rows%progressRows == 0 {
-			parts.progress()
-		}
-		return ctx.Err()
-	})
+	err = cellstore.ParallelScan(ctx, v.bounds, min(workers, maxParts), cellstore.Scan{},
+		func(ctx context.Context, n int, row *cellstore.Row) error {
+			p := parts.at(n)
+			p.row(row)
+			if p.rows++; p.rows%progressRows == 0 {
+				parts.progress()
+			}
+			return ctx.Err()
+		})
 	if err != nil {
 		return Report{}, err
 	}

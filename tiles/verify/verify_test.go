@@ -45,7 +45,8 @@ func checkWorlds() map[string][]build.Layer {
 	for x := 0.0; x < 2; x++ {
 		for y := 0.0; y < 2; y++ {
 			a, b, c, d := orb.Point{x, y}, orb.Point{x + 1, y}, orb.Point{x + 1, y + 1}, orb.Point{x, y + 1}
-			board = append(board, region(fmt.Sprintf("a%v%v", x, y), orb.Polygon{{a, b, c, a}}), region(fmt.Sprintf("b%v%v", x, y), orb.Polygon{{a, c, d, a}}))
+			board = append(board, region(fmt.Sprintf("a%v%v", x, y), orb.Polygon{{a, b, c, a}}),
+				region(fmt.Sprintf("b%v%v", x, y), orb.Polygon{{a, c, d, a}}))
 		}
 	}
 	// Around the south pole, as in a source that is cut at ±180°.
@@ -63,12 +64,31 @@ func checkWorlds() map[string][]build.Layer {
 				region("islet", tilestest.Square(20.3, 30.111, 20.301, 30.112)),
 			}},
 			{Type: "park", Features: []build.Feature{region("p", tilestest.Square(19.9, 30.05, 20.1, 30.1))}},
-			{Type: "river", Features: []build.Feature{region("stream", orb.LineString{{19.75, 30.02}, {20.2, 30.2}}), region("canal", orb.LineString{{19.9, 30.01}, {20.1, 30.03}})}},
+			{
+				Type: "river",
+				Features: []build.Feature{
+					region("stream", orb.LineString{{19.75, 30.02}, {20.2, 30.2}}),
+					region("canal", orb.LineString{{19.9, 30.01}, {20.1, 30.03}}),
+				},
+			},
 		},
-		"board":        {{Type: "cell", Features: board}},
-		"antimeridian": {{Type: "land", Features: []build.Feature{region("a", tilestest.Square(175, -10, 185, 10.1)), region("b", tilestest.Square(185, -10, 190, 10.1))}}},
-		"poles":        {{Type: "land", Features: []build.Feature{region("s", orb.Polygon{south}), region("n", tilestest.Square(-20, 80.3, 40, 90))}}},
-		"overlapping":  {{Type: "claim", Features: []build.Feature{region("a", tilestest.Square(0, 0, 1, 1)), region("b", tilestest.Square(0.5, 0.3, 2, 0.8)), region("c", tilestest.Square(0, 0, 1, 1))}}},
+		"board": {{Type: "cell", Features: board}},
+		"antimeridian": {{
+			Type:     "land",
+			Features: []build.Feature{region("a", tilestest.Square(175, -10, 185, 10.1)), region("b", tilestest.Square(185, -10, 190, 10.1))},
+		}},
+		"poles": {{
+			Type:     "land",
+			Features: []build.Feature{region("s", orb.Polygon{south}), region("n", tilestest.Square(-20, 80.3, 40, 90))},
+		}},
+		"overlapping": {{
+			Type: "claim",
+			Features: []build.Feature{
+				region("a", tilestest.Square(0, 0, 1, 1)),
+				region("b", tilestest.Square(0.5, 0.3, 2, 0.8)),
+				region("c", tilestest.Square(0, 0, 1, 1)),
+			},
+		}},
 	}
 }
 
@@ -393,7 +413,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 			edited(t, s, borderTile(t, s, 8), "land.mvt", "", func(v []byte) []byte { v[0] = 'X'; return v })
 		}},
 		{"a leaf that is no square", ProblemLeaf, 0, func(t *testing.T, s *pebblestore.Store) {
-			edited(t, s, rowsOf(t, s, "land", "west", layout.MarkLeaf)[0], "land.mvt", "", reshaped("west", func([][]mvt.XY) [][]mvt.XY { return square }))
+			edited(t, s, rowsOf(t, s, "land", "west", layout.MarkLeaf)[0], "land.mvt", "",
+				reshaped("west", func([][]mvt.XY) [][]mvt.XY { return square }))
 		}},
 		{"a row inside a leaf", ProblemRow, 0, func(t *testing.T, s *pebblestore.Store) {
 			leaves := rowsOf(t, s, "land", "west", layout.MarkLeaf)
@@ -421,7 +442,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 			edited(t, s, borderTile(t, s, 13), "land.mvt", "", reshaped("west", func([][]mvt.XY) [][]mvt.XY { return square }))
 		}},
 		{"an overlap above the deepest zoom", ProblemOverlap, 0, func(t *testing.T, s *pebblestore.Store) {
-			edited(t, s, borderTile(t, s, 9), "land.mvt", "", reshaped("west", func([][]mvt.XY) [][]mvt.XY { return [][]mvt.XY{layout.BufferedSquare} }))
+			edited(t, s, borderTile(t, s, 9), "land.mvt", "",
+				reshaped("west", func([][]mvt.XY) [][]mvt.XY { return [][]mvt.XY{layout.BufferedSquare} }))
 		}},
 		{"GeoJSON lost", ProblemFormats, 0, func(t *testing.T, s *pebblestore.Store) {
 			edited(t, s, borderTile(t, s, 9), "land", "east", drop)
@@ -451,7 +473,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 			}
 		}},
 		{"river: a line without a record", ProblemTile, 0, func(t *testing.T, s *pebblestore.Store) {
-			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.mvt", "", func(v []byte) []byte { return bytes.Replace(v, []byte("canal"), []byte("drain"), 1) })
+			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.mvt", "",
+				func(v []byte) []byte { return bytes.Replace(v, []byte("canal"), []byte("drain"), 1) })
 		}},
 		{"river: bytes cut off", ProblemTile, 0, func(t *testing.T, s *pebblestore.Store) {
 			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.mvt", "", func(v []byte) []byte { return v[:len(v)-3] })
@@ -583,7 +606,10 @@ func TestGeometryArea(t *testing.T) {
 		want float64 // −1: an error
 	}{
 		{`{"type":"Polygon","coordinates":[[[0,0],[180,0],[180,90],[0,90],[0,0]]]}`, quarter},
-		{`{"type":"MultiPolygon","coordinates":[[[[0,0],[180,0],[180,90],[0,90],[0,0]]],[[[-180,-90],[0,-90],[0,0],[-180,0],[-180,-90]]]]}`, 2 * quarter},
+		{
+			`{"type":"MultiPolygon","coordinates":[[[[0,0],[180,0],[180,90],[0,90],[0,0]]],[[[-180,-90],[0,-90],[0,0],[-180,0],[-180,-90]]]]}`,
+			2 * quarter,
+		},
 		{`{"type":"Polygon","coordinates":[[[0,0],[180,0],[180,90],[0,90],[0,0]],[[0,0],[0,90],[90,90],[90,0],[0,0]]]}`, quarter / 2},
 		{`{"type":"Polygon","coordinates":[[[0,0],[180,0]`, -1},
 		{`{"type":"Polygon","coordinates":[0,0]}`, -1},

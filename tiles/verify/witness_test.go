@@ -102,7 +102,10 @@ func TestLinesWithoutGeometry(t *testing.T) {
 		t.Fatal(err)
 	}
 	op := cellstore.DeleteColumn(layout.FamilyGeometry, nil, math.MaxInt64-1)
-	if err := table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(meta.Types[at].Byte, "canal"), Ops: []cellstore.Op{op}}); err != nil {
+	if err := table.Apply(t.Context(), cellstore.Mutation{
+		Row: layout.RegionKey(meta.Types[at].Byte, "canal"),
+		Ops: []cellstore.Op{op},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for schema, want := range map[int]bool{2: false, 3: true} {

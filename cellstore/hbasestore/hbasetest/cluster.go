@@ -131,15 +131,20 @@ func (c *Cluster) configure() error {
 	if err := os.WriteFile(filepath.Join(c.dir, "Control.java"), controlSource, 0o644); err != nil {
 		return err
 	}
-	c.zookeeper = c.process("zookeeper", zk, javaOf{heap: "256m", class: "org.apache.hadoop.hbase.zookeeper.HQuorumPeer", flags: []string{"-Dzookeeper.forceSync=no"}})
+	c.zookeeper = c.process("zookeeper", zk, javaOf{
+		heap:  "256m",
+		class: "org.apache.hadoop.hbase.zookeeper.HQuorumPeer",
+		flags: []string{"-Dzookeeper.forceSync=no"},
+	})
 	c.master = c.process("master", master, javaOf{heap: "768m", class: "org.apache.hadoop.hbase.master.HMaster", args: []string{"start"}})
 	for i := range c.opts.RegionServers {
 		port, err := freePort()
 		if err != nil {
 			return err
 		}
-		c.servers = append(c.servers, c.process(fmt.Sprintf("regionserver%d", i+1), port, javaOf{heap: "1536m", class: "org.apache.hadoop.hbase.regionserver.HRegionServer",
-			args: []string{"-D", "hbase.regionserver.port=" + strconv.Itoa(port), "start"}}))
+		c.servers = append(c.servers, c.process(fmt.Sprintf("regionserver%d", i+1), port, javaOf{heap: "1536m",
+			class: "org.apache.hadoop.hbase.regionserver.HRegionServer",
+			args:  []string{"-D", "hbase.regionserver.port=" + strconv.Itoa(port), "start"}}))
 	}
 	for range c.opts.Gateways {
 		g, err := c.newGateway(Gateway{})
@@ -152,7 +157,11 @@ func (c *Cluster) configure() error {
 	if err != nil {
 		return err
 	}
-	c.control = c.process("control", port, javaOf{heap: "256m", class: filepath.Join(c.dir, "Control.java"), args: []string{strconv.Itoa(port)}})
+	c.control = c.process("control", port, javaOf{
+		heap:  "256m",
+		class: filepath.Join(c.dir, "Control.java"),
+		args:  []string{strconv.Itoa(port)},
+	})
 	return nil
 }
 

@@ -11,8 +11,10 @@ import (
 // opened lists the packages of Java whose internals HBase needs.
 var opened = []string{
 	"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
-	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.util.concurrent.atomic",
-	"java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.base/sun.net.dns", "java.base/sun.nio.ch", "java.base/sun.security.action",
+	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent",
+	"java.base/java.util.concurrent.atomic",
+	"java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.base/sun.net.dns", "java.base/sun.nio.ch",
+	"java.base/sun.security.action",
 	"java.base/sun.util.calendar", "java.security.jgss/sun.security.krb5",
 }
 

@@ -153,7 +153,8 @@ func TestDirty(t *testing.T) {
 	for _, name := range []string{"main.go", "new.go"} {
 		write(name, "package main // changed\n")
 		before, _ := os.ReadFile("FIGURES.md")
-		if after, err := report(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "-dirty") || after != string(before) {
+		if after, err := report(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "-dirty") ||
+			after != string(before) {
 			t.Errorf("%s is changed: %v:\n%s", name, err, after)
 		}
 		if text, err := report("-dirty"); err != nil || !strings.Contains(text, "-dirty.") {

@@ -71,7 +71,8 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	section, command := rest[0], rest[2:]
 	commit, changed := checkedOut(ctx, *file)
 	if len(changed) > 0 && !*dirty {
-		return fmt.Errorf("nothing was measured, for the figures would be of no commit: commit or stash %s, or give -dirty", strings.Join(changed, ", "))
+		return fmt.Errorf("nothing was measured, for the figures would be of no commit: commit or stash %s, or give -dirty",
+			strings.Join(changed, ", "))
 	}
 
 	var out bytes.Buffer

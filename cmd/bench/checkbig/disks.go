@@ -107,7 +107,8 @@ func (c *cli) onDisk(ctx context.Context, size int64, dir, dataset string, befor
 	if err := os.MkdirAll(disk, 0o755); err != nil {
 		return "", false, err
 	}
-	if out, err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", size), "tmpfs", disk).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", size), "tmpfs",
+		disk).CombinedOutput(); err != nil {
 		return "", false, fmt.Errorf("%w: a disk in memory cannot be mounted here: %s", errAbsent, out)
 	}
 	defer func() {

@@ -71,7 +71,8 @@ func hostiles() []hostile {
 			return geoJSON(dir, func(w io.Writer) {
 				for i := range 100_000 {
 					comma(w, i)
-					fmt.Fprintf(w, `{"type":"Feature","properties":{"name":"r%d"},"geometry":{"type":"Polygon","coordinates":%s}}`, i, "["+square(5, 5, 10)+"]")
+					fmt.Fprintf(w, `{"type":"Feature","properties":{"name":"r%d"},"geometry":{"type":"Polygon","coordinates":%s}}`, i,
+						"["+square(5, 5, 10)+"]")
 				}
 			})
 		}, false},
@@ -218,6 +219,7 @@ func (c *cli) endure(ctx context.Context, h hostile, dir string) (e endured, err
 func printEndured(list []endured) {
 	fmt.Println("\n| input | outcome | time | peak memory of 2 GiB |\n|---|---|---:|---:|")
 	for _, e := range list {
-		fmt.Printf("| %s | %s | %s | %.2f GiB |\n", e.name, strings.ReplaceAll(e.outcome, "|", "\\|"), e.m.wall.Round(time.Second/10), float64(e.m.memory)/(1<<30))
+		fmt.Printf("| %s | %s | %s | %.2f GiB |\n", e.name, strings.ReplaceAll(e.outcome, "|", "\\|"),
+			e.m.wall.Round(time.Second/10), float64(e.m.memory)/(1<<30))
 	}
 }

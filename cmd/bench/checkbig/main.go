@@ -246,7 +246,8 @@ func (s *scenario) prepare(ctx context.Context, c *cli, dir string, tenth bool) 
 // printTable writes the table.
 func printTable(outcomes []outcome) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| data\t| rows\t| time\t| aim\t| processor time\t| peak memory\t| aim\t| on disk\t| growth from a tenth\t| verified in\t| compared\t|")
+	fmt.Fprintln(w, "| data\t| rows\t| time\t| aim\t| processor time\t| peak memory\t| aim\t| on disk\t| growth from a "+
+		"tenth\t| verified in\t| compared\t|")
 	fmt.Fprintln(w, "|---\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---\t|")
 	for _, o := range outcomes {
 		growth := ""

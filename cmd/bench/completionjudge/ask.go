@@ -66,7 +66,8 @@ func (h *hit) is(t *target) bool {
 	case city:
 		return (h.Kind == "place" || h.Kind == "") && id == t.id
 	case country:
-		return h.Type == country && strings.EqualFold(id, t.id) || (h.Code == "PCLI" || h.Type == "A.PCLI" || h.Type == country) && h.Country == t.id
+		return h.Type == country && strings.EqualFold(id, t.id) ||
+			(h.Code == "PCLI" || h.Type == "A.PCLI" || h.Type == country) && h.Country == t.id
 	case state:
 		return h.Type == state && (slices.Contains(t.region.Codes, id) || len(t.region.Codes) == 0 && judged.SameName(h.Name, t.name))
 	default:

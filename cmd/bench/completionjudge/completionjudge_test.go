@@ -16,7 +16,8 @@ import (
 func world(t *testing.T) *judged.World {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "states.json")
-	if err := os.WriteFile(file, []byte(`{"features":[{"id":"US-NE","properties":{"name":"New"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}]}`), 0o644); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`{"features":[{"id":"US-NE","properties":{"name":"New"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	w := &judged.World{
@@ -52,7 +53,8 @@ func TestReference(t *testing.T) {
 		name    string
 		n, want int
 	}{
-		{"city Newton 1", 3, 1}, {"airport New Port International NPI", 3, 2}, {"city Néw Port 3", 3, 3}, {"state New ", 3, 4}, {"country Newland NW", 3, 5},
+		{"city Newton 1", 3, 1}, {"airport New Port International NPI", 3, 2}, {"city Néw Port 3", 3, 3}, {"state New ", 3,
+			4}, {"country Newland NW", 3, 5},
 		{"city Newton 2", 3, 0}, {"city Newton 2", 4, 2}, {"city Néw Port 3", 5, 2}, {"country Newland NW", 4, 1},
 	} {
 		o := byName[c.name]
@@ -87,7 +89,8 @@ func TestReference(t *testing.T) {
 	if err := r.ownScript(w, sample); err != nil {
 		t.Fatal(err)
 	}
-	if cities, countries := r.lists[4].targets, r.lists[5].targets; len(cities) != 1 || string(cities[0].typed) != "ньютон" || len(countries) != 1 || countries[0].name != "Νέα Γη" {
+	if cities, countries := r.lists[4].targets, r.lists[5].targets; len(cities) != 1 || string(cities[0].typed) != "ньютон" ||
+		len(countries) != 1 || countries[0].name != "Νέα Γη" {
 		t.Errorf("own scripts are %+v, %+v", cities, countries)
 	}
 }
@@ -100,7 +103,10 @@ func TestJudge(t *testing.T) {
 			_, _ = w.Write([]byte(`{"results":[]}`))
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"results": []map[string]any{{"kind": "place", "id": "9", "label": "Other"}, {"kind": "place", "id": "1", "label": "Newton"}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"results": []map[string]any{
+			{"kind": "place", "id": "9", "label": "Other"},
+			{"kind": "place", "id": "1", "label": "Newton"},
+		}})
 	}))
 	defer server.Close()
 	w := world(t)
@@ -109,11 +115,13 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| 2 largest cities | reference | 2 | 2 | 2 | 2 | 2 | 2 | 2 | 2 | 0 |\n| 2 largest cities | /geocode | 2 | 0 | 0 | 1 | 1 | 1 | 1 | 1 | 1 |\n",
+		"| 2 largest cities | reference | 2 | 2 | 2 | 2 | 2 | 2 | 2 | 2 | 0 |\n| 2 largest cities | /geocode | 2 | 0 | 0 | " +
+			"1 | 1 | 1 | 1 | 1 | 1 |\n",
 		"| 2 largest cities | /geocode | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 2 |\n",
 		"letters of a state: 0 of 1 stand within the first 2. Not so: NE → nothing\n",
 		"three letters of a country: 0 of 1 stand within the first 2. Not so: NEW → Other\n",
-		"2 of 2 largest cities need more letters than by the reference to be among five:\n  Néw Port: never; after \"n\" the first is nothing\n  Newton: 3 letters; after \"n\" the first is nothing\n",
+		"2 of 2 largest cities need more letters than by the reference to be among five:\n  Néw Port: never; after \"n\" " +
+			"the first is nothing\n  Newton: 3 letters; after \"n\" the first is nothing\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

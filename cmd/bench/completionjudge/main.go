@@ -229,7 +229,8 @@ func judgeCodes(ctx context.Context, e *endpoint, r *reference, w *judged.World)
 			}
 			failing = append(failing, c.text+" → "+instead)
 		}
-		fmt.Fprintf(&b, "%s: %d of %d stand within the first %d. Not so: %s\n", codes[0].list, right, n, codes[0].within, strings.Join(failing, "; "))
+		fmt.Fprintf(&b, "%s: %d of %d stand within the first %d. Not so: %s\n", codes[0].list, right, n, codes[0].within,
+			strings.Join(failing, "; "))
 		codes = codes[n:]
 	}
 	return b.String(), nil

@@ -105,7 +105,14 @@ func TestSource(t *testing.T) {
 			unsorted++
 		}
 		last = a.PlaceID
-		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Han, unicode.Arabic, unicode.Katakana, unicode.Devanagari} {
+		for _, script := range []*unicode.RangeTable{
+			unicode.Latin,
+			unicode.Cyrillic,
+			unicode.Han,
+			unicode.Arabic,
+			unicode.Katakana,
+			unicode.Devanagari,
+		} {
 			if strings.ContainsFunc(a.Name, func(r rune) bool { return unicode.Is(script, r) }) {
 				scripts[script]++
 			}

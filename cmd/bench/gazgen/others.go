@@ -121,7 +121,10 @@ func Admin5(n int, seed uint64) iter.Seq2[places.Admin5, error] {
 	return func(yield func(places.Admin5, error) bool) {
 		g := newGenerator(n, seed)
 		for i := range n {
-			if h := mix(seed+13, uint64(i)); h%30 == 0 && !yield(places.Admin5{PlaceID: g.id(i), Code: twoDigits[h>>8%100] + twoDigits[h>>16%100]}, nil) {
+			if h := mix(seed+13, uint64(i)); h%30 == 0 && !yield(places.Admin5{
+				PlaceID: g.id(i),
+				Code:    twoDigits[h>>8%100] + twoDigits[h>>16%100],
+			}, nil) {
 				return
 			}
 		}

@@ -97,7 +97,8 @@ func (c *redis) load(tb testing.TB, n int) {
 }
 
 func (c *redis) search(lon, lat float64, k int, into []string) ([]string, error) {
-	c.send("GEOSEARCH", "places", "FROMLONLAT", coordinate(lon), coordinate(lat), "BYRADIUS", "25", "km", "ASC", "COUNT", strconv.Itoa(k), "WITHDIST")
+	c.send("GEOSEARCH", "places", "FROMLONLAT", coordinate(lon), coordinate(lat), "BYRADIUS", "25", "km", "ASC", "COUNT",
+		strconv.Itoa(k), "WITHDIST")
 	if err := c.w.Flush(); err != nil {
 		return into, err
 	}
@@ -190,7 +191,11 @@ func BenchmarkNearbyBySize(b *testing.B) {
 				p := points[i%len(points)]
 				box := quadkey.Box{West: max(-180, p[0]-2), South: max(-90, p[1]-2), East: min(180, p[0]+2), North: min(90, p[1]+2)}
 				var err error
-				if hits, err = ask(b, f, feature.Query{In: feature.Box(box), Order: feature.Order{Importance: true}, Limit: 10}, places.Filter{}, hits); err != nil {
+				if hits, err = ask(b, f, feature.Query{
+					In:    feature.Box(box),
+					Order: feature.Order{Importance: true},
+					Limit: 10,
+				}, places.Filter{}, hits); err != nil {
 					b.Fatal(err)
 				}
 			}

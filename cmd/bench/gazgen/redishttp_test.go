@@ -39,7 +39,8 @@ func startServer(b *testing.B, n int) *server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	meta, _, err := places.Build(b.Context(), build.Store(), places.Source{Places: gazgen.Seq(n, 1)}, places.BuildOptions{TempDir: dir, NoNames: true})
+	meta, _, err := places.Build(b.Context(), build.Store(), places.Source{Places: gazgen.Seq(n, 1)},
+		places.BuildOptions{TempDir: dir, NoNames: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +63,8 @@ func startServer(b *testing.B, n int) *server {
 
 // nearby asks for the k nearest and returns the answer.
 func (s *server) nearby(lon, lat float64, k int) ([]byte, error) {
-	_, err := fmt.Fprintf(s.conn, "GET /places/nearby?lat=%s&lon=%s&radius=25000&limit=%d HTTP/1.1\r\nHost: localhost\r\n\r\n", coordinate(lat), coordinate(lon), k)
+	_, err := fmt.Fprintf(s.conn, "GET /places/nearby?lat=%s&lon=%s&radius=25000&limit=%d HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		coordinate(lat), coordinate(lon), k)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,15 @@ func makeLands(rng *rand.Rand) []land {
 		weight := 270 * 0.985 / 66 * math.Pow(0.985, float64((i*61)%200))
 		half := math.Sqrt(weight) * (0.3 + 1.2*rng.Float64())
 		lon, lat := rng.Float64()*340-170, rng.Float64()*100-45
-		list = append(list, land{code: code, weight: weight, west: lon - half, south: lat - half*0.7, east: lon + half, north: lat + half*0.7, zone: "Etc/UTC"})
+		list = append(list, land{
+			code:   code,
+			weight: weight,
+			west:   lon - half,
+			south:  lat - half*0.7,
+			east:   lon + half,
+			north:  lat + half*0.7,
+			zone:   "Etc/UTC",
+		})
 	}
 	for i := range list {
 		c := &list[i]
@@ -117,9 +125,11 @@ func makeLands(rng *rand.Rand) []land {
 // Words that names are made of.
 var (
 	firstWords = strings.Fields("San Santa Saint Bad New Old Upper Lower Great Little Nova Novo El La Los Al Ban Kampung Dar Sankt")
-	lastWords  = []string{"am See", "de Cima", "del Monte", "sur Mer", "upon Water", "di Sopra", "Creek", "Junction", "Heights", "Colony", "Estate", "Nueva"}
-	endings    = []string{"", "", "a", "berg", "ton", "ville", "dorf", "abad", "pur", "sk", "ov", "ia", "an", "ino", "eda", "heim", "shan", "nik"}
-	syllables  = strings.Fields(`ka ri mo ta len ber wal dor ham nor vi sa lu gan pe tro kol zu mar hin del ros ten bri fal gu chi wen
+	lastWords  = []string{"am See", "de Cima", "del Monte", "sur Mer", "upon Water", "di Sopra", "Creek", "Junction", "Heights",
+		"Colony", "Estate", "Nueva"}
+	endings = []string{"", "", "a", "berg", "ton", "ville", "dorf", "abad", "pur", "sk", "ov", "ia", "an", "ino", "eda",
+		"heim", "shan", "nik"}
+	syllables = strings.Fields(`ka ri mo ta len ber wal dor ham nor vi sa lu gan pe tro kol zu mar hin del ros ten bri fal gu chi wen
 		lor das mi ra ne to si bel cor du fe gil hu ja kin lam mon nas ol par qui rud sel tam ur ves wick xi yar zam ö ü é ã ñ ç å ø ı š`)
 	kinds = map[byte][]string{
 		'S': {"School", "Church", "Hotel", "Farm", "Station", "Hospital", "Temple", "Dam", "Cemetery"},

@@ -88,7 +88,8 @@ func (a *archivesCmd) Run(ctx context.Context) (err error) {
 		rate := median(got[i].Rates)
 		fmt.Printf("| %s | %.0f | %.2f | %.1f µs |\n", name, rate, rate/bare, median(got[i].CPU))
 	}
-	fmt.Printf("\nMedians of %d runs of %v against each by turns, %d connections, %d tiles of %d bytes in the mean, servers on one core and load generator on another, by `bin/bench/httpbench archives`.\n",
+	fmt.Printf("\nMedians of %d runs of %v against each by turns, %d connections, %d tiles of %d bytes in the mean, "+
+		"servers on one core and load generator on another, by `bin/bench/httpbench archives`.\n",
 		a.Rounds, a.Duration, a.Connections, len(tiles), size/len(tiles))
 	return nil
 }

@@ -121,12 +121,16 @@ func (c *besideCmd) Run(ctx context.Context) (err error) {
 	case c.JSON:
 		return printJSON(results)
 	}
-	fmt.Printf("| %.0f requests/s of mixed readers beside | p50 | alone | p99 | alone | ratio of p99 | budget | of a core | alone |\n|---|---|---|---|---|---|---|---|---|\n", c.Rate)
+	fmt.Printf("| %.0f requests/s of mixed readers beside | p50 | alone | p99 | alone | ratio of p99 | budget | of a "+
+		"core | alone |\n|---|---|---|---|---|---|---|---|---|\n", c.Rate)
 	for _, res := range results {
-		fmt.Printf("| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f | ≤ %.0f | %.0f %% | %.0f %% |\n", res.Name, res.P50, res.AloneP50, res.P99, res.AloneP99, res.Ratio, res.Budget, 100*res.CPU, 100*res.AloneCPU)
+		fmt.Printf("| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f | ≤ %.0f | %.0f %% | %.0f %% |\n", res.Name, res.P50,
+			res.AloneP50, res.P99, res.AloneP99, res.Ratio, res.Budget, 100*res.CPU, 100*res.AloneCPU)
 	}
-	fmt.Printf("\nMedians of the percentiles of %d runs of %v of each by turns, at fixed times and counted from those, over %d connections. Requests are those of `httpbench run` but for pages of features, in equal shares, from many addresses. "+
-		"The collection has %d points. Servers are on one core, with two processors of Go's, and the load generator and the troublemakers on another. By `bin/bench/httpbench beside`.\n",
+	fmt.Printf("\nMedians of the percentiles of %d runs of %v of each by turns, at fixed times and counted from those, "+
+		"over %d connections. Requests are those of `httpbench run` but for pages of features, in equal shares, from many addresses. "+
+		"The collection has %d points. Servers are on one core, with two processors of Go's, and the load generator and the "+
+		"troublemakers on another. By `bin/bench/httpbench beside`.\n",
 		c.Rounds, c.Duration, c.Connections, c.Points)
 	return nil
 }
@@ -175,9 +179,18 @@ func (b *besideBench) start() ([]trouble, error) {
 	alone, read := condition{plain, ""}, condition{logging[0], ""}
 	return []trouble{
 		{fmt.Sprintf("%d slow readers of streamed lists of one address", slowReaders), condition{plain, "lists"}, alone},
-		{fmt.Sprintf("the same while %d points/s are written in batches; alone: these writes", troubleWriters*troubleBatch*int(time.Second/writeEvery)), condition{plain, "lists,writes"}, condition{plain, "writes"}},
+		{
+			fmt.Sprintf("the same while %d points/s are written in batches; alone: these writes",
+				troubleWriters*troubleBatch*int(time.Second/writeEvery)),
+			condition{plain, "lists,writes"},
+			condition{plain, "writes"},
+		},
 		{fmt.Sprintf("%d replays of fenced events of one address", replays), condition{plain, "replays"}, alone},
-		{fmt.Sprintf("%d connections of one address that send filters of %d boxes", filterSenders, filterBoxes), condition{plain, "filters"}, alone},
+		{
+			fmt.Sprintf("%d connections of one address that send filters of %d boxes", filterSenders, filterBoxes),
+			condition{plain, "filters"},
+			alone,
+		},
 		{"`--access-log` whose reader is stuck; alone: it is read", condition{logging[1], ""}, read},
 		{"`--access-log` whose reader has ended; alone: it is read", condition{logging[2], ""}, read},
 	}, nil
@@ -300,7 +313,8 @@ func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) 
 	}
 	defer p.close()
 	if at.kinds != "" {
-		cmd := pinned(ctx, 1, 1, b.self, "trouble", "--kinds", at.kinds, "--url", at.on.url, "--key", b.points.key, "--after", b.before, "--points", fmt.Sprint(b.Points))
+		cmd := pinned(ctx, 1, 1, b.self, "trouble", "--kinds", at.kinds, "--url", at.on.url, "--key", b.points.key, "--after",
+			b.before, "--points", fmt.Sprint(b.Points))
 		cmd.Stderr = os.Stderr
 		maker, err := startCommand(cmd)
 		if err != nil {

@@ -23,7 +23,13 @@ func TestLoadBare(t *testing.T) {
 	one, two := httptest.NewServer(bare(answers)), httptest.NewServer(bare(answers))
 	defer one.Close()
 	defer two.Close()
-	l := loadCmd{URL: []string{one.URL, two.URL}, PID: []int{os.Getpid(), os.Getpid()}, Rounds: 3, Duration: 5 * time.Millisecond, Connections: 3}
+	l := loadCmd{
+		URL:         []string{one.URL, two.URL},
+		PID:         []int{os.Getpid(), os.Getpid()},
+		Rounds:      3,
+		Duration:    5 * time.Millisecond,
+		Connections: 3,
+	}
 	got, err := l.measure([][]answer{answers, answers[1:]})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +137,8 @@ func TestTable(t *testing.T) {
 	if err := r.table(&b, results); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| tile | 90 | bare echo handler, same bytes | 100 | 0.90 | ≥ 0.85 |", "| 304 | 110 | our own | 100 | 1.10 | ≥ 1.00 |"} {
+	for _, want := range []string{"| tile | 90 | bare echo handler, same bytes | 100 | 0.90 | ≥ 0.85 |",
+		"| 304 | 110 | our own | 100 | 1.10 | ≥ 1.00 |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &b)
 		}
@@ -152,7 +159,8 @@ func TestMedian(t *testing.T) {
 // Each measure of memory has its own budget beside it.
 func TestMemoryTable(t *testing.T) {
 	got := memoryTable([]footprint{{When: "ready", RSS: 60 << 20, Anon: 20 << 20}})
-	want := "| memory with --cache 1MiB | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its budget |\n|---|---|---|---|---|\n" +
+	want := "| memory with --cache 1MiB | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its " +
+		"budget |\n|---|---|---|---|---|\n" +
 		"| ready | 20.0 MiB | ≤ 100.0 MiB | 60.0 MiB | ≤ 150.0 MiB |\n"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -73,12 +73,14 @@ func (l *latencyCmd) Run(ctx context.Context) (err error) {
 	case l.JSON:
 		return printJSON(results)
 	}
-	fmt.Print("| at half of the greatest rate | offered | p50 | bare | p99 | bare | ratio of p99 | budget |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Print("| at half of the greatest rate | offered | p50 | bare | p99 | bare | ratio of p99 | budget " +
+		"|\n|---|---|---|---|---|---|---|---|\n")
 	for _, res := range results {
 		fmt.Printf("| %s | %.0f/s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f | ≤ %.0f |\n",
 			res.Name, res.Rate, res.P50, res.BareP50, res.P99, res.BareP99, res.Ratio, res.Budget)
 	}
-	fmt.Printf("\nMedians of the percentiles of %d pairs of runs of %v by turns, at fixed times and counted from those, over %d connections: `tileserver` against `httpbench bare`, by `bin/bench/httpbench latency`.\n",
+	fmt.Printf("\nMedians of the percentiles of %d pairs of runs of %v by turns, at fixed times and counted from those, "+
+		"over %d connections: `tileserver` against `httpbench bare`, by `bin/bench/httpbench latency`.\n",
 		l.Rounds, l.Duration, l.Connections)
 	return nil
 }
@@ -104,7 +106,16 @@ func (l *latencyCmd) compare(ctx context.Context, bench *bench, s scenario) (lat
 	}
 	rate := median(most[0].Rates) / 2
 	servers, answers := bench.against(s)
-	args = []string{"--rounds", fmt.Sprint(l.Rounds), "--duration", l.Duration.String(), "--connections", fmt.Sprint(l.Connections), "--rate", fmt.Sprint(rate)}
+	args = []string{
+		"--rounds",
+		fmt.Sprint(l.Rounds),
+		"--duration",
+		l.Duration.String(),
+		"--connections",
+		fmt.Sprint(l.Connections),
+		"--rate",
+		fmt.Sprint(rate),
+	}
 	var got []paced
 	if err := bench.load(ctx, "paced", servers, answers, args, &got); err != nil {
 		return latencyResult{}, err

@@ -67,7 +67,8 @@ func main() {
 		Trouble  troubleCmd  `cmd:"" hidden:"" help:"Make trouble for a server."`
 		Paced    pacedCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
 	}
-	k := kong.Parse(&cli, kong.Name("httpbench"), kong.Description("Measure the tile server against a bare echo handler writing the same bytes."))
+	k := kong.Parse(&cli, kong.Name("httpbench"),
+		kong.Description("Measure the tile server against a bare echo handler writing the same bytes."))
 	k.BindTo(ctx, (*context.Context)(nil))
 	k.FatalIfErrorf(k.Run())
 }
@@ -156,12 +157,14 @@ func printJSON(v any) error {
 
 func (r *runCmd) table(w io.Writer, results []result) error {
 	var b strings.Builder
-	b.WriteString("| over HTTP | requests/s | compared with | its requests/s | ratio | budget | CPU per request | its CPU | mean body |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| over HTTP | requests/s | compared with | its requests/s | ratio | budget | CPU per request | its " +
+		"CPU | mean body |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, res := range results {
 		fmt.Fprintf(&b, "| %s | %.0f | %s | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %d B |\n",
 			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.Budget, res.OursCPU, res.TheirsCPU, res.Bytes)
 	}
-	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, servers on one core and load generator on another: `tileserver` against `httpbench bare`, by `bin/bench/httpbench`.\n",
+	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, servers on one core and load "+
+		"generator on another: `tileserver` against `httpbench bare`, by `bin/bench/httpbench`.\n",
 		r.Rounds, r.Duration, r.Connections)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -180,8 +183,13 @@ func (r *runCmd) compare(ctx context.Context, bench *bench, s scenario) (result,
 		size += len(a.Body)
 	}
 	res := result{
-		Name: s.Name, Ours: median(got[0].Rates), OursCPU: median(got[0].CPU), Against: s.Against, Theirs: median(got[1].Rates), TheirsCPU: median(got[1].CPU),
-		Budget: s.Budget, Bytes: size / len(s.Answers), Rounds: r.Rounds,
+		Name:      s.Name,
+		Ours:      median(got[0].Rates),
+		OursCPU:   median(got[0].CPU),
+		Against:   s.Against,
+		Theirs:    median(got[1].Rates),
+		TheirsCPU: median(got[1].CPU),
+		Budget:    s.Budget, Bytes: size / len(s.Answers), Rounds: r.Rounds,
 	}
 	if res.Theirs > 0 {
 		res.Ratio = res.Ours / res.Theirs

@@ -85,7 +85,8 @@ func (p *pointsCmd) Run(ctx context.Context) (err error) {
 	for _, row := range b.rows {
 		fmt.Printf("| %s |\n", strings.Join(row, " | "))
 	}
-	fmt.Printf("\n%d points with ten properties each, around cities; medians of %d runs of %v by turns, at %d positions. Servers are on one core, with two processors of Go's, and the load generator on another. "+
+	fmt.Printf("\n%d points with ten properties each, around cities; medians of %d runs of %v by turns, at %d positions. "+
+		"Servers are on one core, with two processors of Go's, and the load generator on another. "+
 		"By `bin/bench/httpbench points`.\n", p.Points, p.Rounds, p.Duration, asked)
 	return nil
 }
@@ -154,7 +155,8 @@ func (b *pointsBench) server(more ...string) (*running, string, error) {
 		}
 		b.key = strings.TrimSpace(string(out))
 	}
-	s, err := startOn(b.ctx, writerProcessors, nil, b.program("tileserver"), serverFlags(b.data, append(more, "--live", live, "--keys", keys, "--anonymous")...)...)
+	s, err := startOn(b.ctx, writerProcessors, nil, b.program("tileserver"),
+		serverFlags(b.data, append(more, "--live", live, "--keys", keys, "--anonymous")...)...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -225,7 +227,8 @@ func (b *pointsBench) near() error {
 					continue
 				}
 				theirs := got[i+2]
-				b.add(what, got[j].String(), "≤ 1 × of Tile38's HTTP", t.name, theirs.String(), fmt.Sprintf("p50 %.2f, p99 %.2f", got[j].P50/theirs.P50, got[j].P99/theirs.P99))
+				b.add(what, got[j].String(), "≤ 1 × of Tile38's HTTP", t.name, theirs.String(),
+					fmt.Sprintf("p50 %.2f, p99 %.2f", got[j].P50/theirs.P50, got[j].P99/theirs.P99))
 				alone = false
 			}
 			if alone {

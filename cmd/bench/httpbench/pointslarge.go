@@ -49,7 +49,8 @@ func (b *pointsBench) large() error {
 			return err
 		}
 		rss, anon := memory(s.cmd.Process.Pid)
-		b.add(fmt.Sprintf("memory after questions to `%s`, %d points, --cache %s", name, b.Many, leastCache), mebibytes(rss), "≤ 200 MiB", "when ready, both collections", mebibytes(before), mebibytes(anon)+" of it anonymous")
+		b.add(fmt.Sprintf("memory after questions to `%s`, %d points, --cache %s", name, b.Many, leastCache), mebibytes(rss),
+			"≤ 200 MiB", "when ready, both collections", mebibytes(before), mebibytes(anon)+" of it anonymous")
 	}
 	return nil
 }
@@ -144,6 +145,7 @@ func (b *pointsBench) join() (err error) {
 		}
 		inside += min(len(found), 1)
 	}
-	b.add(fmt.Sprintf("join of %d points with the regions of type %s, by key, one core; %d are in one", len(all), b.RegionType, inside), perSecond(len(all), time.Since(begin)), "≥ 300000/s")
+	b.add(fmt.Sprintf("join of %d points with the regions of type %s, by key, one core; %d are in one", len(all), b.RegionType,
+		inside), perSecond(len(all), time.Since(begin)), "≥ 300000/s")
 	return nil
 }

@@ -74,7 +74,8 @@ func (b *pointsBench) create(address, name string, n int) error {
 }
 
 func (b *pointsBench) send(dst []byte, method, path, address string, body []byte) []byte {
-	dst = fmt.Appendf(dst, "%s %s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: %d\r\n\r\n", method, path, address, b.key, len(body))
+	dst = fmt.Appendf(dst, "%s %s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: %d\r\n\r\n", method, path, address,
+		b.key, len(body))
 	return append(dst, body...)
 }
 
@@ -136,7 +137,8 @@ func (b *pointsBench) live() error {
 			b.add(w.what, fmt.Sprintf("%.0f/s", rates[0]), aim, t.name, fmt.Sprintf("%.0f/s", rates[i+1]), fmt.Sprintf("%.2f", rates[0]/rates[i+1]))
 		}
 		every := time.Duration(float64(w.callers*w.writes) / float64(w.aim) * float64(time.Second))
-		if err := b.disturb(fmt.Sprintf("nearest 10 while %d/s are written, %d a request", w.aim, w.writes), b.nearby(address, name), w.ours, w.callers, w.writes, every); err != nil {
+		if err := b.disturb(fmt.Sprintf("nearest 10 while %d/s are written, %d a request", w.aim, w.writes), b.nearby(address, name),
+			w.ours, w.callers, w.writes, every); err != nil {
 			return err
 		}
 		for i, p := range peers {
@@ -217,6 +219,7 @@ func (b *pointsBench) disturb(what string, reader, writer target, callers, write
 			rates = append(rates, float64(wrote)/time.Since(begin).Seconds())
 		}
 	}
-	b.add(what, fmt.Sprintf("p99 %.0f µs, %.0f written/s", median(busy), median(rates)), "≤ 3 × undisturbed", "without writes", fmt.Sprintf("p99 %.0f µs", median(quiet)), fmt.Sprintf("%.2f", median(busy)/median(quiet)))
+	b.add(what, fmt.Sprintf("p99 %.0f µs, %.0f written/s", median(busy), median(rates)), "≤ 3 × undisturbed", "without writes",
+		fmt.Sprintf("p99 %.0f µs", median(quiet)), fmt.Sprintf("%.2f", median(busy)/median(quiet)))
 	return nil
 }

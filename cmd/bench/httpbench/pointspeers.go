@@ -42,7 +42,11 @@ func (b *pointsBench) startPeers() (all peers, err error) {
 		args          []string
 	}{
 		{"Tile38, synced each second", b.Tile38, []string{"-q", "-h", "127.0.0.1", "--appendonly", "yes", "-p", "PORT", "-d", "DIR"}},
-		{"Redis, appendfsync always", b.Redis, []string{"--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--port", "PORT", "--dir", "DIR"}},
+		{
+			"Redis, appendfsync always",
+			b.Redis,
+			[]string{"--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--port", "PORT", "--dir", "DIR"},
+		},
 	} {
 		if p.program == "" {
 			fmt.Fprintf(os.Stderr, "skipped: no program was named for %s\n", p.name)
@@ -103,7 +107,20 @@ func (p *peer) nearest(at *manypoints.Point) []string {
 	if p.tile38 {
 		return []string{"NEARBY", fleet, "LIMIT", "10", "POINT", decimal(at.Lat), decimal(at.Lon)}
 	}
-	return []string{"GEOSEARCH", fleet, "FROMLONLAT", decimal(at.Lon), decimal(at.Lat), "BYRADIUS", "25", "km", "ASC", "COUNT", "10", "WITHDIST"}
+	return []string{
+		"GEOSEARCH",
+		fleet,
+		"FROMLONLAT",
+		decimal(at.Lon),
+		decimal(at.Lat),
+		"BYRADIUS",
+		"25",
+		"km",
+		"ASC",
+		"COUNT",
+		"10",
+		"WITHDIST",
+	}
 }
 
 // put is the command that writes a point: Redis keeps positions alone.

@@ -98,12 +98,14 @@ func (r *remoteCmd) bench(ctx context.Context) (_ *bench, err error) {
 
 func (r *remoteCmd) table(w io.Writer, results []result) error {
 	var b strings.Builder
-	b.WriteString("| over HTTP, data in a cluster | requests/s | over the embedded store | ratio | budget | CPU per request | its CPU | mean body |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| over HTTP, data in a cluster | requests/s | over the embedded store | ratio | budget | CPU per " +
+		"request | its CPU | mean body |\n|---|---|---|---|---|---|---|---|\n")
 	for _, res := range results {
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %d B |\n",
 			res.Name, res.Ours, res.Theirs, res.Ratio, res.Budget, res.OursCPU, res.TheirsCPU, res.Bytes)
 	}
-	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, caches hot, %s, servers on one core and load generator on another, by `bin/bench/httpbench remote`.\n",
+	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, caches hot, %s, servers on one "+
+		"core and load generator on another, by `bin/bench/httpbench remote`.\n",
 		r.Rounds, r.Duration, r.Connections, tableOnly)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -34,7 +34,11 @@ func (a *answer) status() int { return cmp.Or(a.Status, http.StatusOK) }
 // request returns the bytes that go over the connection to a host.
 func (a *answer) request(host string) []byte {
 	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", a.Path, host)
-	for _, h := range [...]struct{ name, value string }{{"Accept-Encoding", a.Accept}, {"X-Forwarded-For", a.Forwarded}, {"If-None-Match", a.Match}} {
+	for _, h := range [...]struct{ name, value string }{
+		{"Accept-Encoding", a.Accept},
+		{"X-Forwarded-For", a.Forwarded},
+		{"If-None-Match", a.Match},
+	} {
 		if h.value != "" {
 			b = fmt.Appendf(b, "%s: %s\r\n", h.name, h.value)
 		}
@@ -207,7 +211,8 @@ func add(ctx context.Context, all []scenario, url, name string, requests []answe
 		}
 	}
 	if len(s.Answers) < least {
-		return nil, fmt.Errorf("%s: only %d of %d requests have content: publish more data, or leave --data out", name, len(s.Answers), len(requests))
+		return nil, fmt.Errorf("%s: only %d of %d requests have content: publish more data, or leave --data out", name,
+			len(s.Answers), len(requests))
 	}
 	return append(all, s), nil
 }

@@ -113,7 +113,8 @@ func (s *soakCmd) Run(ctx context.Context) (err error) {
 }
 
 // watch runs the load, swaps generations and looks at the server meanwhile.
-func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.Context) error, look func() (state, error)) (res soakResult, err error) {
+func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.Context) error,
+	look func() (state, error)) (res soakResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begin := time.Now()
@@ -199,7 +200,9 @@ func middle(all []state) state {
 		return median(v)
 	}
 	return state{
-		RSS: of(func(s *state) float64 { return s.RSS }), Anon: of(func(s *state) float64 { return s.Anon }), Heap: of(func(s *state) float64 { return s.Heap }),
+		RSS:   of(func(s *state) float64 { return s.RSS }),
+		Anon:  of(func(s *state) float64 { return s.Anon }),
+		Heap:  of(func(s *state) float64 { return s.Heap }),
 		Tasks: of(func(s *state) float64 { return s.Tasks }), Files: of(func(s *state) float64 { return s.Files }),
 	}
 }
@@ -224,9 +227,11 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 	var b strings.Builder
 	b.WriteString("| soak | requests | failed | requests/s | CPU per request | connections opened | swaps |\n|---|---|---|---|---|---|---|\n")
 	fmt.Fprintf(&b, "| mixed | %d | %d | %.0f | %.1f µs | %d | %d |\n\n", res.Requests, res.Failed, res.Rate, res.CPU, res.Opened, res.Swaps)
-	b.WriteString("| requests done | resident | apart from mapped files | live heap after collection | goroutines | open files |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| requests done | resident | apart from mapped files | live heap after collection | goroutines | open " +
+		"files |\n|---|---|---|---|---|---|\n")
 	for i, t := range res.Tenths {
-		fmt.Fprintf(&b, "| %d–%d %% | %s | %s | %s | %.0f | %.0f |\n", 10*i, 10*(i+1), mebibytes(t.RSS), mebibytes(t.Anon), mebibytes(t.Heap), t.Tasks, t.Files)
+		fmt.Fprintf(&b, "| %d–%d %% | %s | %s | %s | %.0f | %.0f |\n", 10*i, 10*(i+1), mebibytes(t.RSS), mebibytes(t.Anon),
+			mebibytes(t.Heap), t.Tasks, t.Files)
 	}
 	verdict := "nothing grows"
 	if len(res.Grown) > 0 {
@@ -240,8 +245,11 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s %.1f %%", name, 100*float64(res.Kinds[name])/float64(max(res.Requests, 1)))
 	}
-	fmt.Fprintf(&b, "\nMedians of %d looks, each after a forced collection; by the last tenth against the fourth, %s (budget ≤ %.1f × + %s of heap, %s of memory, %.0f goroutines, %.0f files). %d connections, `--cache %s`, %.0f s, by `bin/bench/httpbench soak`. Requests: %s.\n",
-		s.Samples, verdict, growth, mebibytes(slack.Heap), mebibytes(slack.Anon), slack.Tasks, slack.Files, s.Connections, s.Cache, res.Seconds, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\nMedians of %d looks, each after a forced collection; by the last tenth against the fourth, %s "+
+		"(budget ≤ %.1f × + %s of heap, %s of memory, %.0f goroutines, %.0f files). %d connections, `--cache %s`, %.0f s, "+
+		"by `bin/bench/httpbench soak`. Requests: %s.\n",
+		s.Samples, verdict, growth, mebibytes(slack.Heap), mebibytes(slack.Anon), slack.Tasks, slack.Files, s.Connections, s.Cache,
+		res.Seconds, strings.Join(names, ", "))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -69,13 +69,15 @@ func TestSoak(t *testing.T) {
 	broken.Store(true)
 	load = newSoakLoad(server.URL, mix, 2, 1000)
 	load.run(t.Context())
-	if n := load.kinds()["found"]; load.failed.Load() != n || n == 0 || len(load.first) != maxTold || !strings.Contains(load.first[0], "answered 500, want 200") {
+	if n := load.kinds()["found"]; load.failed.Load() != n || n == 0 || len(load.first) != maxTold ||
+		!strings.Contains(load.first[0], "answered 500, want 200") {
 		t.Errorf("%d of %d failed: %q", load.failed.Load(), n, load.first)
 	}
 
 	// A server that cannot be watched ends the soak, the load included.
 	load = newSoakLoad(server.URL, mix, 2, 1<<40)
-	if _, err := (&soakCmd{Samples: 1 << 30}).watch(t.Context(), load, nil, func() (state, error) { return state{}, errors.New("dead") }); err == nil {
+	if _, err := (&soakCmd{Samples: 1 << 30}).watch(t.Context(), load, nil,
+		func() (state, error) { return state{}, errors.New("dead") }); err == nil {
 		t.Error("no error")
 	}
 }
@@ -108,7 +110,16 @@ func TestKindCheck(t *testing.T) {
 		name   string
 		status int
 		ok     bool
-	}{{"tiles", 200, true}, {"tiles", 204, true}, {"tiles", 404, false}, {"not found", 404, true}, {"not found", 200, false}, {"refused", 400, true}, {"not modified", 200, false}, {"not modified", 304, true}} {
+	}{
+		{"tiles", 200, true},
+		{"tiles", 204, true},
+		{"tiles", 404, false},
+		{"not found", 404, true},
+		{"not found", 200, false},
+		{"refused", 400, true},
+		{"not modified", 200, false},
+		{"not modified", 304, true},
+	} {
 		k := kind{name: tt.name, all: []answer{{Status: tt.status}}}
 		if err := k.check(); (err == nil) != tt.ok {
 			t.Errorf("%s %d: %v", tt.name, tt.status, err)
@@ -118,7 +129,8 @@ func TestKindCheck(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	text := "# HeapAlloc = 123\nVmRSS:\t  4567 kB\ngo_goroutines 9\ngo_goroutines_x nothing\nbroken\n"
-	if got := lines(strings.NewReader(text), "# HeapAlloc =", "VmRSS:", "go_goroutines ", "none"); !slices.Equal(got, []float64{123, 4567, 9, 0}) {
+	if got := lines(strings.NewReader(text), "# HeapAlloc =", "VmRSS:", "go_goroutines ", "none"); !slices.Equal(got,
+		[]float64{123, 4567, 9, 0}) {
 		t.Errorf("%v", got)
 	}
 }

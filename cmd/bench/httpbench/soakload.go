@@ -71,7 +71,11 @@ func newMix(ctx context.Context, url string, swaps *swapper) ([]kind, error) {
 		{"autocomplete", 100, typed},
 		{"nearby", 15, nearby},
 		{"regions", 45, regions},
-		{"not found", 20, paths("/tiles/country/2/9/9.mvt", "/regions/country/none", "/no/such/page", "/ip/203.0.113.9", "/tiles/none/1/0/0.mvt")},
+		{
+			"not found",
+			20,
+			paths("/tiles/country/2/9/9.mvt", "/regions/country/none", "/no/such/page", "/ip/203.0.113.9", "/tiles/none/1/0/0.mvt"),
+		},
 		{"refused", 20, paths("/regions/at?lat=x&lon=1", "/tiles/country/a/0/0.mvt", "/ip/none", "/places/nearby", "/places/search?q=")},
 		{"status", 5, paths("/healthz", "/readyz")},
 	}

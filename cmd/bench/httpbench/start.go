@@ -88,10 +88,12 @@ func (s *startCmd) Run(ctx context.Context) (err error) {
 		})
 	}
 	fmt.Printf("| start, %s of data | median | longest | budget |\n|---|---|---|---|\n", mebibytes(float64(size)))
-	fmt.Printf("| process to first 200 of /readyz | %.0f ms | %.0f ms | < %d ms |\n\n", median(times), slices.Max(times), startBudget.Milliseconds())
+	fmt.Printf("| process to first 200 of /readyz | %.0f ms | %.0f ms | < %d ms |\n\n", median(times), slices.Max(times),
+		startBudget.Milliseconds())
 	fmt.Print(memoryTable(prints))
 	fmt.Printf("\n%d starts on one core with warm files, load of %v per scenario over %d connections, by `bin/bench/httpbench start`. "+
-		"Anonymous memory is RssAnon of the process: heap, stacks and caches, no mapped file. Resident memory is VmRSS: that, and pages of mapped files, which the kernel may take back.\n",
+		"Anonymous memory is RssAnon of the process: heap, stacks and caches, no mapped file. Resident memory is VmRSS: "+
+		"that, and pages of mapped files, which the kernel may take back.\n",
 		s.Starts, s.Duration, s.Connections)
 	return nil
 }
@@ -99,9 +101,11 @@ func (s *startCmd) Run(ctx context.Context) (err error) {
 // memoryTable sets each of the two measures of memory beside its own budget.
 func memoryTable(prints []footprint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| memory with --cache %s | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its budget |\n|---|---|---|---|---|\n", leastCache)
+	fmt.Fprintf(&b, "| memory with --cache %s | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | "+
+		"its budget |\n|---|---|---|---|---|\n", leastCache)
 	for _, p := range prints {
-		fmt.Fprintf(&b, "| %s | %s | ≤ %s | %s | ≤ %s |\n", p.When, mebibytes(p.Anon), mebibytes(anonBudget), mebibytes(p.RSS), mebibytes(residentBudget))
+		fmt.Fprintf(&b, "| %s | %s | ≤ %s | %s | ≤ %s |\n", p.When, mebibytes(p.Anon), mebibytes(anonBudget), mebibytes(p.RSS),
+			mebibytes(residentBudget))
 	}
 	return b.String()
 }

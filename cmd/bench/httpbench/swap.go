@@ -132,7 +132,8 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 	}{{"undisturbed", quiet}, {"a swap in each run", busy}} {
 		fmt.Printf("| %s | %d | %d | %.0f µs | %.0f µs | %.0f µs |\n", row.name, row.l.Requests, row.l.Failed, row.l.P50, row.l.P99, row.l.Max)
 	}
-	fmt.Printf("\nRatio of the 99th percentiles %.2f, budget ≤ %d. `GET /ip/me` over %d connections, runs of %v by turns, by `bin/bench/httpbench swap`.\n",
+	fmt.Printf("\nRatio of the 99th percentiles %.2f, budget ≤ %d. `GET /ip/me` over %d connections, runs of %v by "+
+		"turns, by `bin/bench/httpbench swap`.\n",
 		ratio, swapBudget, s.Connections, s.Duration)
 	return nil
 }

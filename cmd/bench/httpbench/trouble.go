@@ -124,10 +124,11 @@ func (t *troubleCmd) replays(ctx context.Context, fences string) error {
 	var all sync.WaitGroup
 	for range replays {
 		all.Go(func() {
-			t.again(ctx, "/points/"+moving+"/events?last_event_id="+t.After+"&enter="+fences+"&leave="+fences, func(res *http.Response, _ net.Conn) error {
-				_, err := io.Copy(io.Discard, res.Body)
-				return err
-			})
+			t.again(ctx, "/points/"+moving+"/events?last_event_id="+t.After+"&enter="+fences+"&leave="+fences,
+				func(res *http.Response, _ net.Conn) error {
+					_, err := io.Copy(io.Discard, res.Body)
+					return err
+				})
 		})
 	}
 	all.Wait()
@@ -147,13 +148,14 @@ func (t *troubleCmd) filters(ctx context.Context) error {
 					west, south := 360*random.Float64()-180, 10*random.Float64()-90
 					boxes = append(boxes, fmt.Sprintf("S_INTERSECTS(geometry,BBOX(%.2f,%.2f,%.2f,%.2f))", west, south, west, south))
 				}
-				err := t.once(ctx, "/ogc/collections/places/items?limit=1000&filter="+url.QueryEscape(strings.Join(boxes, " OR ")), func(res *http.Response, _ net.Conn) error {
-					if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable {
-						return fmt.Errorf("a filter is answered %s", res.Status)
-					}
-					_, err := io.Copy(io.Discard, res.Body)
-					return err
-				})
+				err := t.once(ctx, "/ogc/collections/places/items?limit=1000&filter="+url.QueryEscape(strings.Join(boxes, " OR ")),
+					func(res *http.Response, _ net.Conn) error {
+						if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable {
+							return fmt.Errorf("a filter is answered %s", res.Status)
+						}
+						_, err := io.Copy(io.Discard, res.Body)
+						return err
+					})
 				if ctx.Err() == nil {
 					errs[i] = err
 				}

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-var letters = strings.NewReplacer("ß", "ss", "ø", "o", "æ", "ae", "œ", "oe", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ħ", "h", "ŋ", "n",
+var letters = strings.NewReplacer("ß", "ss", "ø", "o", "æ", "ae", "œ", "oe", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i",
+	"ħ", "h", "ŋ", "n",
 	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "`", "'", "–", "-")
 
 // Typed returns a name in the letters that people type: lower case without marks. The name stays in
@@ -42,4 +43,19 @@ func plain(name string) string {
 	return strings.Join(words, " ")
 }
 
-var kinds = map[string]bool{"county": true, "parish": true, "borough": true, "province": true, "state": true, "municipality": true, "district": true, "region": true, "department": true, "governorate": true, "prefecture": true, "canton": true, "oblast": true, "municipio": true}
+var kinds = map[string]bool{
+	"county":       true,
+	"parish":       true,
+	"borough":      true,
+	"province":     true,
+	"state":        true,
+	"municipality": true,
+	"district":     true,
+	"region":       true,
+	"department":   true,
+	"governorate":  true,
+	"prefecture":   true,
+	"canton":       true,
+	"oblast":       true,
+	"municipio":    true,
+}

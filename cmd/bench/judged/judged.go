@@ -89,7 +89,8 @@ type WorldOptions struct {
 // EachWorld serves each set as Each does, and calls ask with the publishers' files of the set. A
 // set whose files are absent is skipped, and a message says so. The report that ask returns is
 // printed, and its record is compared with the one on file.
-func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
+func (o *WorldOptions) EachWorld(ctx context.Context,
+	ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
 	return o.Each(ctx, func(ctx context.Context, site, set string) error {
 		w, err := o.World(set, o.Sample)
 		if errors.Is(err, os.ErrNotExist) {

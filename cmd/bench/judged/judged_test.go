@@ -36,7 +36,17 @@ func TestGeoJSON(t *testing.T) {
 	for _, c := range []struct {
 		lon, lat float64
 		want     string
-	}{{5, 5, "in out"}, {2, 5, "out"}, {8.001, 8, "line out"}, {22, 5, "ring"}, {25, 5, ""}, {179, 5, "date"}, {-179, 5, "date"}, {0, -5, ""}, {170, 5, ""}} {
+	}{
+		{5, 5, "in out"},
+		{2, 5, "out"},
+		{8.001, 8, "line out"},
+		{22, 5, "ring"},
+		{25, 5, ""},
+		{179, 5, "date"},
+		{-179, 5, "date"},
+		{0, -5, ""},
+		{170, 5, ""},
+	} {
 		got := ""
 		for _, r := range l.At(c.lon, c.lat) {
 			got += " " + r.Codes[0]
@@ -83,7 +93,8 @@ func TestTopoJSON(t *testing.T) {
 	if got := l.At(11, 1); len(got) != 1 || got[0].Names[0] != "West" {
 		t.Errorf("west is %v", got)
 	}
-	if got := l.Known("7"); len(got) != 1 || len(got[0].polygons) != 2 || !slices.Equal(got[0].polygons[0].rings[0][:3], [][2]float64{{12, 2}, {12, 0}, {12, 2}}) && got[0].polygons[0].east != 14 {
+	if got := l.Known("7"); len(got) != 1 || len(got[0].polygons) != 2 ||
+		!slices.Equal(got[0].polygons[0].rings[0][:3], [][2]float64{{12, 2}, {12, 0}, {12, 2}}) && got[0].polygons[0].east != 14 {
 		t.Errorf("east is %+v", got)
 	}
 }
@@ -102,7 +113,8 @@ func TestRows(t *testing.T) {
 	}
 	w := World{Places: list}
 	for level := range w.Layers {
-		if w.Layers[level], err = ReadLayer(write(t, "l.json", `{"features":[{"id":"26163","geometry":{"type":"Polygon","coordinates":[[[2,1],[3,1],[3,2],[2,2],[2,1]]]}}]}`), "",
+		if w.Layers[level], err = ReadLayer(write(t, "l.json",
+			`{"features":[{"id":"26163","geometry":{"type":"Polygon","coordinates":[[[2,1],[3,1],[3,2],[2,2],[2,1]]]}}]}`), "",
 			func(id string, _ func(...string) string) *Region { return &Region{Codes: []string{id}, Country: "US"} }); err != nil {
 			t.Fatal(err)
 		}
@@ -133,12 +145,19 @@ func TestRows(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for name, want := range map[string]string{"Tai’an": "tai'an", "Łódź": "lodz", "São Paulo": "sao paulo", "Москва": "москва", "Đà Nẵng": "da nang"} {
+	for name, want := range map[string]string{
+		"Tai’an":    "tai'an",
+		"Łódź":      "lodz",
+		"São Paulo": "sao paulo",
+		"Москва":    "москва",
+		"Đà Nẵng":   "da nang",
+	} {
 		if got := Typed(name); got != want {
 			t.Errorf("%s is typed %q", name, got)
 		}
 	}
-	if !SameName("Wayne County", "wayne") || !SameName("St. Mary's", "St Mary s") || !SameName("Municipality of Monaco", "Monaco") || SameName("Wayne", "Kent") || SameName("", "") || SameName("County", "Parish") {
+	if !SameName("Wayne County", "wayne") || !SameName("St. Mary's", "St Mary s") ||
+		!SameName("Municipality of Monaco", "Monaco") || SameName("Wayne", "Kent") || SameName("", "") || SameName("County", "Parish") {
 		t.Error("names are the same that are not, or not that are")
 	}
 	if got := Difference([]byte("a\nb\n"), []byte("b\nc\n")); got != "-a\n+c\n" {

@@ -26,7 +26,8 @@ func (p Programs) Build(ctx context.Context) error {
 
 // Ingest runs a command of ingest.
 func (p Programs) Ingest(ctx context.Context, data string, args ...string) error {
-	out, err := exec.CommandContext(ctx, filepath.Join(p.Dir, "ingest"), append([]string{"--data", data, "--quiet"}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, filepath.Join(p.Dir, "ingest"),
+		append([]string{"--data", data, "--quiet"}, args...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w: %s", strings.Join(args, " "), err, out)
 	}
@@ -39,11 +40,13 @@ func (p Programs) ingestFull(ctx context.Context, data, files string) error {
 	places := filepath.Join(files, "geonames")
 	for _, args := range [][]string{
 		{
-			"boundaries", "--layer", "country=" + borders + "0_countries.geojson.gz", "--layer", "state=" + borders + "1_states_provinces.geojson.gz",
+			"boundaries", "--layer", "country=" + borders + "0_countries.geojson.gz", "--layer",
+			"state=" + borders + "1_states_provinces.geojson.gz",
 			"--layer", "county=" + borders + "2_counties.geojson.gz",
 		},
 		{
-			"places", filepath.Join(places, "cities15000.zip"), filepath.Join(places, "cities5000.zip"), filepath.Join(places, "meta", "countryInfo.txt"),
+			"places", filepath.Join(places, "cities15000.zip"), filepath.Join(places, "cities5000.zip"), filepath.Join(places, "meta",
+				"countryInfo.txt"),
 			filepath.Join(places, "meta", "admin1CodesASCII.txt"), filepath.Join(places, "meta", "admin2Codes.txt"),
 		},
 		{"airports", filepath.Join(files, "airports", "ourairports-airports.csv.gz")},

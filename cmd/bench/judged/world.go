@@ -48,10 +48,15 @@ func (o *Options) World(set, sample string) (w *World, err error) {
 	if set == Demo {
 		packages := filepath.Join(sample, "node_modules")
 		atlas := filepath.Join(packages, "us-atlas")
-		files = [Levels]string{filepath.Join(packages, "world-atlas", "countries-10m.json"), filepath.Join(atlas, "states-10m.json"), filepath.Join(atlas, "counties-10m.json")}
+		files = [Levels]string{
+			filepath.Join(packages, "world-atlas", "countries-10m.json"),
+			filepath.Join(atlas, "states-10m.json"),
+			filepath.Join(atlas, "counties-10m.json"),
+		}
 		objects = [Levels]string{"countries", "states", "counties"}
 		build := filepath.Join(sample, "build")
-		info, tables, airports = filepath.Join(build, "countryInfo.txt"), []string{filepath.Join(build, "places.txt")}, filepath.Join(sample, "airports.csv")
+		info, tables, airports = filepath.Join(build,
+			"countryInfo.txt"), []string{filepath.Join(build, "places.txt")}, filepath.Join(sample, "airports.csv")
 		if w.Lakes, err = ReadLayer(filepath.Join(build, "lakes.json"), "", describeLake); err != nil {
 			return nil, err
 		}
@@ -236,7 +241,11 @@ func (w *World) describeCountry(id string, text func(...string) string) *Region 
 }
 
 func (w *World) describeState(id string, text func(...string) string) *Region {
-	r := &Region{Kind: text("type_en"), Country: text("iso_a2"), Names: []string{text("name"), text("name_en"), text("gn_name"), text("woe_name"), text("gns_name")}}
+	r := &Region{
+		Kind:    text("type_en"),
+		Country: text("iso_a2"),
+		Names:   []string{text("name"), text("name_en"), text("gn_name"), text("woe_name"), text("gns_name")},
+	}
 	for _, list := range []string{text("name_alt"), text("name_local")} {
 		r.Names = append(r.Names, strings.Split(list, "|")...)
 	}

@@ -21,7 +21,8 @@ import (
 
 func main() {
 	n := flag.Int("n", 1_000_000, "how many `addresses`")
-	block := flag.Int("block", -1, "take the addresses in order from this /8 on, such as `11`; otherwise they are scattered over all of IPv4, in no order")
+	block := flag.Int("block", -1,
+		"take the addresses in order from this /8 on, such as `11`; otherwise they are scattered over all of IPv4, in no order")
 	flag.Parse()
 	if *n < 0 || *block > 223 {
 		fmt.Fprintln(os.Stderr, "manyaddresses: give -n 0 or more and -block 0 to 223")
@@ -33,7 +34,8 @@ func main() {
 	}
 }
 
-var countries = [...]string{"AR", "AU", "BR", "CA", "CH", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "KR", "MX", "NL", "PL", "SE", "US"}
+var countries = [...]string{"AR", "AU", "BR", "CA", "CH", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "KR", "MX",
+	"NL", "PL", "SE", "US"}
 
 // write writes n lines, or one for each public address if there are fewer.
 func write(w io.Writer, n, block int) error {

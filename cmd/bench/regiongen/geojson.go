@@ -45,7 +45,8 @@ func (l *Land) Write(w io.Writer, level Level) error {
 	return out.Flush()
 }
 
-var syllables = [...]string{"ba", "dor", "el", "fen", "gar", "hol", "in", "ka", "lun", "mar", "nor", "os", "pel", "ra", "sund", "tor", "ul", "ven", "wald", "zen"}
+var syllables = [...]string{"ba", "dor", "el", "fen", "gar", "hol", "in", "ka", "lun", "mar", "nor", "os", "pel", "ra", "sund",
+	"tor", "ul", "ven", "wald", "zen"}
 
 func (l *Land) appendName(dst []byte, level Level, region int) []byte {
 	rnd := rand.New(rand.NewPCG(l.seed, uint64(level)<<32|uint64(region)))

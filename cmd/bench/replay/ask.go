@@ -58,7 +58,10 @@ type server struct {
 	kept   map[string]string
 }
 
-var kept = map[string]*regexp.Regexp{"{cursor}": regexp.MustCompile(`(?:cursor=|"next":")([\w-]+)`), "{pinned}": regexp.MustCompile(`/g/([^/"]+)/tiles`)}
+var kept = map[string]*regexp.Regexp{
+	"{cursor}": regexp.MustCompile(`(?:cursor=|"next":")([\w-]+)`),
+	"{pinned}": regexp.MustCompile(`/g/([^/"]+)/tiles`),
+}
 
 func newServer(address string) *server {
 	return &server{url: strings.TrimSuffix(address, "/"), kept: map[string]string{}, client: http.Client{

@@ -61,11 +61,13 @@ func compare(r request, before, after answer) (list []difference) {
 	// Lengths are compared only where no natural difference can change them. A HEAD answer has no
 	// body that would show such a difference, so its length counts only if the answer may be
 	// stored. The answer to posted lines is written as the lines are ready, so its length is free.
-	sized := !free && r.method != "POST" && (b != a || before.text == b) && (r.method != "HEAD" || before.header.Get("Cache-Control") != "no-store")
+	sized := !free && r.method != "POST" && (b != a || before.text == b) &&
+		(r.method != "HEAD" || before.header.Get("Cache-Control") != "no-store")
 	names := maps.Clone(before.header)
 	maps.Copy(names, after.header)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if slices.Contains(unlike, name) || (name == "Content-Length" || name == "Transfer-Encoding") && !sized || name == "Etag" && bodiless.MatchString(r.target) {
+		if slices.Contains(unlike, name) || (name == "Content-Length" || name == "Transfer-Encoding") && !sized ||
+			name == "Etag" && bodiless.MatchString(r.target) {
 			continue
 		}
 		say("header "+name, alike(strings.Join(before.header[name], ", ")), alike(strings.Join(after.header[name], ", ")))

@@ -42,7 +42,10 @@ func readOperations(s *server) (ops []*operation, err error) {
 	for path, item := range doc.Paths {
 		quoted := regexp.QuoteMeta(path)
 		for method, described := range item {
-			op := &operation{method: strings.ToUpper(method), path: path, literal: len(variable.ReplaceAllString(quoted, "")), query: map[string][]string{},
+			op := &operation{method: strings.ToUpper(method),
+				path:    path,
+				literal: len(variable.ReplaceAllString(quoted, "")),
+				query:   map[string][]string{},
 				matches: regexp.MustCompile("^" + variable.ReplaceAllString(quoted, "[^/]+") + "$")}
 			for _, raw := range described.Parameters {
 				var p struct {

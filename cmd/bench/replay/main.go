@@ -25,7 +25,8 @@ import (
 func main() {
 	before := flag.String("before", "", "`URL` of the server as it was")
 	after := flag.String("after", "", "`URL` of the server as it is now")
-	seeds := flag.String("seeds", "cmd/bench/replay/seeds.txt", "`FILE` of requests, METHOD PATH [| Header: value]... [| Body: text] in each line")
+	seeds := flag.String("seeds", "cmd/bench/replay/seeds.txt",
+		"`FILE` of requests, METHOD PATH [| Header: value]... [| Body: text] in each line")
 	expected := flag.String("expected", os.DevNull, "`FILE` of regular expressions, one a line, of differences that are meant")
 	out := flag.String("out", os.DevNull, "`FILE` for a line of every difference")
 	flag.Parse()
@@ -62,7 +63,8 @@ func run(before, after, seedsFile, expectedFile, out string) (int, error) {
 			text += fmt.Sprintf("no good answer by %s %s\n", op.method, op.path)
 		}
 	}
-	fmt.Printf("%s%d requests in %s, %d without an answer: %d differences, and %d that are expected\n", text, p.report.asked, time.Since(begun).Round(time.Second), p.failed, p.report.found, p.report.explained)
+	fmt.Printf("%s%d requests in %s, %d without an answer: %d differences, and %d that are expected\n", text, p.report.asked,
+		time.Since(begun).Round(time.Second), p.failed, p.report.found, p.report.explained)
 	return p.report.found, os.WriteFile(out, []byte(p.report.text(math.MaxInt)), 0o644)
 }
 

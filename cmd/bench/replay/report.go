@@ -53,7 +53,8 @@ func (r *report) add(q request, differences []difference) {
 // text is the kinds, the most frequent first, with some lines of each.
 func (r *report) text(most int) string {
 	var out strings.Builder
-	for _, kind := range slices.SortedFunc(maps.Keys(r.kinds), func(a, b string) int { return cmp.Or(len(r.kinds[b])-len(r.kinds[a]), cmp.Compare(a, b)) }) {
+	for _, kind := range slices.SortedFunc(maps.Keys(r.kinds),
+		func(a, b string) int { return cmp.Or(len(r.kinds[b])-len(r.kinds[a]), cmp.Compare(a, b)) }) {
 		lines := r.kinds[kind]
 		fmt.Fprintf(&out, "%d × %s\n    %s\n", len(lines), kind, strings.Join(lines[:min(most, len(lines))], "\n    "))
 	}

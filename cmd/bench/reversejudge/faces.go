@@ -246,7 +246,8 @@ func readGeoNames(body []byte) (a answer, err error) {
 		return a, err
 	}
 	a.point = []claim{{level: judged.Country, id: strings.ToLower(in.CountryCode), name: in.CountryName}}
-	state, county := division(judged.State, in.CountryCode, in.AdminCode1), division(judged.County, in.CountryCode, in.AdminCode1, in.AdminCode2)
+	state, county := division(judged.State, in.CountryCode, in.AdminCode1), division(judged.County, in.CountryCode, in.AdminCode1,
+		in.AdminCode2)
 	state.name, county.name = in.AdminName1, in.AdminName2
 	for _, code := range in.Codes {
 		if code.Level == "1" {

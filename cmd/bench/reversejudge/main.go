@@ -143,7 +143,8 @@ func count(of []found, is fault) (n int) {
 // table is a Markdown table of the faults in each face.
 func (r *report) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d points; judged are the country of %d, the state of %d and the county of %d.\n", r.questions, r.judged[0], r.judged[1], r.judged[2])
+	fmt.Fprintf(&b, "%d points; judged are the country of %d, the state of %d and the county of %d.\n", r.questions, r.judged[0],
+		r.judged[1], r.judged[2])
 	for _, reason := range []string{onBorder, nowhere, unequal, uncoded} {
 		var n [judged.Levels]int
 		for level := range n {

@@ -26,8 +26,9 @@ func world(t *testing.T) *judged.World {
 			if _, err := fmt.Sscan(box, &id, &name, &w, &s, &e, &n); err != nil {
 				t.Fatal(err)
 			}
-			features = append(features, fmt.Sprintf(`{"id":%q,"properties":{"name":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,%d],[%d,%d],[%d,%d],[%d,%d],[%d,%d]]]}}`,
-				id, name, w, s, e, s, e, n, w, n, w, s))
+			features = append(features,
+				fmt.Sprintf(`{"id":%q,"properties":{"name":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,%d],[%d,%d],[%d,%d],[%d,%d],[%d,%d]]]}}`,
+					id, name, w, s, e, s, e, n, w, n, w, s))
 		}
 		file := filepath.Join(t.TempDir(), "layer.json")
 		if err := os.WriteFile(file, []byte(`{"features":[`+strings.Join(features, ",")+`]}`), 0o644); err != nil {
@@ -117,18 +118,48 @@ func TestFaults(t *testing.T) {
 			"members disagree; place beside a country that it is not in; place of another country, one of its own near"},
 		{canada, "/reverse", `{"results":[{"kind":"place","id":"3","country":"US","parents":[{"type":"country","id":"us"}]},{"kind":"region","type":"country","id":"ca"}]}`,
 			"place of another country, one of its own near"},
-		{canada, "/photon/reverse", `{"features":[{"properties":{"osm_type":"N","osm_id":5,"country":"States","countrycode":"US","state":"Ohio"}}]}`, "place of another country, one of its own near; wrong country"},
+		{
+			canada,
+			"/photon/reverse",
+			`{"features":[{"properties":{"osm_type":"N","osm_id":5,"country":"States","countrycode":"US","state":"Ohio"}}]}`,
+			"place of another country, one of its own near; wrong country",
+		},
 		{canada, "/photon/reverse", `{"features":[]}`, "no country"},
-		{canada, "/nominatim/reverse", `{"display_name":"Town, Ohio, Canada","address":{"state":"Ohio","country":"Canada","country_code":"ca"}}`, "members disagree"},
+		{
+			canada,
+			"/nominatim/reverse",
+			`{"display_name":"Town, Ohio, Canada","address":{"state":"Ohio","country":"Canada","country_code":"ca"}}`,
+			"members disagree",
+		},
 		{canada, "/countryCodeJSON", `{"status":{"message":"no country code found","value":15}}`, "no country"},
 		{canada, "/timezoneJSON", `{"timezoneId":"America/Toronto"}`, "no country"},
 		{border, "/countryCodeJSON", `{"countryCode":"US"}`, ""},
 		{border, "/countryCodeJSON", `{"countryCode":"VA"}`, "wrong country"},
 		{enclave, "/regions/at", `{"regions":[{"type":"country","id":"ca"},{"type":"country","id":"va"}]}`, "wrong country"},
-		{enclave, "/reverse", `{"results":[{"kind":"region","type":"country","id":"va","parents":[{"type":"country","id":"ca"}]}]}`, "region in one of its own kind"},
-		{wayne, "/nominatim/reverse", strings.Replace(right["/nominatim/reverse"], "Wayne, Michigan", "Wayne, Erie, Michigan", 1), "lake among the parents"},
-		{wayne, "/nominatim/reverse", strings.ReplaceAll(right["/nominatim/reverse"], "Wayne", "Adams"), "members disagree; place beside a county that it is not in; wrong county"},
-		{wayne, "/countrySubdivisionJSON", `{"countryCode":"US","adminCode1":"OH","adminName1":"Michigan","codes":[{"code":"MI","level":"1"}]}`, "no county; wrong state"},
+		{
+			enclave,
+			"/reverse",
+			`{"results":[{"kind":"region","type":"country","id":"va","parents":[{"type":"country","id":"ca"}]}]}`,
+			"region in one of its own kind",
+		},
+		{
+			wayne,
+			"/nominatim/reverse",
+			strings.Replace(right["/nominatim/reverse"], "Wayne, Michigan", "Wayne, Erie, Michigan", 1),
+			"lake among the parents",
+		},
+		{
+			wayne,
+			"/nominatim/reverse",
+			strings.ReplaceAll(right["/nominatim/reverse"], "Wayne", "Adams"),
+			"members disagree; place beside a county that it is not in; wrong county",
+		},
+		{
+			wayne,
+			"/countrySubdivisionJSON",
+			`{"countryCode":"US","adminCode1":"OH","adminName1":"Michigan","codes":[{"code":"MI","level":"1"}]}`,
+			"no county; wrong state",
+		},
 		{wayne, "/findNearbyPlaceNameJSON", `{"geonames":[{"geonameId":1,"countryCode":"US","adminCode1":"OH","adminCode2":"163"}]}`,
 			"place with another county than its row's; place with another state than its row's"},
 	} {
@@ -172,14 +203,16 @@ func TestSampler(t *testing.T) {
 	for _, q := range list {
 		count[q.from]++
 		level := slices.IndexFunc([]string{"country", "state", "county"}, func(name string) bool { return strings.HasSuffix(q.from, name) })
-		if strings.HasPrefix(q.from, "border") && !slices.ContainsFunc(w.Layers[level].Regions, func(r *judged.Region) bool { return r.Nearer(q.lon, q.lat, 5100) }) {
+		if strings.HasPrefix(q.from, "border") &&
+			!slices.ContainsFunc(w.Layers[level].Regions, func(r *judged.Region) bool { return r.Nearer(q.lon, q.lat, 5100) }) {
 			t.Errorf("%+v is at no border", q)
 		}
 		if strings.HasPrefix(q.from, "towns") && (q.lon < -0.2 || q.lon > 0.3) {
 			t.Errorf("%+v is not between towns", q)
 		}
 	}
-	if count["border of country"] != 10 || count["border of state"] < 10 || count["border of county"] < 10 || count["towns of country"] != 10 || count["town in several of country"] != 1 {
+	if count["border of country"] != 10 || count["border of state"] < 10 || count["border of county"] < 10 ||
+		count["towns of country"] != 10 || count["town in several of country"] != 1 {
 		t.Errorf("%v", count)
 	}
 	if !slices.Equal(list, draw()) {

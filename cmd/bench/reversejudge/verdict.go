@@ -59,7 +59,8 @@ func truths(w *judged.World, q question) (list [judged.Levels]truth) {
 func compatible(r *judged.Region, above []truth) bool {
 	for level := range above {
 		if right := above[level].right; len(right) > 0 && !slices.ContainsFunc(right, func(over *judged.Region) bool {
-			return r.Country == "" || over.Country == "" || r.Country == over.Country && (level == 0 || stateOf(r) == "" || stateOf(r) == stateOf(over))
+			return r.Country == "" || over.Country == "" ||
+				r.Country == over.Country && (level == 0 || stateOf(r) == "" || stateOf(r) == stateOf(over))
 		}) {
 			return false
 		}
@@ -233,7 +234,8 @@ func (j judge) besideFault(p *judged.Place, c claim) string {
 // a place of the point's own is within twice its distance.
 func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth) bool {
 	own := p.Division(level)
-	if len(t.right) == 0 || own == "" || slices.ContainsFunc(t.right, func(r *judged.Region) bool { return r.Division == "" || r.Division == own }) {
+	if len(t.right) == 0 || own == "" ||
+		slices.ContainsFunc(t.right, func(r *judged.Region) bool { return r.Division == "" || r.Division == own }) {
 		return false
 	}
 	reach, found := 2*judged.Metres(q.lon, q.lat, p.Lon, p.Lat), false

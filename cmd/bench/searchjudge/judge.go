@@ -120,13 +120,15 @@ func (s *score) add(rank int) {
 
 func (s *score) row(set, half, category string) string {
 	n := float64(s.queries)
-	return fmt.Sprintf("| %s | %s.tsv | %s | %d | %.3f | %.3f | %.3f |\n", set, half, category, s.queries, float64(s.first)/n, float64(s.five)/n, s.reciprocal/n)
+	return fmt.Sprintf("| %s | %s.tsv | %s | %d | %.3f | %.3f | %.3f |\n", set, half, category, s.queries, float64(s.first)/n,
+		float64(s.five)/n, s.reciprocal/n)
 }
 
 // figures is a Markdown table of judgements.
 func figures(judged []judgement) string {
 	var b strings.Builder
-	b.WriteString("| data | table | category | queries | success at 1 | success at 5 | mean reciprocal rank |\n|---|---|---|---:|---:|---:|---:|\n")
+	b.WriteString("| data | table | category | queries | success at 1 | success at 5 | mean reciprocal rank " +
+		"|\n|---|---|---|---:|---:|---:|---:|\n")
 	for i := range judged {
 		for _, h := range halves {
 			b.WriteString(judged[i].rows(h.name))

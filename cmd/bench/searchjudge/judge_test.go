@@ -66,7 +66,8 @@ func TestTable(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	list, err := readQueries(halfFresh, header+"\nboth\tplaces\ta\t\tplace FR 48,2 10 | country FR\nboth\tplaces\tb\t\tplace FR\nboth\tplaces\tc\t\tplace FR\n")
+	list, err := readQueries(halfFresh,
+		header+"\nboth\tplaces\ta\t\tplace FR 48,2 10 | country FR\nboth\tplaces\tb\t\tplace FR\nboth\tplaces\tc\t\tplace FR\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	j := judgement{set: "demo", outcomes: []outcome{{&list[0], 1, "place A"}, {&list[1], 2, "place B"}, {&list[2], 0, "nothing"}}}
-	if got, want := figures([]judgement{j}), "| demo | fresh.tsv | places | 3 | 0.333 | 0.667 | 0.500 |\n| demo | fresh.tsv | **all** | 3 | 0.333 | 0.667 | 0.500 |\n"; !strings.HasSuffix(got, want) {
+	if got, want := figures([]judgement{j}), "| demo | fresh.tsv | places | 3 | 0.333 | 0.667 | 0.500 |\n| demo | "+
+		"fresh.tsv | **all** | 3 | 0.333 | 0.667 | 0.500 |\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s", got)
 	}
 	const failing = "category\tquery\tnear\trank\tfirst answer\nplaces\tb\t\t2\tplace B\nplaces\tc\t\t0\tnothing\n"
@@ -174,7 +176,8 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(before, now) {
-			t.Errorf("what fails of %s.tsv has changed (- before, + now); if that is right, run with -update:\n%s", h.name, judged.Difference(before, now))
+			t.Errorf("what fails of %s.tsv has changed (- before, + now); if that is right, run with -update:\n%s", h.name,
+				judged.Difference(before, now))
 		}
 	}
 	if !slices.ContainsFunc(j.outcomes, func(o outcome) bool { return o.rank == 1 }) {

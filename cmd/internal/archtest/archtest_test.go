@@ -142,15 +142,18 @@ var rules = []rule{
 		why:  "it judges any layer, so it knows none",
 	},
 	{
-		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		but:  []string{"places/live/livetest"}, // imported by tests only
-		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap", "internal/instant", "internal/lang", "internal/repeats"},
-		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
+		of:  []string{"tiles/...", "places/...", "ipgeo/..."},
+		but: []string{"places/live/livetest"}, // imported by tests only
+		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap",
+			"internal/instant", "internal/lang", "internal/repeats"},
+		why: "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
-		of:   []string{"ask/..."},
-		ours: []string{"cellstore", "cellstore/dataset", "feature", "quadkey", "tiles", "places/...", "ipgeo", "internal/jsontext", "internal/lang"},
-		why:  "what takes several data sets to answer stands on the domains and on generations, whose drivers its caller chooses, and no domain knows it",
+		of: []string{"ask/..."},
+		ours: []string{"cellstore", "cellstore/dataset", "feature", "quadkey", "tiles", "places/...", "ipgeo", "internal/jsontext",
+			"internal/lang"},
+		why: "what takes several data sets to answer stands on the domains and on generations, whose drivers its caller " +
+			"chooses, and no domain knows it",
 	},
 	{
 		of:   []string{"internal/smallworld"},
@@ -198,7 +201,9 @@ var rules = []rule{
 		why:  "tests of every room of the programs write files with it, so it knows none of them",
 	},
 	{
-		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
+		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...",
+			"cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...",
+			"internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		but: []string{server + "servertest", "places/live/livetest"},
 		neverDirectly: []string{
 			module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/internal/must",
@@ -209,7 +214,8 @@ var rules = []rule{
 		why: "they are for tests and examples",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
+		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...",
+			"internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
 		never: []string{module + "/internal/testrace"},
 		why:   "only tests ask for the race detector, and what starts programs for them",
 	},
@@ -255,7 +261,8 @@ var rules = []rule{
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "ask/...", "internal/jsontext", "internal/extsort", "internal/repeats"},
+		of: []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "ask/...", "internal/jsontext",
+			"internal/extsort", "internal/repeats"},
 		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/...", "go.opentelemetry.io/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
 	},
@@ -271,7 +278,8 @@ var rules = []rule{
 	{
 		// storetest is missing: it is for tests and depends on testing, which has flags. hbasestore
 		// is missing: Thrift's library depends on flag, without registering any.
-		of:  []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
+		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...",
+			"tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		but: []string{"places/live/livetest"},
 		never: []string{
 			"github.com/alecthomas/kong", "github.com/schollz/progressbar/...", "flag", "testing",
@@ -284,7 +292,8 @@ var rules = []rule{
 		why:  "tests of every room of the programs write files with it, so it knows none of them",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/hbasestore/...", "cellstore/storetest/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "static/...", "cmd/..."},
+		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/hbasestore/...",
+			"cellstore/storetest/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "static/...", "cmd/..."},
 		neverDirectly: []string{"github.com/cockroachdb/pebble/..."},
 		why:           "nothing above cellstore assumes Pebble: the same tables run on another driver",
 	},
@@ -311,7 +320,8 @@ var rules = []rule{
 		why:   "it makes pages of any folder of documents, and is judged without a server",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature/...", "cmd/ingest/..."},
+		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature/...",
+			"cmd/ingest/..."},
 		neverDirectly: []string{module + "/docs", "github.com/yuin/..."},
 		why:           "the server alone has the documents to read",
 	},
@@ -344,23 +354,28 @@ var rules = []rule{
 		why:   "it delivers spans and knows nothing of what they are of",
 	},
 	{
-		of:   []string{"cmd/tileserver/internal/web"},
-		ours: []string{"ask", "quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/theme", "internal/bom", "internal/instant", "static"},
-		why:  "what every endpoint stands on takes a view for each question and knows no data set, so that a new one changes nothing in it",
+		of: []string{"cmd/tileserver/internal/web"},
+		ours: []string{"ask", "quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166",
+			"cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota",
+			"cmd/tileserver/internal/theme", "internal/bom", "internal/instant", "static"},
+		why: "what every endpoint stands on takes a view for each question and knows no data set, so that a new one changes nothing in it",
 	},
 	{
 		of:   []string{"cmd/tileserver/internal/endpoint"},
 		ours: []string{"ask", "quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "internal/instant"},
-		why:  "a declaration is read by what serves it, describes it and tests it, so that it knows none of them; what a question sees is handed over with its parameters",
+		why: "a declaration is read by what serves it, describes it and tests it, so that it knows none of them; what a " +
+			"question sees is handed over with its parameters",
 	},
 	{
 		of:    faces(),
 		alone: true,
-		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, under, listing, timezone, ogcapi or ipdatabase",
+		why: "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, " +
+			"web, problems, under, listing, timezone, ogcapi or ipdatabase",
 	},
 	{
-		of:    []string{"cmd/tileserver/internal/archive/..."},
-		ours:  []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/credit", "cmd/internal/pmtiles", "cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
+		of: []string{"cmd/tileserver/internal/archive/..."},
+		ours: []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/credit", "cmd/internal/pmtiles",
+			"cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
 		never: []string{"github.com/labstack/..."},
 		why:   "other people's archives are read and judged without a server",
 	},
@@ -403,32 +418,39 @@ var rules = []rule{
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 	{
-		of:   []string{"cmd/ingest/internal/job"},
-		ours: []string{"cellstore", "cellstore/dataset", "ask", "cmd/internal/catalogue", "cmd/ingest/internal/disk", "cmd/ingest/internal/source"},
-		why:  "what all jobs share knows no job and no domain, so that a new one changes nothing in it",
+		of: []string{"cmd/ingest/internal/job"},
+		ours: []string{"cellstore", "cellstore/dataset", "ask", "cmd/internal/catalogue", "cmd/ingest/internal/disk",
+			"cmd/ingest/internal/source"},
+		why: "what all jobs share knows no job and no domain, so that a new one changes nothing in it",
 	},
 	{
 		of: []string{
 			"cmd/ingest/internal/job/airports", "cmd/ingest/internal/job/boundaries", "cmd/ingest/internal/job/ip", "cmd/ingest/internal/job/names",
-			"cmd/ingest/internal/job/places", "cmd/ingest/internal/job/points", "cmd/ingest/internal/job/stations", "cmd/ingest/internal/job/timezones",
+			"cmd/ingest/internal/job/places", "cmd/ingest/internal/job/points", "cmd/ingest/internal/job/stations",
+			"cmd/ingest/internal/job/timezones",
 		},
 		ours: []string{
-			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/features", "cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
-			"cmd/ingest/internal/liveclient", "ask", "cmd/internal/catalogue", "cmd/internal/iso3166", "internal/extsort", "internal/jsontext", "internal/repeats",
+			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/features",
+			"cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
+			"cmd/ingest/internal/liveclient", "ask", "cmd/internal/catalogue", "cmd/internal/iso3166", "internal/extsort",
+			"internal/jsontext", "internal/repeats",
 			"feature", "quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
 		},
 		alone: true,
-		why:   "a job makes one kind of data set and can be read, tested and removed alone; what two need goes to job, and what is published tells the rest",
+		why: "a job makes one kind of data set and can be read, tested and removed alone; what two need goes to job, and " +
+			"what is published tells the rest",
 	},
 	{
-		of:   []string{"cmd/ingest/internal/job/zonefinder"},
-		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "ask", "cmd/internal/catalogue", "feature", "places", "places/zones", "tiles"},
-		why:  "several jobs ask it for time zones, so it reads what is published and knows none of them",
+		of: []string{"cmd/ingest/internal/job/zonefinder"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "ask", "cmd/internal/catalogue", "feature", "places",
+			"places/zones", "tiles"},
+		why: "several jobs ask it for time zones, so it reads what is published and knows none of them",
 	},
 	{
-		of:   []string{"cmd/ingest/internal/job/features"},
-		ours: []string{"cellstore/dataset", "cmd/ingest/internal/disk", "cmd/ingest/internal/job", "cmd/ingest/internal/source", "cmd/ingest/internal/source/format"},
-		why:  "several jobs read files of features by it, so it knows none of them, and no format but by the table",
+		of: []string{"cmd/ingest/internal/job/features"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/disk", "cmd/ingest/internal/job", "cmd/ingest/internal/source",
+			"cmd/ingest/internal/source/format"},
+		why: "several jobs read files of features by it, so it knows none of them, and no format but by the table",
 	},
 	{
 		of:   []string{"cmd/ingest/internal/job/renew"},
@@ -441,9 +463,10 @@ var rules = []rule{
 		why:  "it runs all jobs and does nothing that they do",
 	},
 	{
-		of:   []string{"cmd/ingest/internal/job/jobtest"},
-		ours: []string{"cellstore", "cellstore/dataset", "cellstore/pebblestore", "cmd/ingest/internal/job", "cmd/ingest/internal/source", "ask", "cmd/internal/catalogue"},
-		why:  "the tests of every job use it, so it knows none of them",
+		of: []string{"cmd/ingest/internal/job/jobtest"},
+		ours: []string{"cellstore", "cellstore/dataset", "cellstore/pebblestore", "cmd/ingest/internal/job",
+			"cmd/ingest/internal/source", "ask", "cmd/internal/catalogue"},
+		why: "the tests of every job use it, so it knows none of them",
 	},
 }
 
@@ -463,7 +486,8 @@ func TestImports(t *testing.T) {
 // TestEveryPackageHasItsRule: only programs may import all. Jobs may not.
 func TestEveryPackageHasItsRule(t *testing.T) {
 	for _, p := range load(t) {
-		ruled := matches("cmd/...", p.path) && !matches("cmd/ingest/internal/job/...", p.path) || slices.ContainsFunc(rules, func(r rule) bool { return r.ours != nil && matchesAny(r.of, p.path) })
+		ruled := matches("cmd/...", p.path) && !matches("cmd/ingest/internal/job/...", p.path) ||
+			slices.ContainsFunc(rules, func(r rule) bool { return r.ours != nil && matchesAny(r.of, p.path) })
 		if !ruled {
 			t.Errorf("no rule says which of our packages %s may import: add one, with its reason", p.path)
 		}
@@ -473,7 +497,19 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may
 // import, or belongs to one, or is common to all of them.
 func TestRoomsAreAlone(t *testing.T) {
-	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "basemaps", "cellstore/dataset"}
+	forAll := []string{
+		server + "web",
+		server + "endpoint",
+		"ask",
+		server + "problems",
+		server + "listing",
+		"ask/hierarchy",
+		"ask/localtime",
+		server + "timezone",
+		server + "ogcapi",
+		server + "basemaps",
+		"cellstore/dataset",
+	}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	faces, _ := loadFaces(t)
 	for _, p := range load(t) {
@@ -587,7 +623,14 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "tiles/build", imports: []string{"quadrille/tiles", "quadrille/tiles/internal/grid"}}, ""},
 		{pkg{path: "cmd/ingest/internal/world", imports: []string{"quadrille/internal/tilestest"}}, "they are for tests"},
 		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/servertest"}}, "they are for tests"},
-		{pkg{path: "cmd/tileserver/internal/servertest", imports: []string{"quadrille/feature/layertest"}, deps: []string{"quadrille/tiles/build"}}, ""},
+		{
+			pkg{
+				path:    "cmd/tileserver/internal/servertest",
+				imports: []string{"quadrille/feature/layertest"},
+				deps:    []string{"quadrille/tiles/build"},
+			},
+			"",
+		},
 		{pkg{path: "tiles", imports: []string{"quadrille/cellstore/pebblestore"}}, "tiles imports cellstore/pebblestore"},
 		{pkg{path: "places", deps: []string{"net/http"}}, "places depends on net/http"},
 		{pkg{path: "places", deps: []string{"net/http/httptest"}}, "depends on net/http/httptest"},
@@ -598,9 +641,15 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "ask", imports: []string{"quadrille/cellstore/pebblestore"}}, "ask imports cellstore/pebblestore"},
 		{pkg{path: "ipgeo", deps: []string{"encoding/csv"}}, "ipgeo depends on encoding/csv"},
 		{pkg{path: "ipgeo", deps: []string{"github.com/oschwald/maxminddb-golang/v2"}}, "a file format"},
-		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "nothing above cellstore assumes Pebble"},
+		{
+			pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}},
+			"nothing above cellstore assumes Pebble",
+		},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"quadrille/cellstore/pebblestore"}}, "main alone chooses"},
-		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/place"}}, "a room answers one kind of question"},
+		{
+			pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/place"}},
+			"a room answers one kind of question",
+		},
 		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/web"}}, ""},
 		{pkg{path: "cmd/tileserver/internal/web", imports: []string{"quadrille/tiles"}}, "knows no data set"},
 		{pkg{path: "examples", imports: []string{"quadrille/cellstore/pebblestore"}}, ""},

@@ -89,7 +89,8 @@ func TestFacesAreRegisteredInOneFile(t *testing.T) {
 			continue
 		}
 		by := slices.DeleteFunc(slices.Clone(importers[room]), func(s string) bool { return s == f.file })
-		t.Errorf("%s registers a face whose room, %s, is imported by %s too: have that be told what it needs by the file, or put what both need into a package of its own", filepath.Base(f.file), room, strings.Join(by, " and "))
+		t.Errorf("%s registers a face whose room, %s, is imported by %s too: have that be told what it needs by the file, "+
+			"or put what both need into a package of its own", filepath.Base(f.file), room, strings.Join(by, " and "))
 	}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, room := range rules[i].of {

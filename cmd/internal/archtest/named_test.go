@@ -29,7 +29,8 @@ func TestNamedThingsExist(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllSubmatch(makefile, -1) {
 		targets = append(targets, string(m[1]))
 	}
-	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order", "type", "into-live", "search", "private"}
+	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order",
+		"type", "into-live", "search", "private"}
 	for _, name := range slices.Concat(variables.Tileserver, variables.Ingest) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, variables.Prefix+"_"), "_", "-"))
 		flags = append(flags, flag, "no-"+flag, strings.TrimPrefix(strings.TrimPrefix(flag, "points-"), "boundaries-"))
@@ -70,7 +71,8 @@ func TestNamedThingsExist(t *testing.T) {
 func sentences(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, below := range []string{"cmd/ingest", "cmd/tileserver", "cmd/internal/configfile", "cmd/internal/variables", "cmd/internal/hbasedepot", "cellstore", "tiles", "places", "ipgeo", "ask", "static/leaflet/src"} {
+	for _, below := range []string{"cmd/ingest", "cmd/tileserver", "cmd/internal/configfile", "cmd/internal/variables",
+		"cmd/internal/hbasedepot", "cellstore", "tiles", "places", "ipgeo", "ask", "static/leaflet/src"} {
 		err := filepath.WalkDir(filepath.Join(dir, below), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				if err == nil && d.Name() == "testdata" {

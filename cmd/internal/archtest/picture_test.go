@@ -29,7 +29,8 @@ func TestArchitectureNamesFolders(t *testing.T) {
 		named = append(named, m[1])
 	}
 	for _, p := range load(t) {
-		if name := firstLevels(p.path); !slices.ContainsFunc(named, func(word string) bool { return word == name || filepath.Base(word) == filepath.Base(name) }) {
+		if name := firstLevels(p.path); !slices.ContainsFunc(named,
+			func(word string) bool { return word == name || filepath.Base(word) == filepath.Base(name) }) {
 			t.Errorf("the table of folders in ARCHITECTURE.md does not name %s: say in a few words what is inside", name)
 		}
 	}

@@ -38,7 +38,8 @@ func TestLive(t *testing.T) {
 			}
 		}()
 	}
-	if err := errors.Join(boundaries.Poll(t.Context()), index.Poll(t.Context()), table.Poll(t.Context()), stations.Poll(t.Context())); err != nil {
+	if err := errors.Join(boundaries.Poll(t.Context()), index.Poll(t.Context()), table.Poll(t.Context()),
+		stations.Poll(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	h, err := boundaries.Acquire()
@@ -142,7 +143,12 @@ func TestState(t *testing.T) {
 }
 
 func TestAppendCredits(t *testing.T) {
-	m := &dataset.Manifest{Sources: []dataset.Source{{Attribution: "A & B"}, {Name: "asks for none"}, {Attribution: "C"}, {Attribution: "A & B"}}}
+	m := &dataset.Manifest{Sources: []dataset.Source{
+		{Attribution: "A & B"},
+		{Name: "asks for none"},
+		{Attribution: "C"},
+		{Attribution: "A & B"},
+	}}
 	if got, want := catalogue.AppendCredits([]string{"C"}, m), []string{"C", "A &amp; B"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -19,7 +19,8 @@ func Outdated(m *dataset.Manifest, now time.Time) string {
 	for _, src := range m.Sources {
 		year, err := strconv.Atoi(src.Version[:min(4, len(src.Version))])
 		if err == nil && len(src.Version) > 4 && !now.Before(time.Date(year+2, 1, 1, 0, 0, 0, 0, time.UTC)) {
-			return "the zone database " + src.Version + " is more than a year old, so UTC offsets may be wrong: install a newer one (tzdata) and run ingest timezones"
+			return "the zone database " + src.Version +
+				" is more than a year old, so UTC offsets may be wrong: install a newer one (tzdata) and run ingest timezones"
 		}
 	}
 	return ""

@@ -23,7 +23,8 @@ func Losses(m *dataset.Manifest) []dataset.Loss {
 // about sources that are older than before. These are signs of a bad delivery.
 func Warnings(m *dataset.Manifest) (list []string) {
 	for _, l := range Losses(m) {
-		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind, m.Replaced.Generation, l.Now, m.Generation))
+		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind,
+			m.Replaced.Generation, l.Now, m.Generation))
 	}
 	if m.Replaced != nil && m.Replaced.Older != "" && m.Dataset != ask.NamesName {
 		list = append(list, m.Replaced.Older)

@@ -55,23 +55,101 @@ func TestVerdict(t *testing.T) {
 		{"fails once", "", [][]string{fails, passes}, "flaky: p TestOne", ""},
 		{"fails and is not tried again", "", [][]string{fails}, "", "p: TestOne failed"},
 		{"fails in a part", "", [][]string{part, passes}, "flaky: p TestOne", ""},
-		{"another part fails then", "", [][]string{part, {"run p TestOne", "fail p TestOne/b", "fail p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: TestOne failed, p: TestOne/a failed"},
+		{
+			"another part fails then",
+			"",
+			[][]string{part, {"run p TestOne", "fail p TestOne/b", "fail p TestOne", "output p>FAIL\n", "fail p"}},
+			"",
+			"p: TestOne failed, p: TestOne/a failed",
+		},
 		{"is gone", "", [][]string{fails, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, "", "p: TestOne failed"},
-		{"a panic", "", [][]string{{"run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"}}, "", "p: its tests were cut off"},
-		{"an exit that does not happen again", "", [][]string{{"run p TestOne", "output p>FAIL\tp\t1s\n", "fail p"}, passes}, "", "p: its tests were cut off"},
-		{"a panic when tried again", "", [][]string{fails, {"run p TestOne", "output p TestOne>panic: no", "fail p TestOne", "fail p"}}, "", "p: its tests were cut off"},
+		{
+			"a panic",
+			"",
+			[][]string{{"run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"}},
+			"",
+			"p: its tests were cut off",
+		},
+		{
+			"an exit that does not happen again",
+			"",
+			[][]string{{"run p TestOne", "output p>FAIL\tp\t1s\n", "fail p"}, passes},
+			"",
+			"p: its tests were cut off",
+		},
+		{
+			"a panic when tried again",
+			"",
+			[][]string{fails, {"run p TestOne", "output p TestOne>panic: no", "fail p TestOne", "fail p"}},
+			"",
+			"p: its tests were cut off",
+		},
 		{"over its time", "", [][]string{late}, "", "p: its tests were cut off"},
-		{"a data race", "", [][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: a data race, which is no chance"},
-		{"a data race when tried again", "", [][]string{fails, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, "", "p: a data race, which is no chance"},
-		{"a map used at once, not again", "", [][]string{{"run p TestOne", "output p TestOne>fatal error: concurrent map writes\n", "fail p"}, passes}, "", "p: a map used by several goroutines at once, which is no chance"},
-		{"a bad pointer", "", [][]string{{"run p TestOne", "output p TestOne>fatal error: found bad pointer in Go heap\n", "fail p"}}, "", "p: a bad pointer, which is no chance"},
-		{"is skipped then", "", [][]string{fails, {"run p TestOne", "skip p TestOne", "output p>PASS\n", "pass p"}}, "", "p: TestOne failed, and then was skipped"},
-		{"its part is skipped then", "", [][]string{part, {"skip p TestOne/a", "pass p TestOne", "output p>PASS\n", "pass p"}}, "flaky: p TestOne", "p: TestOne/a failed, and then was skipped"},
-		{"go test is killed", "", [][]string{{"start q", "run q TestTwo"}, fails, passes}, "flaky: p TestOne", "q: go test ended before its tests did"},
+		{
+			"a data race",
+			"",
+			[][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}},
+			"",
+			"p: a data race, which is no chance",
+		},
+		{
+			"a data race when tried again",
+			"",
+			[][]string{fails, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}},
+			"",
+			"p: a data race, which is no chance",
+		},
+		{
+			"a map used at once, not again",
+			"",
+			[][]string{{"run p TestOne", "output p TestOne>fatal error: concurrent map writes\n", "fail p"}, passes},
+			"",
+			"p: a map used by several goroutines at once, which is no chance",
+		},
+		{
+			"a bad pointer",
+			"",
+			[][]string{{"run p TestOne", "output p TestOne>fatal error: found bad pointer in Go heap\n", "fail p"}},
+			"",
+			"p: a bad pointer, which is no chance",
+		},
+		{
+			"is skipped then",
+			"",
+			[][]string{fails, {"run p TestOne", "skip p TestOne", "output p>PASS\n", "pass p"}},
+			"",
+			"p: TestOne failed, and then was skipped",
+		},
+		{
+			"its part is skipped then",
+			"",
+			[][]string{part, {"skip p TestOne/a", "pass p TestOne", "output p>PASS\n", "pass p"}},
+			"flaky: p TestOne",
+			"p: TestOne/a failed, and then was skipped",
+		},
+		{
+			"go test is killed",
+			"",
+			[][]string{{"start q", "run q TestTwo"}, fails, passes},
+			"flaky: p TestOne",
+			"q: go test ended before its tests did",
+		},
 		{"does not build", "", [][]string{{"unbuilt p"}}, "", "p: it does not build"},
-		{"outside of tests", "", [][]string{{"run p TestOne", "pass p TestOne", "output p>FAIL\n", "fail p"}}, "", "p: it failed outside of its tests"},
+		{
+			"outside of tests",
+			"",
+			[][]string{{"run p TestOne", "pass p TestOne", "output p>FAIL\n", "fail p"}},
+			"",
+			"p: it failed outside of its tests",
+		},
 		{"no time for it", "4m", [][]string{late}, "not finished: p in 4m, which says nothing about it; at the end ran map[]", ""},
-		{"one had failed", "4m", [][]string{append([]string{"run p TestBad", "run p TestBad/a", "fail p TestBad/a", "pause p TestBad/b"}, late...)}, "not finished: p in 4m, which says nothing about it; at the end ran map[]", "p: TestBad/a failed"},
+		{
+			"one had failed",
+			"4m",
+			[][]string{append([]string{"run p TestBad", "run p TestBad/a", "fail p TestBad/a", "pause p TestBad/b"}, late...)},
+			"not finished: p in 4m, which says nothing about it; at the end ran map[]",
+			"p: TestBad/a failed",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := verdict{budget: c.budget, limit: 4 * time.Minute}
@@ -101,7 +179,14 @@ func TestHung(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := []string{"run p TestLong"}
-			for _, s := range []string{"panic: test timed out after 4m0s", "\trunning tests:", "\t\t" + c.held, "goroutine 40 [running]:", "goroutine 1 gp=0x1 m=nil [chan receive, 3 minutes]:", c.stack} {
+			for _, s := range []string{
+				"panic: test timed out after 4m0s",
+				"\trunning tests:",
+				"\t\t" + c.held,
+				"goroutine 40 [running]:",
+				"goroutine 1 gp=0x1 m=nil [chan receive, 3 minutes]:",
+				c.stack,
+			} {
 				lines = append(lines, "output p TestLong>"+s+"\n")
 			}
 			v := verdict{budget: "4m", limit: 4 * time.Minute}
@@ -120,8 +205,10 @@ func TestHung(t *testing.T) {
 // failed.
 func TestUnjudged(t *testing.T) {
 	var v verdict
-	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo", "pass p", "fail q TestThree"))
-	if want := []string{"failed, not judged: p TestOne", "failed, not judged: p TestOne/a", "failed, not judged: q TestThree"}; !slices.Equal(v.notes, want) {
+	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo",
+		"pass p", "fail q TestThree"))
+	if want := []string{"failed, not judged: p TestOne", "failed, not judged: p TestOne/a",
+		"failed, not judged: q TestThree"}; !slices.Equal(v.notes, want) {
 		t.Errorf("%q, want %q", v.notes, want)
 	}
 }
@@ -134,7 +221,8 @@ func TestOptions(t *testing.T) {
 		"-run=^TestSuite$/^K1$":            {false, false},
 	} {
 		got := options(strings.Fields(flags), "e", "./p ./q")
-		if slices.Contains(got, "--rerun-fails-run-root-test") != want[0] || slices.Contains(got, "--format=standard-verbose") != want[1] || !slices.Contains(got, "--packages=./p ./q") {
+		if slices.Contains(got, "--rerun-fails-run-root-test") != want[0] ||
+			slices.Contains(got, "--format=standard-verbose") != want[1] || !slices.Contains(got, "--packages=./p ./q") {
 			t.Errorf("%s: %q", flags, got)
 		}
 	}
@@ -177,11 +265,17 @@ func TestTest(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Setenv("PATH", dir)
-	late := `{"Action":"output","Package":"p","Output":"panic: test timed out after 4m0s"}` + "\n" + `{"Action":"fail","Package":"p","Elapsed":240}` + "\n"
+	late := `{"Action":"output","Package":"p","Output":"panic: test timed out after 4m0s"}` + "\n" +
+		`{"Action":"fail","Package":"p","Elapsed":240}` + "\n"
 	for name, c := range map[string]struct{ events, budget, notes, err string }{
 		"status alone": {`{"Action":"pass","Package":"p"}` + "\n", "", "", "exit status 1"},
 		"excused":      {late, "4m", "not finished: p in 4m, which says nothing about it; at the end ran map[]\n", "<nil>"},
-		"refused":      {late, "", "slow: p took 240 of its 300 seconds: let its tests try fewer cases with -short, or part it\n", "p: its tests were cut off"},
+		"refused": {
+			late,
+			"",
+			"slow: p took 240 of its 300 seconds: let its tests try fewer cases with -short, or part it\n",
+			"p: its tests were cut off",
+		},
 		"no events":    {"{\n", "", "", "unexpected end of JSON input"},
 		"ended before": {"", "", "", "context deadline exceeded"},
 	} {
@@ -239,7 +333,8 @@ func TestGotestsum(t *testing.T) {
 		notes := filepath.Join(dir, "notes"+filepath.Base(pkg))
 		testfile.Write(t, notes, "")
 		err := test(t.Context(), notes, []string{"-vet=off", "-count=1", pkg}, c.budget)
-		if got := string(testfile.Read(t, notes)); got != c.notes || c.refused == "" && err != nil || c.refused != "" && fmt.Sprint(err) != c.refused {
+		if got := string(testfile.Read(t, notes)); got != c.notes || c.refused == "" && err != nil ||
+			c.refused != "" && fmt.Sprint(err) != c.refused {
 			t.Errorf("%s: notes %q, error %v, want %q and %s", pkg, got, err, c.notes, c.refused)
 		}
 	}

@@ -67,21 +67,24 @@ func run(t testing.TB, content string, args ...string) (*program, []Setting, err
 }
 
 func TestPrecedence(t *testing.T) {
-	const content = "# a comment\nname: file\ncount: 7\nwait: 1m\nmemory: 2GiB\nloud: true\ntags: [a, 'b,c']\nwhere: https://u:p@example.org/\n"
+	const content = "# a comment\nname: file\ncount: 7\nwait: 1m\nmemory: 2GiB\nloud: true\ntags: [a, 'b,c']\nwhere: " +
+		"https://u:p@example.org/\n"
 	t.Setenv("CONFIGFILE_COUNT", "8")
 	t.Setenv("CONFIGFILE_NAME", "environment")
 	p, settings, err := run(t, content, "--name=line")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "line" || p.Count != 8 || p.Wait != time.Minute || p.Memory != 2<<30 || !p.Loud || !slices.Equal(p.Tags, []string{"a", "b,c"}) || p.Token != "" {
+	if p.Name != "line" || p.Count != 8 || p.Wait != time.Minute || p.Memory != 2<<30 || !p.Loud ||
+		!slices.Equal(p.Tags, []string{"a", "b,c"}) || p.Token != "" {
 		t.Errorf("%+v", p)
 	}
 	var got []string
 	for _, s := range settings {
 		got = append(got, s.Name+" "+s.Source)
 	}
-	want := []string{"name command line", "count environment CONFIGFILE_COUNT", "wait program.yaml:4", "memory program.yaml:5", "loud program.yaml:6",
+	want := []string{"name command line", "count environment CONFIGFILE_COUNT", "wait program.yaml:4", "memory program.yaml:5",
+		"loud program.yaml:6",
 		"tags program.yaml:7", "where program.yaml:8", "token default"}
 	if !slices.Equal(got, want) {
 		t.Errorf("sources %q, want %q", got, want)
@@ -185,7 +188,8 @@ func TestSections(t *testing.T) {
 	if err := errors.Join(PrintCommand(&out, "bake", CommandSettings(ctx, file)), PrintCommand(&out, "rest", nil)); err != nil {
 		t.Fatal(err)
 	}
-	want := "bake:\n  flour: [\"oat\"]  # command line\n  heat: 200       # program.yaml:4\n  deep: true      # environment CONFIGFILE_DEEP\nrest: {}\n"
+	want := "bake:\n  flour: [\"oat\"]  # command line\n  heat: 200       # program.yaml:4\n  deep: true      # " +
+		"environment CONFIGFILE_DEEP\nrest: {}\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", &out, want)
 	}
@@ -246,7 +250,8 @@ func TestLoad(t *testing.T) {
 
 // A file never makes the program panic.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"name: x\n", "{\"a\": [1, 2]}", "a: &x 1\nb: *x\n", "? a\n: b", "a: |\n  text\n", "a: !!str 1", "<<: {a: b}", "a: 0x1F\n", "%YAML 1.2\n---\na: 1\n"} {
+	for _, s := range []string{"name: x\n", "{\"a\": [1, 2]}", "a: &x 1\nb: *x\n", "? a\n: b", "a: |\n  text\n", "a: !!str 1",
+		"<<: {a: b}", "a: 0x1F\n", "%YAML 1.2\n---\na: 1\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, content string) {

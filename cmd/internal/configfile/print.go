@@ -223,7 +223,8 @@ func inline(s Setting) (string, error) {
 func plain(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && (i == 0 && c != '.' && c != '/' || strings.IndexByte("-_./+", c) < 0) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			(i == 0 && c != '.' && c != '/' || strings.IndexByte("-_./+", c) < 0) {
 			return false
 		}
 	}

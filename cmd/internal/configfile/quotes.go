@@ -41,7 +41,8 @@ func CheckValues(all []Setting) error {
 	return errors.Join(errs...)
 }
 
-const inQuotes = "begins or ends with a quotation mark, which would be part of the value: remove the quotes, which files of variables and lists of arguments keep; before a file that is called so, write ./"
+const inQuotes = "begins or ends with a quotation mark, which would be part of the value: remove the quotes, which " +
+	"files of variables and lists of arguments keep; before a file that is called so, write ./"
 
 // quotes are the marks that people and their editors put around a value.
 const quotes = "\"'`“”„«»‘’"

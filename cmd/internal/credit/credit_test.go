@@ -14,7 +14,11 @@ func TestCredit(t *testing.T) {
 			`<a href="https://osm.org/copyright" target="_blank" rel="noopener">© OSM</a> people`, "© OSM, https://osm.org/copyright people"},
 		{`<a href="javascript:alert(1)">x</a>`, "x", "x"},
 		{`<a href="https://u:p@osm.org/">x</a>`, "x", "x"},
-		{`<a href='https://a.org/"><script>'>x`, `<a href="https://a.org/%22%3E%3Cscript%3E" target="_blank" rel="noopener">x</a>`, "x, https://a.org/%22%3E%3Cscript%3E"},
+		{
+			`<a href='https://a.org/"><script>'>x`,
+			`<a href="https://a.org/%22%3E%3Cscript%3E" target="_blank" rel="noopener">x</a>`,
+			"x, https://a.org/%22%3E%3Cscript%3E",
+		},
 		{`a<script>alert(1)</script>b<style>c</style>d`, "abd", "abd"},
 		{`<img src=x onerror=alert(1)>y`, "y", "y"},
 		{`<b>bold</b> <!-- no --> &lt;i&gt;`, "bold  &lt;i&gt;", "bold  <i>"},
@@ -60,15 +64,31 @@ func TestOf(t *testing.T) {
 		{`© <a href="https://example.org/l">City</a> & Sons`,
 			`© <a href="https://example.org/l" target="_blank" rel="noopener">City</a> &amp; Sons`, "© City, https://example.org/l & Sons", false},
 		{`<a href='http://a.org'>A</a> | <a href=http://b.org>B</a>`,
-			`<a href="http://a.org" target="_blank" rel="noopener">A</a> | <a href="http://b.org" target="_blank" rel="noopener">B</a>`, "A, http://a.org | B, http://b.org", false},
+			`<a href="http://a.org" target="_blank" rel="noopener">A</a> | <a href="http://b.org" target="_blank" rel="noopener">B</a>`,
+			"A, http://a.org | B, http://b.org", false},
 		{`&copy; <a href="https://a.org">A</a>`, `© <a href="https://a.org" target="_blank" rel="noopener">A</a>`, "© A, https://a.org", false},
 		{"5 < 6 > 4", "5 &lt; 6 &gt; 4", "5 < 6 > 4", false},
 		{"&copy; City", "&amp;copy; City", "&copy; City", true},
 		{"<b>City</b>", "&lt;b&gt;City&lt;/b&gt;", "<b>City</b>", true},
-		{`<a href="javascript:alert(1)">x</a>`, "&lt;a href=&#34;javascript:alert(1)&#34;&gt;x&lt;/a&gt;", `<a href="javascript:alert(1)">x</a>`, true},
+		{
+			`<a href="javascript:alert(1)">x</a>`,
+			"&lt;a href=&#34;javascript:alert(1)&#34;&gt;x&lt;/a&gt;",
+			`<a href="javascript:alert(1)">x</a>`,
+			true,
+		},
 		{`<a href="//a.org">x</a>`, "&lt;a href=&#34;//a.org&#34;&gt;x&lt;/a&gt;", `<a href="//a.org">x</a>`, true},
-		{`<a href="https://a.org"><img src=x onerror=alert(1)>A</a>`, `<a href="https://a.org" target="_blank" rel="noopener">A</a>`, "A, https://a.org", true},
-		{`<a href="https://a.org">A</a><script>x</script>`, `<a href="https://a.org" target="_blank" rel="noopener">A</a>`, "A, https://a.org", true},
+		{
+			`<a href="https://a.org"><img src=x onerror=alert(1)>A</a>`,
+			`<a href="https://a.org" target="_blank" rel="noopener">A</a>`,
+			"A, https://a.org",
+			true,
+		},
+		{
+			`<a href="https://a.org">A</a><script>x</script>`,
+			`<a href="https://a.org" target="_blank" rel="noopener">A</a>`,
+			"A, https://a.org",
+			true,
+		},
 	} {
 		html, text := Of(c.in)
 		if html != c.html || text != c.text || Text(c.in) != text {

@@ -243,7 +243,8 @@ func TestPagesThatAreWrong(t *testing.T) {
 	}
 	const page = "# Title\n\n```sh\n# a remark\nA='two\nlines'; cd /\nsleep 1000 & \necho \"$A\"\n```\n\n```text\ntwo\nl…s\n```\n" +
 		"<!-- not run: it cannot -->\n```sh\nfalse\n```\n```json\n{}\n```\n" +
-		"```sh\ncat <<END\n{\"a\": [1, 2.0, {\"b\": \"long text\"}],\n\n \"c\": 7, \"port\": \"127.0.0.1:8080\"}\nEND\n```\n```json\n{\"c\":7,\"a\":[1,…],\"port\":\"127.0.0.1:8080\"}\n```\n" +
+		"```sh\ncat <<END\n{\"a\": [1, 2.0, {\"b\": \"long text\"}],\n\n \"c\": 7, \"port\": " +
+		"\"127.0.0.1:8080\"}\nEND\n```\n```json\n{\"c\":7,\"a\":[1,…],\"port\":\"127.0.0.1:8080\"}\n```\n" +
 		"```sh\npwd; echo $QUADRILLE_LISTEN\n```\n\nNot an answer:\n```text\nx\n```\n" +
 		"```sh\necho '{\"a\":1}' \\\n  | cat\n```\n```json\n{\"a\":2}\n```\n" +
 		"```sh\necho seen >&2\nfalse | true\n(exit 3)\necho never\n```\n```sh\necho never\n```\n"

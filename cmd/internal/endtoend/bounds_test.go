@@ -22,10 +22,16 @@ var told = []struct {
 	constants []string
 }{
 	{regexp.MustCompile(`at most ([\d,]+) characters`), []string{"places/search/query.go MaxQuery"}},
-	{regexp.MustCompile(`at most ([\d,]+) seeks and look at ([\d,]+) names`), []string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"}},
+	{
+		regexp.MustCompile(`at most ([\d,]+) seeks and look at ([\d,]+) names`),
+		[]string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"},
+	},
 	{regexp.MustCompile(`at most ([\d,]+) values`), []string{"cmd/tileserver/internal/photon/params.go maxRepeated"}},
 	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go Max"}},
-	{regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`), []string{"cmd/tileserver/internal/webhook/webhook.go MaxHooks", "ask/fence/fence.go Max"}},
+	{
+		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),
+		[]string{"cmd/tileserver/internal/webhook/webhook.go MaxHooks", "ask/fence/fence.go Max"},
+	},
 }
 
 var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)

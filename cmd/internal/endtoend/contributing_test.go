@@ -89,7 +89,8 @@ func run(t *testing.T, root, name string, args ...string) string {
 func TestContributedEndpoint(t *testing.T) {
 	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
 	args := append([]string{"test"}, overlay(t, root, map[string]string{found[0]: found[1]})...)
-	run(t, root, "go", append(args, "-short", "-count=1", "-run", "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")...)
+	run(t, root, "go", append(args, "-short", "-count=1", "-run", "EveryRoute|AsDescribed|Structure|AskFor",
+		"./cmd/tileserver/internal/httpapi")...)
 }
 
 // TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Points and
@@ -121,7 +122,8 @@ func TestContributedFormat(t *testing.T) {
 // drawn and described like those of built-in data sets, and verified, rolled back and refreshed.
 func TestContributedDataSet(t *testing.T) {
 	const descriptors = "ask/datasets.go"
-	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   package main\n.*?)   ```")
+	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   "+
+		"package main\n.*?)   ```")
 	indented := strings.NewReplacer("\n   ", "\n")
 	files := map[string]string{
 		descriptors: edited(t, root, descriptors, "\tNames = &Of[", found[0]+"\tNames = &Of[", " Stations, Names,", " Stations, Parks, Names,"),
@@ -131,7 +133,8 @@ func TestContributedDataSet(t *testing.T) {
 		t.Errorf("%d files make a data set, which should take 3 at most", len(files))
 	}
 	flags := overlay(t, root, files)
-	run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-run", "Face$", "./cmd/tileserver/internal/layers")...)
+	run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-run", "Face$",
+		"./cmd/tileserver/internal/layers")...)
 	dir := build(t, flags, programs.Ingest, programs.TileServer)
 	data := t.TempDir()
 	ingest := func(args ...string) string {
@@ -140,7 +143,13 @@ func TestContributedDataSet(t *testing.T) {
 	const park = `{"type":"Feature","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{"ref":"oak","name":"Oak park","benches":4}}`
 	path := testfile.Temp(t, "parks.geojson", park)
 	config := testfile.Temp(t, "ingest.yaml", "data: "+data+"\nparks:\n  file: ["+path+"]\n  id: ref\n")
-	for _, args := range [][]string{{"parks", path, "--id", "ref"}, {"verify", "parks"}, {"refresh", "--config", config}, {"rollback", "parks"}, {"list"}} {
+	for _, args := range [][]string{
+		{"parks", path, "--id", "ref"},
+		{"verify", "parks"},
+		{"refresh", "--config", config},
+		{"rollback", "parks"},
+		{"list"},
+	} {
 		if out := ingest(args...); !strings.Contains(out, "parks") {
 			t.Errorf("%q: %s", args, out)
 		}

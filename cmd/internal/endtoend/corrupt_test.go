@@ -33,7 +33,8 @@ func answers(t *testing.T, url string) map[string]string {
 
 var questions = []string{
 	"/tiles/country/2/1/1.geojson", "/regions/within?bbox=-4,-4,4,4", "/places/within?bbox=-4,-4,4,4", "/places/nearby?lat=1&lon=1&limit=50",
-	"/places/search?q=town", "/airports/within?bbox=-4,-4,4,4", "/stations/within?bbox=-4,-4,4,4", "/ip/20.0.1.5", "/places/7", "/airports/X00003",
+	"/places/search?q=town", "/airports/within?bbox=-4,-4,4,4", "/stations/within?bbox=-4,-4,4,4", "/ip/20.0.1.5", "/places/7",
+	"/airports/X00003",
 }
 
 // right sends all requests. Each response must be the right answer, or a problem that declares a
@@ -254,7 +255,8 @@ func TestDamageWhileServing(t *testing.T) {
 		return strings.Count(b, `"state":"damaged"`) > 1 && strings.Contains(ready, "places")
 	})
 	code, body, h := get(t, s.URL+"/readyz")
-	if code != 503 || !strings.Contains(body, `"data-damaged"`) || !strings.Contains(body, "places") || !strings.Contains(body, "ingest rollback") || h.Get("Retry-After") == "" {
+	if code != 503 || !strings.Contains(body, `"data-damaged"`) || !strings.Contains(body, "places") ||
+		!strings.Contains(body, "ingest rollback") || h.Get("Retry-After") == "" {
 		t.Errorf("readyz: %d %s", code, body)
 	}
 	if _, body, _ := get(t, s.URL+"/metrics"); !strings.Contains(body, `quadrille_dataset_damaged{dataset="places"} 1`) {
@@ -322,7 +324,8 @@ func TestFullDisk(t *testing.T) {
 		}
 		cmd, out := ingest(t, data, many[i].args...)
 		var exit *exec.ExitError
-		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out.String(), "no space left") || strings.Contains(out.String(), "goroutine ") {
+		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out.String(), "no space left") ||
+			strings.Contains(out.String(), "goroutine ") {
 			t.Errorf("%s: %v: %s", in.dataset, err, out)
 		}
 		if !strings.Contains(out.String(), "Make room") {

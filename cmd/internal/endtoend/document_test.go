@@ -271,7 +271,8 @@ func commands(bash string, text string) []string {
 	begun := ""
 	for line := range strings.Lines(text) {
 		begun += line
-		if strings.TrimSpace(begun) == "" || strings.HasPrefix(strings.TrimSpace(begun), "#") && !strings.Contains(strings.TrimSpace(begun), "\n") {
+		if strings.TrimSpace(begun) == "" ||
+			strings.HasPrefix(strings.TrimSpace(begun), "#") && !strings.Contains(strings.TrimSpace(begun), "\n") {
 			list, begun = append(list, begun), ""
 			continue
 		}

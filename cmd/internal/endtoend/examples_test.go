@@ -97,7 +97,8 @@ func exampleServer(t *testing.T, demo string) (url, key string) {
 		return path
 	}
 	ingest := programs.Ingester(t)
-	ingest("points", "shops", file("shops.csv", "id,name,category,price,lat,lon\nzh-1,Bahnhof,cafe,4.5,47.3768866,8.541694\nbe-1,Zytglogge,bakery,3,46.948,7.4476\n"), "--title", "Our shops", "--data", data)
+	ingest("points", "shops",
+		file("shops.csv", "id,name,category,price,lat,lon\nzh-1,Bahnhof,cafe,4.5,47.3768866,8.541694\nbe-1,Zytglogge,bakery,3,46.948,7.4476\n"), "--title", "Our shops", "--data", data)
 	hours := func(first string) string { return "2024 01 01 05 " + first + "\n2024 01 01 06 " + first + "\n" }
 	ingest("weather", file("066700-99999-2024", hours("   60    31 10241   240    31     4 -9999 -9999")), "--data", data)
 	world := filepath.Join(dir, "world.pmtiles")

@@ -58,7 +58,8 @@ func TestHBase(t *testing.T) {
 	first, second := serve(t, t.TempDir(), store), serve(t, t.TempDir(), store, "--no-ip-index")
 	// Layers of a data set of their own have their names beside them.
 	ownLayers := func(s *programs.Server) (all string) {
-		for _, path := range []string{"/regions/at?lat=0.1&lon=0.1&types=area", "/tiles/area/2/1/1.geojson", "/regions/nearby?lat=9&lon=9&types=area", "/geocode?q=Land+3+Aye"} {
+		for _, path := range []string{"/regions/at?lat=0.1&lon=0.1&types=area", "/tiles/area/2/1/1.geojson",
+			"/regions/nearby?lat=9&lon=9&types=area", "/geocode?q=Land+3+Aye"} {
 			_, body, _ := get(t, s.URL+path)
 			all += body
 		}

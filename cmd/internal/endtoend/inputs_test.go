@@ -89,7 +89,8 @@ func stationRows(mark string, records int) string {
 	next := positions()
 	for i := range min(records, 99_999) {
 		lon, lat := next()
-		fmt.Fprintf(&b, `"%06d","99999","STATION %d %s","UK","","","%+07.3f","%+08.3f","+0025.3","19480101","20250501"`+"\n", i+1, i, mark, lat, lon)
+		fmt.Fprintf(&b, `"%06d","99999","STATION %d %s","UK","","","%+07.3f","%+08.3f","+0025.3","19480101","20250501"`+"\n", i+1, i,
+			mark, lat, lon)
 	}
 	return b.String()
 }

@@ -60,7 +60,8 @@ func (n *oddNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32
 	return n.wrap(f, flags), fuseFlags, errno
 }
 
-func (n *oddNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *oddNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle,
+	uint32, syscall.Errno) {
 	i, f, fuseFlags, errno := n.LoopbackNode.Create(ctx, name, flags, mode, out)
 	return i, n.wrap(f, flags), fuseFlags, errno
 }
@@ -155,7 +156,8 @@ func TestOddFileSystems(t *testing.T) {
 			}
 			mustIngest(t, data, "verify")
 			cmd, _ := ingest(t, data)
-			cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{"tileserver", "keys", "new", "fleet", "--keys", keys, "--scope", "write:taxis"}
+			cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{"tileserver", "keys", "new", "fleet", "--keys", keys,
+				"--scope", "write:taxis"}
 			cmd.Stdout = nil
 			key, err := cmd.Output()
 			if err != nil {
@@ -189,7 +191,8 @@ func TestOddFileSystems(t *testing.T) {
 					if code, got := ask(http.MethodPut, "/points/taxis", "{}"); code >= 300 {
 						t.Fatalf("%d %s: %s", code, got, s.Log())
 					}
-					if code, got := ask(http.MethodPut, "/points/taxis/a", `{"type":"Feature","geometry":{"type":"Point","coordinates":[16.4,48.2]},"properties":{}}`); code >= 300 {
+					if code, got := ask(http.MethodPut, "/points/taxis/a",
+						`{"type":"Feature","geometry":{"type":"Point","coordinates":[16.4,48.2]},"properties":{}}`); code >= 300 {
 						t.Fatalf("%d %s: %s", code, got, s.Log())
 					}
 				}
@@ -210,7 +213,8 @@ func TestOddFileSystems(t *testing.T) {
 		for _, args := range [][]string{{"points", "shops", csv}, {"drop", "points-shops"}, {"prune"}} {
 			cmd, out := ingest(t, data, args...)
 			var exit *exec.ExitError
-			if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out.String(), "keep the directory on a local disk, or run the lock service") {
+			if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 ||
+				!strings.Contains(out.String(), "keep the directory on a local disk, or run the lock service") {
 				t.Errorf("ingest %q: %v: %s", args, err, out)
 			}
 		}
@@ -221,7 +225,15 @@ func TestOddFileSystems(t *testing.T) {
 		}
 		s.Stop(t)
 		cmd, out := ingest(t, data)
-		cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{"tileserver", "--data", data, "--listen", "127.0.0.1:0", "--live", filepath.Join(dir, "live")}
+		cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{
+			"tileserver",
+			"--data",
+			data,
+			"--listen",
+			"127.0.0.1:0",
+			"--live",
+			filepath.Join(dir, "live"),
+		}
 		if err := cmd.Run(); err == nil || !strings.Contains(out.String(), "local disk") {
 			t.Errorf("--live: %v: %s", err, out)
 		}

@@ -69,7 +69,8 @@ func TestReference(t *testing.T) {
 		for at < min(len(page), len(b)) && page[at] == b[at] {
 			at++
 		}
-		t.Errorf("docs/reference.md is not what the programs say: run go test ./cmd/internal/endtoend -run Reference -update, and look at the difference, which begins at\n%.300s", page[at:])
+		t.Errorf("docs/reference.md is not what the programs say: run go test ./cmd/internal/endtoend -run Reference "+
+			"-update, and look at the difference, which begins at\n%.300s", page[at:])
 	}
 }
 

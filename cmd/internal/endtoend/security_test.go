@@ -47,41 +47,88 @@ func attacks() []attack {
 	path := func(p string) string { return "GET " + p + " HTTP/1.1\r\n" + end }
 	list := []attack{
 		{"Slow clients", "a header that never ends", "GET /healthz HTTP/1.1\r\nHost: a\r\nX-A: b\r\n", true, "closed", ""},
-		{"Slow clients", "a body that never comes", "POST /ip/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n8.8", true, "408 or closed", ""},
+		{
+			"Slow clients",
+			"a body that never comes",
+			"POST /ip/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n8.8",
+			true,
+			"408 or closed",
+			"",
+		},
 		{"Sizes", "a header of 64 KiB", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n" + end, false, "431", ""},
 		{"Sizes", "an address of 64 KiB", path("/" + strings.Repeat("x", 64<<10)), false, "431", ""},
 		{"Sizes", "10,000 header fields", "GET / HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 10_000) + end, false, "431", ""},
 		{"Sizes", "GET with a body of 100 MB", "GET /healthz HTTP/1.1\r\nContent-Length: 99999999\r\n" + end, false, "413 body-too-large", ""},
-		{"Sizes", "a batch that unpacks 1,000 : 1 beyond the limit", fmt.Sprintf("POST /ip/batch HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n%s%s", bomb.Len(), end, bomb.String()), false, "batch cut off: batch-too-long", ""},
-		{"Forging", "X-Forwarded-For of a client", "GET /ip/me HTTP/1.1\r\nX-Forwarded-For: 20.0.1.5\r\n" + end, false, "404 address-reserved", "City"},
+		{
+			"Sizes",
+			"a batch that unpacks 1,000 : 1 beyond the limit",
+			fmt.Sprintf("POST /ip/batch HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n%s%s",
+				bomb.Len(), end, bomb.String()),
+			false,
+			"batch cut off: batch-too-long",
+			"",
+		},
+		{
+			"Forging",
+			"X-Forwarded-For of a client",
+			"GET /ip/me HTTP/1.1\r\nX-Forwarded-For: 20.0.1.5\r\n" + end,
+			false,
+			"404 address-reserved",
+			"City",
+		},
 		{"Forging", "Forwarded of a client", "GET /ip/me HTTP/1.1\r\nForwarded: for=20.0.1.5\r\n" + end, false, "404 address-reserved", "City"},
 		{"Forging", "X-Real-IP of a client", "GET /ip/me HTTP/1.1\r\nX-Real-IP: 20.0.1.5\r\n" + end, false, "404 address-reserved", "City"},
-		{"Forging", "X-Forwarded-Host of a client", "GET /tiles/country.json HTTP/1.1\r\nX-Forwarded-Host: evil.example\r\n" + end, false, "200", "evil.example"},
-		{"Forging", "a Host with markup", "GET /tiles/country.json HTTP/1.1\r\nHost: a\"><script>\r\nConnection: close\r\n\r\n", false, "400", "<script>"},
+		{
+			"Forging",
+			"X-Forwarded-Host of a client",
+			"GET /tiles/country.json HTTP/1.1\r\nX-Forwarded-Host: evil.example\r\n" + end,
+			false,
+			"200",
+			"evil.example",
+		},
+		{
+			"Forging",
+			"a Host with markup",
+			"GET /tiles/country.json HTTP/1.1\r\nHost: a\"><script>\r\nConnection: close\r\n\r\n",
+			false,
+			"400",
+			"<script>",
+		},
 	}
 	for _, p := range []string{
 		"/../../../etc/passwd", "/..%2f..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", `/..\..\etc\passwd`, "/%2e%2e%5c%2e%2e%5cetc%5cpasswd",
-		"//etc/passwd", "/assets/../../../../etc/passwd", "/tiles/..%2f..%2fCURRENT", "/tiles/%00/0/0/0.mvt", "/regions/country/..%2f..%2f", "/%c0%ae%c0%ae/etc/passwd",
+		"//etc/passwd", "/assets/../../../../etc/passwd", "/tiles/..%2f..%2fCURRENT", "/tiles/%00/0/0/0.mvt",
+		"/regions/country/..%2f..%2f", "/%c0%ae%c0%ae/etc/passwd",
 		"http://127.0.0.1/../../etc/passwd",
 	} {
 		list = append(list, attack{"Paths", "`GET " + p + "`", path(p), false, "400 or 404 or 301 or 308", "root:"})
 	}
-	for _, p := range []string{"/regions/at?lat=1%0d%0aX-Evil:%201&lon=0", "/places/search?q=a%0d%0aX-Evil:%201", "/tiles/a%0d%0aX-Evil:%201.json", "/places/nearby?lat=0&lon=0&cursor=%0d%0aX-Evil:1", "/%0d%0aX-Evil:%201"} {
+	for _, p := range []string{"/regions/at?lat=1%0d%0aX-Evil:%201&lon=0", "/places/search?q=a%0d%0aX-Evil:%201",
+		"/tiles/a%0d%0aX-Evil:%201.json", "/places/nearby?lat=0&lon=0&cursor=%0d%0aX-Evil:1", "/%0d%0aX-Evil:%201"} {
 		list = append(list, attack{"Header injection", "`GET " + p + "`", path(p), false, "200 or 400 or 404", "\nX-Evil"})
 	}
 	list = append(list,
-		attack{"Request smuggling", "Content-Length twice, different", "POST /ip/batch HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n" + end + "8.8.8\n", false, "400", ""},
-		attack{"Request smuggling", "Content-Length and Transfer-Encoding", "POST /ip/batch HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n" + end + "0\r\n\r\nGET /status HTTP/1.1\r\n" + end, false, "one answer", ""},
-		attack{"Request smuggling", "Transfer-Encoding: xchunked", "POST /ip/batch HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n" + end + "0\r\n\r\n", false, "501", ""},
-		attack{"Request smuggling", "a space before the colon", "POST /ip/batch HTTP/1.1\r\nContent-Length : 5\r\n" + end + "8.8.8\n", false, "400", ""},
-		attack{"Request smuggling", "a header folded over two lines", "GET /healthz HTTP/1.1\r\nX-A: b\r\n Transfer-Encoding: chunked\r\n" + end, false, "200 or 400", ""},
+		attack{"Request smuggling", "Content-Length twice, different",
+			"POST /ip/batch HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n" + end + "8.8.8\n", false, "400", ""},
+		attack{"Request smuggling", "Content-Length and Transfer-Encoding",
+			"POST /ip/batch HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n" + end +
+				"0\r\n\r\nGET /status HTTP/1.1\r\n" + end, false, "one answer", ""},
+		attack{"Request smuggling", "Transfer-Encoding: xchunked",
+			"POST /ip/batch HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n" + end + "0\r\n\r\n", false, "501", ""},
+		attack{"Request smuggling", "a space before the colon",
+			"POST /ip/batch HTTP/1.1\r\nContent-Length : 5\r\n" + end + "8.8.8\n", false, "400", ""},
+		attack{"Request smuggling", "a header folded over two lines",
+			"GET /healthz HTTP/1.1\r\nX-A: b\r\n Transfer-Encoding: chunked\r\n" + end, false, "200 or 400", ""},
 		attack{"Request smuggling", "a negative length", "POST /ip/batch HTTP/1.1\r\nContent-Length: -5\r\n" + end, false, "400", ""},
 		attack{"Request smuggling", "two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + end, false, "400", ""},
 		attack{"Names from the data", "a place called `<script>…`, as JSON", path("/places/1"), false, "200", "<script>"},
-		attack{"Names from the data", "the same in a list as GeoJSON", path("/places/within?bbox=-1,-1,1,1&format=geojson"), false, "200", "<script>"},
+		attack{"Names from the data", "the same in a list as GeoJSON", path("/places/within?bbox=-1,-1,1,1&format=geojson"), false,
+			"200", "<script>"},
 		attack{"Names from the data", "the same in GeoNames' form", path("/getJSON?geonameId=1"), false, "200", "<script>"},
-		attack{"Names from the data", "a region with quotes and markup, in a tile", path("/tiles/country/0/0/0.geojson"), false, "200", "<script>"},
-		attack{"Names from the data", "markup in a parameter that comes back", path("/regions/%3Cscript%3Ealert(1)%3C/script%3E/1"), false, "404 nosniff", "<script>"},
+		attack{"Names from the data", "a region with quotes and markup, in a tile", path("/tiles/country/0/0/0.geojson"), false,
+			"200", "<script>"},
+		attack{"Names from the data", "markup in a parameter that comes back", path("/regions/%3Cscript%3Ealert(1)%3C/script%3E/1"),
+			false, "404 nosniff", "<script>"},
 	)
 	return list
 }
@@ -127,7 +174,8 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustIngest(t, data, "boundaries", "--layer", "country="+writeFile(t, filepath.Join(dir, "c.geojson"),
-		`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"code":"x","name":`+string(name)+`},"geometry":{"type":"Polygon","coordinates":[[[-3,-3],[3,-3],[3,3],[-3,3],[-3,-3]]]}}]}`)+":code")
+		`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"code":"x","name":`+string(name)+
+			`},"geometry":{"type":"Polygon","coordinates":[[[-3,-3],[3,-3],[3,3],[-3,3],[-3,-3]]]}}]}`)+":code")
 	mustIngest(t, data, "ip", writeFile(t, filepath.Join(dir, "r.csv"), "20.0.0.0/8,GB,City\n"), "--columns", "network,country,city")
 	s := serve(t, data, "--read-timeout", "1s", "--batch-timeout", "1s", "--batch-bytes", "64KiB", "--cache", "1MiB")
 	host := strings.TrimPrefix(s.URL, "http://")
@@ -226,7 +274,8 @@ func compareDoc(t *testing.T, table string) {
 		return
 	}
 	if !*update {
-		t.Errorf("the answers are not those of SECURITY.md; look at the difference and run go test ./cmd/internal/endtoend -run Attacks -update\n%s", table)
+		t.Errorf("the answers are not those of SECURITY.md; look at the difference and run go test ./cmd/internal/endtoend "+
+			"-run Attacks -update\n%s", table)
 		return
 	}
 	testfile.Write(t, securityDoc, want)

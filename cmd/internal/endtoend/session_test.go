@@ -133,11 +133,13 @@ func runPage(t *testing.T, dir, tools string, blocks []block) (wrong []string) {
 		for i, command := range list {
 			stdout, stderr, err := s.run(free.in(t, command))
 			if err != nil {
-				return append(wrong, fmt.Sprintf("%s:%d: %s\n%v\nit wrote %s\nand as errors %s", b.page, b.lineOf(command), command, err, stdout, stderr))
+				return append(wrong, fmt.Sprintf("%s:%d: %s\n%v\nit wrote %s\nand as errors %s", b.page, b.lineOf(command), command, err,
+					stdout, stderr))
 			}
 			if i == len(list)-1 && b.answer != nil {
 				if differs := b.answer.differs(free.in(t, b.answer.text), stdout, stderr); differs != "" {
-					wrong = append(wrong, fmt.Sprintf("%s:%d: %s\n%s\nthe page shows\n%s\nit wrote\n%s\nand as errors %s", b.page, b.lineOf(command), command, differs, b.answer.text, stdout, stderr))
+					wrong = append(wrong, fmt.Sprintf("%s:%d: %s\n%s\nthe page shows\n%s\nit wrote\n%s\nand as errors %s", b.page,
+						b.lineOf(command), command, differs, b.answer.text, stdout, stderr))
 				}
 			}
 		}

@@ -26,7 +26,8 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", "", "where configuration, logs and data go, and stay; by default in a directory that is removed when all went well")
+	dir := flag.String("dir", "",
+		"where configuration, logs and data go, and stay; by default in a directory that is removed when all went well")
 	session := flag.Duration("session", 0, "how long the master waits for a region server that has died")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -42,7 +42,11 @@ func TestHeader(t *testing.T) {
 
 // A directory that is decoded is encoded as it was, but for numbers written longer than need be.
 func FuzzDirectory(f *testing.F) {
-	f.Add(AppendDirectory(nil, []Entry{{ID: 0, Offset: 0, Length: 5, Run: 1}, {ID: 1, Offset: 5, Length: 7, Run: 3}, {ID: 9, Offset: 0, Length: 5, Run: 0}}))
+	f.Add(AppendDirectory(nil, []Entry{
+		{ID: 0, Offset: 0, Length: 5, Run: 1},
+		{ID: 1, Offset: 5, Length: 7, Run: 3},
+		{ID: 9, Offset: 0, Length: 5, Run: 0},
+	}))
 	f.Add([]byte{1, 0, 1, 1, 1})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -69,7 +69,8 @@ func Start(server *exec.Cmd) (url string, err error) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
 	if !ok {
-		return "", fmt.Errorf("tileserver did not say where it serves, but %q: %w", line, errors.Join(err, errors.New("its standard error tells why")))
+		return "", fmt.Errorf("tileserver did not say where it serves, but %q: %w", line,
+			errors.Join(err, errors.New("its standard error tells why")))
 	}
 	return url, nil
 }

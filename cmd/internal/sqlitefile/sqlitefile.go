@@ -40,7 +40,11 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 		return nil, nil, err
 	}
 	// Immutable: no locks and no journal, so that nothing is written beside it.
-	u := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)"}
+	u := url.URL{
+		Scheme:   "file",
+		Path:     path,
+		RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)",
+	}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -88,7 +92,8 @@ func check(name string) error {
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(name + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s: there are changes in %s%s that are not in it yet; close the program that has it open, or run: sqlite3 %s .tables", name, name, suffix, name)
+			return fmt.Errorf("%s: there are changes in %s%s that are not in it yet; close the program that has it open, or "+
+				"run: sqlite3 %s .tables", name, name, suffix, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -12,11 +12,14 @@ import (
 )
 
 func TestUnknown(t *testing.T) {
-	errs := Unknown([]string{"QUADRILLE_LISTEN=:1", "QUADRILLE_LISEN=:2", "QUADRILLE_LAYER=a=b", "QUADRILLE_MXA_BAD=1", "quadrille_x=1", "QUADRILLE_FULL=1",
+	errs := Unknown([]string{"QUADRILLE_LISTEN=:1", "QUADRILLE_LISEN=:2", "QUADRILLE_LAYER=a=b", "QUADRILLE_MXA_BAD=1",
+		"quadrille_x=1", "QUADRILLE_FULL=1",
 		"QUADRILLEX=1", "QUADRILLE_=1", "QUADRILLE_NOTHING_LIKE_IT=x", "QUADRILLE_listen=1", "PATH=/bin", "=C:=x"})
 	text := errors.Join(errs...).Error()
-	for _, want := range []string{"QUADRILLE_LISEN sets nothing: did you mean QUADRILLE_LISTEN?", "QUADRILLE_MXA_BAD sets nothing: did you mean QUADRILLE_MAX_BAD?",
-		"QUADRILLE_NOTHING_LIKE_IT sets nothing: unset it", "QUADRILLE_listen sets nothing: did you mean QUADRILLE_LISTEN?", "QUADRILLE_ sets nothing: unset it"} {
+	for _, want := range []string{"QUADRILLE_LISEN sets nothing: did you mean QUADRILLE_LISTEN?",
+		"QUADRILLE_MXA_BAD sets nothing: did you mean QUADRILLE_MAX_BAD?",
+		"QUADRILLE_NOTHING_LIKE_IT sets nothing: unset it", "QUADRILLE_listen sets nothing: did you mean QUADRILLE_LISTEN?",
+		"QUADRILLE_ sets nothing: unset it"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -65,7 +65,12 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		next := ID(1)
 		for i := range s.spots {
 			for range rng.IntN(3_000) {
-				p := spot{lon: math.Remainder(lon+rng.NormFloat64()*spread, 360), lat: max(-90, min(90, lat+rng.NormFloat64()*spread)), id: next, passes: rng.Float64() < share}
+				p := spot{
+					lon:    math.Remainder(lon+rng.NormFloat64()*spread, 360),
+					lat:    max(-90, min(90, lat+rng.NormFloat64()*spread)),
+					id:     next,
+					passes: rng.Float64() < share,
+				}
 				if rng.IntN(10) == 0 { // at the query's point, where others may be
 					p.lon, p.lat = lon, lat
 				}

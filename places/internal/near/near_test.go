@@ -119,7 +119,12 @@ func TestOverlap(t *testing.T) {
 		}
 		tile := must.Get(quadkey.TileAt(lon, lat, uint8(rng.IntN(quadkey.CellZoom+1)))).In(t)
 		size := math.Exp(rng.Float64()*12 - 9)
-		b := quadkey.Box{West: lon - size*rng.Float64(), East: lon + size*rng.Float64(), South: max(lat-size*rng.Float64(), -90), North: min(lat+size*rng.Float64(), 90)}
+		b := quadkey.Box{
+			West:  lon - size*rng.Float64(),
+			East:  lon + size*rng.Float64(),
+			South: max(lat-size*rng.Float64(), -90),
+			North: min(lat+size*rng.Float64(), 90),
+		}
 		switch rng.IntN(4) {
 		case 0:
 			b.West = lon

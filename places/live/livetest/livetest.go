@@ -278,7 +278,8 @@ func indexFails(r *rig) {
 	outcomes := make([]live.Outcome, len(writes))
 	must.Do(r, r.c.Write(r.Context(), writes, outcomes))
 	for i, o := range outcomes {
-		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrRefused) || errors.Is(o.Err, cellstore.ErrUnknownOutcome) {
+		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrRefused) ||
+			errors.Is(o.Err, cellstore.ErrUnknownOutcome) {
 			r.Fatalf("write %d: %v", i, o.Err)
 		}
 	}
@@ -376,7 +377,10 @@ func tornEvent(r *rig) {
 func (r *rig) spoil(row []byte, family string, at int64) {
 	r.Helper()
 	table := must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r)
-	must.Do(r, table.Apply(r.Context(), cellstore.Mutation{Row: append([]byte(nil), row...), Ops: []cellstore.Op{cellstore.PutAt(family, nil, at, []byte("{"))}}))
+	must.Do(r, table.Apply(r.Context(), cellstore.Mutation{
+		Row: append([]byte(nil), row...),
+		Ops: []cellstore.Op{cellstore.PutAt(family, nil, at, []byte("{"))},
+	}))
 }
 
 // Log checks a log. open returns a new one on the same data each time, like another program's.
@@ -392,7 +396,10 @@ func Log(t *testing.T, open func() live.Log) {
 		if got, err := log.End(ctx); got != end || err != nil {
 			t.Fatalf("it ends at %+v, want %+v: %v", got, end, err)
 		}
-		if err := log.Append(ctx, &live.Step{End: live.End{Seq: 9, Step: 1}, Changes: []live.Change{change(9, 5)}}); !errors.Is(err, live.ErrTaken) {
+		if err := log.Append(ctx, &live.Step{
+			End:     live.End{Seq: 9, Step: 1},
+			Changes: []live.Change{change(9, 5)},
+		}); !errors.Is(err, live.ErrTaken) {
 			t.Errorf("a number that is taken: %v", err)
 		}
 		if err := log.Append(ctx, &live.Step{End: live.End{Seq: 9, Step: 3}}); !errors.Is(err, live.ErrTaken) {

@@ -280,7 +280,8 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 
 // divide compares the lines of a crowded cell in its quarters, unless that saves no work because
 // many lines pass through one place.
-func (n *Noder) divide(entries []cellEntry, lines []Line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint, bool) error) error {
+func (n *Noder) divide(entries []cellEntry, lines []Line, x, y int32, shift uint,
+	compare func([]cellEntry, int32, int32, uint, bool) error) error {
 	shift--
 	var in [4][]cellEntry
 	pairs := 0

@@ -17,7 +17,8 @@ func TestFixed(t *testing.T) {
 		decimals int
 		want     string
 	}{
-		{0, 7, "0"}, {-0.00000001, 7, "0"}, {1, 0, "1"}, {-1.5, 1, "-1.5"}, {179.99999999, 7, "180"}, {0.05, 2, "0.05"}, {-180, 6, "-180"}, {12.3456789, 3, "12.346"},
+		{0, 7, "0"}, {-0.00000001, 7, "0"}, {1, 0, "1"}, {-1.5, 1, "-1.5"}, {179.99999999, 7, "180"}, {0.05, 2, "0.05"}, {-180, 6,
+			"-180"}, {12.3456789, 3, "12.346"},
 	} {
 		if got := string(AppendFixed(nil, c.v, c.decimals)); got != c.want {
 			t.Errorf("%v with %d decimals: %s, want %s", c.v, c.decimals, got, c.want)
@@ -131,10 +132,12 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := string(AppendSquare(nil, quadkey.Tile{Z: 1})); got != `{"type":"Polygon","coordinates":[[[-180,0],[0,0],[0,85.051],[-180,85.051],[-180,0]]]}` {
+	if got := string(AppendSquare(nil,
+		quadkey.Tile{Z: 1})); got != `{"type":"Polygon","coordinates":[[[-180,0],[0,0],[0,85.051],[-180,85.051],[-180,0]]]}` {
 		t.Errorf("a quarter of the world is %s", got)
 	}
-	if got := string(AppendFeatureHead(nil, "country", "fr", `F "`, 2)); got != `{"type":"Feature","id":"country:fr","properties":{"type":"country","id":"fr","name":"F \"","merged":2},"geometry":` {
+	if got := string(AppendFeatureHead(nil, "country", "fr", `F "`,
+		2)); got != `{"type":"Feature","id":"country:fr","properties":{"type":"country","id":"fr","name":"F \"","merged":2},"geometry":` {
 		t.Errorf("a feature begins %s", got)
 	}
 }

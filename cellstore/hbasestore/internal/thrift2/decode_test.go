@@ -24,7 +24,12 @@ func TestResult(t *testing.T) {
 			}
 			var want []Value
 			for i, n := range []int{0, 1, 100, 600, longField, longField + 1, trusted, 3*trusted + 1} {
-				want = append(want, Value{Family: []byte{'f', byte('0' + i/3)}, Qualifier: bytes.Repeat([]byte("q"), i), Value: bytes.Repeat([]byte{byte(i)}, n), Timestamp: int64(i)})
+				want = append(want, Value{
+					Family:    []byte{'f', byte('0' + i/3)},
+					Qualifier: bytes.Repeat([]byte("q"), i),
+					Value:     bytes.Repeat([]byte{byte(i)}, n),
+					Timestamp: int64(i),
+				})
 			}
 			e := &encoder{ctx: ctx, p: p}
 			e.value(func() {
@@ -43,7 +48,8 @@ func TestResult(t *testing.T) {
 				// No field may reach into its neighbour's memory.
 				_ = append(append(c.Qualifier, '!'), c.Value...)
 				w := want[i]
-				if !bytes.Equal(c.Family, w.Family) || !bytes.Equal(c.Qualifier, w.Qualifier) || !bytes.Equal(c.Value, w.Value) || c.Timestamp != w.Timestamp {
+				if !bytes.Equal(c.Family, w.Family) || !bytes.Equal(c.Qualifier, w.Qualifier) || !bytes.Equal(c.Value, w.Value) ||
+					c.Timestamp != w.Timestamp {
 					t.Errorf("cell %d: %q %q, %d bytes", i, c.Family, c.Qualifier, len(c.Value))
 				}
 			}

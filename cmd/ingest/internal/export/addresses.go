@@ -115,8 +115,10 @@ func (o AddressOptions) typed() (AddressOptions, error) {
 			return o, nil
 		}
 		for field := range strings.SplitSeq(o.Fields, ",") {
-			if t.fields != "" && top(field) != "extra" && !slices.ContainsFunc(strings.Split(t.fields, ","), func(f string) bool { return within(f, field) || within(field, f) }) {
-				return o, fmt.Errorf("--database-type %s: clients of this type look for %s, and not for %s; leave --fields out, or give another type", o.DatabaseType, t.fields, field)
+			if t.fields != "" && top(field) != "extra" &&
+				!slices.ContainsFunc(strings.Split(t.fields, ","), func(f string) bool { return within(f, field) || within(field, f) }) {
+				return o, fmt.Errorf("--database-type %s: clients of this type look for %s, and not for %s; leave --fields out, "+
+					"or give another type", o.DatabaseType, t.fields, field)
 			}
 		}
 		return o, nil
@@ -126,7 +128,8 @@ func (o AddressOptions) typed() (AddressOptions, error) {
 		for _, t := range databaseTypes {
 			known = append(known, t.name)
 		}
-		return o, fmt.Errorf("--database-type %s: what its clients look for is not known; those known end in %s; or give a type of your own", o.DatabaseType, strings.Join(known, ", "))
+		return o, fmt.Errorf("--database-type %s: what its clients look for is not known; those known end in %s; or give a "+
+			"type of your own", o.DatabaseType, strings.Join(known, ", "))
 	}
 	return o, nil
 }
@@ -190,7 +193,8 @@ type addresses struct {
 // each calls write for every longest range of one record, in ascending order, IPv4 before IPv6.
 // pick appends the record of a range; ranges for which it appends nothing are left out. The record
 // is valid until write returns.
-func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.Result) ([]byte, error), write func(span ipgeo.Span, record []byte) error) error {
+func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.Result) ([]byte, error),
+	write func(span ipgeo.Span, record []byte) error) error {
 	var span ipgeo.Span
 	var record, next []byte
 	done := int64(0)

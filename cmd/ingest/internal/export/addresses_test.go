@@ -300,7 +300,8 @@ func TestAddressFields(t *testing.T) {
 		}
 	}
 	// Nothing is left of an export that failed.
-	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(dir, "none.csv"), export.AddressOptions{Fields: "postal.code"}); !errors.Is(err, export.ErrNoNetwork) {
+	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(dir, "none.csv"),
+		export.AddressOptions{Fields: "postal.code"}); !errors.Is(err, export.ErrNoNetwork) {
 		t.Errorf("an empty list: %v", err)
 	}
 	left, err := os.ReadDir(dir)
@@ -315,14 +316,22 @@ func TestAddressTypes(t *testing.T) {
 		"1.0.0.0/24,DE,Bonn,3320,Any AG,Any,any.net,Cable,1,0,1.5,red\n1.0.1.0/24,,,,,,,,0,1,,\n1.0.2.0/24,,,3320,,,,,0,0,,\n"))
 	const systems = `"autonomous_system_number":3320,"autonomous_system_organization":"Any AG"`
 	for typ, want := range map[string][3]string{
-		"GeoLite2-ASN":                          {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
-		"DBIP-ASN-Lite (compat=GeoLite2-ASN)":   {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
-		"GeoIP2-ISP":                            {"{" + systems + `,"isp":"Any"}`, "null", `{"autonomous_system_number":3320}`},
-		"GeoIP2-Domain":                         {`{"domain":"any.net"}`, "null", "null"},
-		"GeoIP2-Connection-Type":                {`{"connection_type":"Cable"}`, "null", "null"},
-		"GeoIP2-Anonymous-IP":                   {`{"is_anonymous":true,"is_tor_exit_node":true}`, `{"is_anonymous":true,"is_hosting_provider":true}`, "null"},
-		"GeoIP2-Static-IP-Score":                {`{"score":1.5}`, "null", "null"},
-		"GeoLite2-Country":                      {`{"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"DE","names":{"en":"Germany"}}}`, "null", "null"},
+		"GeoLite2-ASN":                        {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
+		"DBIP-ASN-Lite (compat=GeoLite2-ASN)": {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
+		"GeoIP2-ISP":                          {"{" + systems + `,"isp":"Any"}`, "null", `{"autonomous_system_number":3320}`},
+		"GeoIP2-Domain":                       {`{"domain":"any.net"}`, "null", "null"},
+		"GeoIP2-Connection-Type":              {`{"connection_type":"Cable"}`, "null", "null"},
+		"GeoIP2-Anonymous-IP": {
+			`{"is_anonymous":true,"is_tor_exit_node":true}`,
+			`{"is_anonymous":true,"is_hosting_provider":true}`,
+			"null",
+		},
+		"GeoIP2-Static-IP-Score": {`{"score":1.5}`, "null", "null"},
+		"GeoLite2-Country": {
+			`{"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"DE","names":{"en":"Germany"}}}`,
+			"null",
+			"null",
+		},
 		"Mine":                                  {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
 		"GeoLite2-City":                         {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
 		"DBIP-Location-ISP (compat=Enterprise)": {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
@@ -345,7 +354,10 @@ func TestAddressTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(t.TempDir(), "a.mmdb"), export.AddressOptions{DatabaseType: "GeoLite2-ASN", Fields: "traits.autonomous_system_number,extra.color"}); err != nil {
+	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(t.TempDir(), "a.mmdb"), export.AddressOptions{
+		DatabaseType: "GeoLite2-ASN",
+		Fields:       "traits.autonomous_system_number,extra.color",
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -366,7 +378,11 @@ func TestAddressesRefused(t *testing.T) {
 		{"a.mmdb", export.AddressOptions{Fields: "traits.network"}, "every row has its network"},
 		{"a.mmdb", export.AddressOptions{Fields: "planet"}, "no such member"},
 		{"a.mmdb", export.AddressOptions{Fields: "traits.isp", DatabaseType: "GeoLite2-ASN"}, "not for traits.isp; leave --fields out"},
-		{"a.mmdb", export.AddressOptions{Fields: "country.iso_code,traits,city", DatabaseType: "GeoIP2-Country"}, "not for city; leave --fields out"},
+		{
+			"a.mmdb",
+			export.AddressOptions{Fields: "country.iso_code,traits,city", DatabaseType: "GeoIP2-Country"},
+			"not for city; leave --fields out",
+		},
 		{"a.mmdb", export.AddressOptions{DatabaseType: "GeoIP2-DensityIncome"}, "or give a type of your own"},
 	} {
 		if err := export.CheckAddresses(filepath.Join(dir, c.file), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -437,7 +453,8 @@ func TestAddressesOfPublishers(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			var o export.AddressOptions
 			// Those of one subject have their fields at the top.
-			flat := slices.ContainsFunc([]string{"Anonymous", "ASN", "asn", "Domain", "Proxy", "Risk", "Score", "User"}, func(s string) bool { return strings.Contains(name, s) })
+			flat := slices.ContainsFunc([]string{"Anonymous", "ASN", "asn", "Domain", "Proxy", "Risk", "Score", "User"},
+				func(s string) bool { return strings.Contains(name, s) })
 			if flat {
 				o.Fields = "traits,extra"
 			}
@@ -457,7 +474,8 @@ func TestAddressesOfPublishers(t *testing.T) {
 				t.Fatal(err)
 			}
 			ratio := float64(ours.Size()) / float64(theirs.Size())
-			t.Logf("%d ranges, %d networks, %d edges compared, %d bytes, %.3f of the publisher's", stats.Ranges, stats.Networks, edges, ours.Size(), ratio)
+			t.Logf("%d ranges, %d networks, %d edges compared, %d bytes, %.3f of the publisher's", stats.Ranges, stats.Networks, edges,
+				ours.Size(), ratio)
 			if ratio > 1.05 {
 				t.Errorf("%d bytes, %.3f of the publisher's", ours.Size(), ratio)
 			}

@@ -138,7 +138,8 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 		return Stats{}, err
 	}
 	return write(ctx, r, o, w, func() error {
-		rows, err := mbtiles.Metadata(d.Name, d.Description, d.Attribution, d.bounds, d.center, uint8(o.MinZoom), uint8(o.MaxZoom), d.VectorLayers)
+		rows, err := mbtiles.Metadata(d.Name, d.Description, d.Attribution, d.bounds, d.center, uint8(o.MinZoom), uint8(o.MaxZoom),
+			d.VectorLayers)
 		if err != nil {
 			return err
 		}

@@ -101,12 +101,15 @@ func TestPMTiles(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "a.pmtiles")
 		var told int64
-		stats, err := export.Write(ctx, r, m, path, export.Options{Layers: layers, MinZoom: c.min, MaxZoom: c.max, Progress: func(done, total int64) {
-			if done < told || done > total {
-				t.Errorf("progress %d after %d of %d", done, told, total)
-			}
-			told = done
-		}})
+		stats, err := export.Write(ctx, r, m, path, export.Options{Layers: layers,
+			MinZoom: c.min,
+			MaxZoom: c.max,
+			Progress: func(done, total int64) {
+				if done < told || done > total {
+					t.Errorf("progress %d after %d of %d", done, told, total)
+				}
+				told = done
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +175,8 @@ func TestMBTiles(t *testing.T) {
 	}
 	defer db.Close()
 	var rows, images int64
-	if err := errors.Join(db.QueryRow(`SELECT count(*) FROM tiles`).Scan(&rows), db.QueryRow(`SELECT count(*) FROM images`).Scan(&images)); err != nil {
+	if err := errors.Join(db.QueryRow(`SELECT count(*) FROM tiles`).Scan(&rows),
+		db.QueryRow(`SELECT count(*) FROM images`).Scan(&images)); err != nil {
 		t.Fatal(err)
 	}
 	if rows != stats.Tiles || images != stats.Contents {

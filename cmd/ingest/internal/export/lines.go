@@ -102,7 +102,8 @@ func columns(list string) (paths, names []string, err error) {
 		case last == "names":
 			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one name; say its language, such as %s.en", name, name)
 		case last == name, name == "derived":
-			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one value; name one, such as country.iso_code or city.names.en, or write .ndjson", name)
+			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one value; name one, such as "+
+				"country.iso_code or city.names.en, or write .ndjson", name)
 		}
 		paths = append(paths, path)
 		if own, ok := strings.CutPrefix(path, ipcsv.Extra); ok {

@@ -46,7 +46,8 @@ func TestLayerOfLines(t *testing.T) {
 	if err := json.Unmarshal(a.Metadata, &metadata); err != nil {
 		t.Fatal(err)
 	}
-	if l := metadata.VectorLayers; len(l) != 1 || l[0].ID != "river_line" || len(l[0].Fields) != 2 || l[0].Fields["id"] != "String" || l[0].Fields["name"] != "String" {
+	if l := metadata.VectorLayers; len(l) != 1 || l[0].ID != "river_line" || len(l[0].Fields) != 2 ||
+		l[0].Fields["id"] != "String" || l[0].Fields["name"] != "String" {
 		t.Errorf("%s", a.Metadata)
 	}
 }

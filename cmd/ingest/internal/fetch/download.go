@@ -132,7 +132,8 @@ func (d *download) transfer(ctx context.Context) (*state, error) {
 	case http.StatusPartialContent:
 		next := answered(d.file.URL, res)
 		first, total, err := contentRange(res.Header.Get("Content-Range"))
-		if err == nil && (offset == 0 || first != offset || begun.Bytes > 0 && total > 0 && total != begun.Bytes || next.strong() != "" && next.strong() != validator) {
+		if err == nil && (offset == 0 || first != offset || begun.Bytes > 0 && total > 0 && total != begun.Bytes ||
+			next.strong() != "" && next.strong() != validator) {
 			err = errors.New("the server sent another part of the file than it was asked for")
 		}
 		if err != nil {
@@ -164,7 +165,8 @@ func refusal(res *http.Response) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return permanent(fmt.Errorf("the server answered %s; check the account and its key, and that the licence was accepted", res.Status))
 	case http.StatusNotFound, http.StatusGone:
-		return permanent(fmt.Errorf("the server answered %s; the publisher may have moved the file: fetch it by hand and name it, or give a --mirror", res.Status))
+		return permanent(fmt.Errorf("the server answered %s; the publisher may have moved the file: fetch it by hand and "+
+			"name it, or give a --mirror", res.Status))
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		after := retryafter.Of(res.Header)
@@ -199,7 +201,8 @@ func (d *download) receive(ctx context.Context, alive func(), body io.Reader, of
 		return permanent(fmt.Errorf("%w: %d bytes, of this file at most %d are; check the address", ErrTooLarge, s.Bytes, d.file.MaxBytes))
 	}
 	if free, ok := d.free(d.dir); ok && s.Bytes-offset > 0 && uint64(s.Bytes-offset) > free {
-		return permanent(fmt.Errorf("%w: %d bytes are missing and %d free in %s; make room there, or choose another --downloads", ErrSpace, s.Bytes-offset, free, d.dir))
+		return permanent(fmt.Errorf("%w: %d bytes are missing and %d free in %s; make room there, or choose another --downloads",
+			ErrSpace, s.Bytes-offset, free, d.dir))
 	}
 	out, err := os.OpenFile(d.part(), os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -220,7 +223,8 @@ func (d *download) receive(ctx context.Context, alive func(), body io.Reader, of
 		if n > 0 {
 			alive()
 			if done += int64(n); done > d.file.MaxBytes {
-				return errors.Join(permanent(fmt.Errorf("%w: of this file at most %d bytes are; check the address", ErrTooLarge, d.file.MaxBytes)), d.discard())
+				return errors.Join(permanent(fmt.Errorf("%w: of this file at most %d bytes are; check the address", ErrTooLarge,
+					d.file.MaxBytes)), d.discard())
 			}
 			if err := d.count(int64(n)); err != nil {
 				return err

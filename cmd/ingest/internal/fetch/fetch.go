@@ -216,7 +216,8 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 			pauses.Reset()
 		}
 		if failed++; failed >= c.o.Attempts {
-			return Result{}, fmt.Errorf("%s from %s: %w; given up after %d attempts, run it again later: it goes on where it stopped", f.Name, u.Redacted(), err, failed)
+			return Result{}, fmt.Errorf("%s from %s: %w; given up after %d attempts, run it again later: it goes on where it stopped",
+				f.Name, u.Redacted(), err, failed)
 		}
 		delay := pauses.NextBackOff()
 		var told *retryAfterError

@@ -129,7 +129,8 @@ func TestConditionalRefresh(t *testing.T) {
 	f := fileOf(p)
 	c.want(t, f, p.content, false)
 	_, r := p.requests()
-	if r.Header.Get("User-Agent") != "Quadrille/test (+https://maps.example.org)" || r.Header.Get("Accept-Encoding") != "identity" || r.Header.Get("Range") != "" {
+	if r.Header.Get("User-Agent") != "Quadrille/test (+https://maps.example.org)" ||
+		r.Header.Get("Accept-Encoding") != "identity" || r.Header.Get("Range") != "" {
 		t.Errorf("asked as %v", r.Header)
 	}
 	info, err := os.Stat(filepath.Join(c.dir, f.Name))
@@ -356,7 +357,8 @@ func TestRetries(t *testing.T) {
 			testfile.Write(t, path, before)
 			if tt.err == "" {
 				c.want(t, fileOf(p), p.content, false)
-			} else if _, err := c.Get(t.Context(), fileOf(p)); err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), "f.txt") {
+			} else if _, err := c.Get(t.Context(), fileOf(p)); err == nil || !strings.Contains(err.Error(), tt.err) ||
+				!strings.Contains(err.Error(), "f.txt") {
 				t.Fatalf("%v, want %q", err, tt.err)
 			} else if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, before) {
 				t.Errorf("the older version became %q, %v", b, err)
@@ -409,7 +411,8 @@ func TestBombs(t *testing.T) {
 		c := newClient(t, t.TempDir(), nil)
 		f := fileOf(p)
 		f.Kind = kind
-		if _, err := c.Get(t.Context(), f); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), "unpacks to more than") || len(c.waits) > 0 {
+		if _, err := c.Get(t.Context(), f); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), "unpacks to more than") ||
+			len(c.waits) > 0 {
 			t.Errorf("%s: %v, waited %v", kind, err, c.waits)
 		}
 		if _, err := os.Stat(filepath.Join(c.dir, f.Name)); !errors.Is(err, os.ErrNotExist) {
@@ -427,7 +430,13 @@ func TestTotal(t *testing.T) {
 	if _, err := c.Get(t.Context(), f); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "--max-download") {
 		t.Error(err)
 	}
-	for _, bad := range []File{{URL: p.URL, Name: "../f"}, {URL: p.URL, Name: ""}, {URL: p.URL, Name: "."}, {URL: "file:///etc/passwd", Name: "f"}, {URL: "://", Name: "f"}} {
+	for _, bad := range []File{
+		{URL: p.URL, Name: "../f"},
+		{URL: p.URL, Name: ""},
+		{URL: p.URL, Name: "."},
+		{URL: "file:///etc/passwd", Name: "f"},
+		{URL: "://", Name: "f"},
+	} {
 		if _, err := c.Get(t.Context(), bad); err == nil {
 			t.Errorf("%+v", bad)
 		}
@@ -481,7 +490,10 @@ func TestRedirects(t *testing.T) {
 
 func TestChecksum(t *testing.T) {
 	content := text(1, 5000)
-	sums := []string{"0000000000000000000000000000000000000000000000000000000000000000  f.txt\n", fmt.Sprintf("%X  f.txt\n", sha256.Sum256(content))}
+	sums := []string{
+		"0000000000000000000000000000000000000000000000000000000000000000  f.txt\n",
+		fmt.Sprintf("%X  f.txt\n", sha256.Sum256(content)),
+	}
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, pass, _ := r.BasicAuth(); user != "42" || pass != "secret" {
@@ -494,7 +506,15 @@ func TestChecksum(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	f := File{URL: server.URL + "/f", ChecksumURL: server.URL + "/f.sha256", Name: "f.txt", Kind: Text, MaxBytes: 1 << 20, User: "42", Password: "secret"}
+	f := File{
+		URL:         server.URL + "/f",
+		ChecksumURL: server.URL + "/f.sha256",
+		Name:        "f.txt",
+		Kind:        Text,
+		MaxBytes:    1 << 20,
+		User:        "42",
+		Password:    "secret",
+	}
 	c := newClient(t, t.TempDir(), nil)
 	c.want(t, f, content, false)
 	if asked != 2 || !strings.Contains(fmt.Sprint(c.notes), "checksum is not the publisher's") {
@@ -507,7 +527,8 @@ func TestChecksum(t *testing.T) {
 		}
 	}
 	f.Password = "wrong"
-	if _, err := c.Get(t.Context(), f); err == nil || !strings.Contains(err.Error(), "check the account") || strings.Contains(err.Error(), "wrong") {
+	if _, err := c.Get(t.Context(), f); err == nil || !strings.Contains(err.Error(), "check the account") ||
+		strings.Contains(err.Error(), "wrong") {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ type changeError struct {
 }
 
 func (e *changeError) Error() string {
-	return fmt.Sprintf("%s, and --max-change allows %s; nothing is published; if the change is meant, run this again with a larger --max-change or without it", e.what, Percent(e.most))
+	return fmt.Sprintf("%s, and --max-change allows %s; nothing is published; if the change is meant, run this again "+
+		"with a larger --max-change or without it", e.what, Percent(e.most))
 }
 
 func (e *changeError) Is(target error) bool { return target == ErrChanged }
@@ -55,7 +56,8 @@ func (r *Rehearsal) check(most float64) error {
 			how, share = "fewer", -share
 		}
 		if share > most {
-			return TooMuch(fmt.Sprintf("of %s there would be %d, which is %s %s than the %d of generation %d", kind, now, Percent(share), how, before, r.Published.Generation), most)
+			return TooMuch(fmt.Sprintf("of %s there would be %d, which is %s %s than the %d of generation %d", kind, now,
+				Percent(share), how, before, r.Published.Generation), most)
 		}
 	}
 	var sum TableChange

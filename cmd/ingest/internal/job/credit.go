@@ -18,7 +18,11 @@ var (
 	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
 	OurAirports  = Credit{Name: "OurAirports", License: "public domain"}
 	NOAA         = Credit{Name: "NOAA Integrated Surface Database", License: "public domain", Attribution: "NOAA NCEI"}
-	ZoneBorders  = Credit{Name: "timezone-boundary-builder", License: "ODbL-1.0", Attribution: "Time zones © OpenStreetMap contributors, timezone-boundary-builder"}
+	ZoneBorders  = Credit{
+		Name:        "timezone-boundary-builder",
+		License:     "ODbL-1.0",
+		Attribution: "Time zones © OpenStreetMap contributors, timezone-boundary-builder",
+	}
 	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
 

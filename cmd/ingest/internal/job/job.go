@@ -183,7 +183,8 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 		if o.DryRun {
 			rep.Rehearsed(r)
 		} else if r.Why != nil && r.Published != nil {
-			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the numbers of records: %v", d.Name, r.Why))
+			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the "+
+				"numbers of records: %v", d.Name, r.Why))
 		}
 		if o.MaxChange != nil {
 			err = r.check(*o.MaxChange)
@@ -395,6 +396,7 @@ type TooManyBadError struct {
 }
 
 func (e *TooManyBadError) Error() string {
-	return fmt.Sprintf("%d of %d records are bad (%.3g%%; --max-bad tolerates %.3g%%), such as %v; correct the file, or raise --max-bad to leave them out",
+	return fmt.Sprintf("%d of %d records are bad (%.3g%%; --max-bad tolerates %.3g%%), such as %v; correct the file, or "+
+		"raise --max-bad to leave them out",
 		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.Max, e.Example)
 }

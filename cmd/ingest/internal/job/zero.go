@@ -33,6 +33,7 @@ func (z *NullIsland) Check(lat, lon float64, path string, line int) error {
 // Note notes the records that were kept, if there are any.
 func (z *NullIsland) Note(rep Reporter) {
 	if z.count > 0 {
-		rep.Note(fmt.Sprintf("warning: positions that are exactly 0, 0, as many programs write unknown ones: %d, the first in %s; --drop-zero leaves them out", z.count, z.first))
+		rep.Note(fmt.Sprintf("warning: positions that are exactly 0, 0, as many programs write unknown ones: %d, the first "+
+			"in %s; --drop-zero leaves them out", z.count, z.first))
 	}
 }

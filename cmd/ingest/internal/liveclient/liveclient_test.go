@@ -30,10 +30,13 @@ func serve(t *testing.T, fn http.HandlerFunc) (*liveclient.Client, *[]time.Durat
 		t.Fatal(err)
 	}
 	pauses := new([]time.Duration)
-	return liveclient.New(liveclient.Target{Server: u, Collection: "shops", Key: "secret", Wait: func(_ context.Context, d time.Duration) error {
-		*pauses = append(*pauses, d)
-		return nil
-	}}), pauses
+	return liveclient.New(liveclient.Target{Server: u,
+		Collection: "shops",
+		Key:        "secret",
+		Wait: func(_ context.Context, d time.Duration) error {
+			*pauses = append(*pauses, d)
+			return nil
+		}}), pauses
 }
 
 func lines(n int) (list []liveclient.Line) {
@@ -152,11 +155,15 @@ func TestRefusals(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.org/", http.StatusPermanentRedirect)
 		}, `redirects to "https://example.org/", where the key is not sent`, 1},
-		"too large":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(413) }, "a proxy takes no request as large as one point", 3},
-		"other":      {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, "name a tileserver", 1},
-		"page":       {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"hello":1}`) }, "is this a tileserver?", 1},
-		"always 503": {func(w http.ResponseWriter, _ *http.Request) { problem(w, 503, "too-busy") }, "answered 503: Title: Do this (tried 6 times)", 6},
-		"cut":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "(tried 6 times)", 6},
+		"too large": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(413) }, "a proxy takes no request as large as one point", 3},
+		"other":     {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, "name a tileserver", 1},
+		"page":      {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"hello":1}`) }, "is this a tileserver?", 1},
+		"always 503": {
+			func(w http.ResponseWriter, _ *http.Request) { problem(w, 503, "too-busy") },
+			"answered 503: Title: Do this (tried 6 times)",
+			6,
+		},
+		"cut": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "(tried 6 times)", 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests atomic.Int64

@@ -35,7 +35,8 @@ func (e *RefusedError) Error() string {
 // passes reports whether the same request may succeed a little later.
 func (e *RefusedError) passes() bool {
 	switch e.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return true
 	}
 	return false

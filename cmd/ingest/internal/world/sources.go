@@ -156,7 +156,8 @@ func ipSources(s Selection) ([]Source, error) {
 		return nil, nil
 	case "geolite2-city", "geolite2-country":
 		if s.Wants(ask.Addresses.Name) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
-			return nil, fmt.Errorf("--ip %s needs an account: set MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY in the environment, or take --ip ip-location-db", s.IP)
+			return nil, fmt.Errorf("--ip %s needs an account: set MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY in the "+
+				"environment, or take --ip ip-location-db", s.IP)
 		}
 		editions := []string{"GeoLite2-City", "GeoLite2-ASN"}
 		if s.IP == "geolite2-country" {
@@ -166,7 +167,11 @@ func ipSources(s Selection) ([]Source, error) {
 		for _, edition := range editions {
 			list = append(list, Source{
 				Dataset: ask.Addresses.Name, About: 50 * mB, Terms: maxMindTerms,
-				Credit: job.Credit{Name: "MaxMind " + edition, License: "GeoLite2 End User License Agreement", Attribution: "This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com"},
+				Credit: job.Credit{
+					Name:        "MaxMind " + edition,
+					License:     "GeoLite2 End User License Agreement",
+					Attribution: "This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com",
+				},
 				File: fetch.File{
 					URL:         maxMind + edition + "/download?suffix=tar.gz",
 					ChecksumURL: maxMind + edition + "/download?suffix=tar.gz.sha256",

@@ -92,8 +92,9 @@ func packed(name, text string) string { return testfile.ZipOf(released, [2]strin
 // The rows are made up in the publishers' formats, but for the two capitals.
 func smallWorld(t *testing.T) map[string]string {
 	return map[string]string{
-		"cities15000.zip": packed("cities15000.txt", "2643743\tLondon\tLondon\t\t51.50853\t-0.12574\tP\tPPLC\tGB\t\tENG\tGLA\t\t\t8961989\t\t10\tEurope/London\t2022-03-09\n"+
-			"2988507\tParis\tParis\t\t48.85341\t2.3488\tP\tPPLC\tFR\t\t\t\t\t\t2138551\t\t10\tEurope/Paris\t2022-03-10\n"),
+		"cities15000.zip": packed("cities15000.txt",
+			"2643743\tLondon\tLondon\t\t51.50853\t-0.12574\tP\tPPLC\tGB\t\tENG\tGLA\t\t\t8961989\t\t10\tEurope/London\t2022-03-09\n"+
+				"2988507\tParis\tParis\t\t48.85341\t2.3488\tP\tPPLC\tFR\t\t\t\t\t\t2138551\t\t10\tEurope/Paris\t2022-03-10\n"),
 		"alternateNamesV2.zip": packed("alternateNamesV2.txt", "1\t2643743\tla\tLondinium\t\t\t\t1\t\t\n"),
 		"hierarchy.zip":        packed("hierarchy.txt", "2643743\t2988507\tADM\n"),
 		"adminCode5.zip":       packed("adminCode5.txt", "2643743\tX1\n"),
@@ -138,8 +139,14 @@ func TestWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Plan{
-		Selection: Selection{Scale: "10m", Places: "cities15000", IP: "ip-location-db", Mirror: m.URL + "/pub/", Only: []string{"places", "timezones", "airports", "stations", "ip"}},
-		Cache:     t.TempDir(), Program: "1",
+		Selection: Selection{
+			Scale:  "10m",
+			Places: "cities15000",
+			IP:     "ip-location-db",
+			Mirror: m.URL + "/pub/",
+			Only:   []string{"places", "timezones", "airports", "stations", "ip"},
+		},
+		Cache: t.TempDir(), Program: "1",
 		Fetch: fetch.Options{UserAgent: "test", Attempts: 2, Wait: func(context.Context, time.Duration) error { return nil }},
 		Job:   job.Options{MaxBad: 0.01},
 		IP:    ip.Options{Derive: true},
@@ -196,7 +203,9 @@ func TestWorld(t *testing.T) {
 	// Failures of the job are of their data set alone.
 	p.Only, p.Force = []string{"airports", "stations"}, false
 	m.set("airports.csv", "id,ident\nx,y\n", false)
-	m.set("isd-history.csv", m.files["isd-history.csv"]+"\"037730\",\"99999\",\"OTHER\",\"UK\",\"\",\"\",\"+51.5\",\"-000.5\",\"+0025.3\",\"19480101\",\"20250501\"\n", false)
+	m.set("isd-history.csv",
+		m.files["isd-history.csv"]+
+			"\"037730\",\"99999\",\"OTHER\",\"UK\",\"\",\"\",\"+51.5\",\"-000.5\",\"+0025.3\",\"19480101\",\"20250501\"\n", false)
 	run("airports: ", "stations 4")
 	if err := c.Verify(t.Context(), "airports", 3, nil); err != nil {
 		t.Error(err)
@@ -212,12 +221,15 @@ func TestWorld(t *testing.T) {
 		t.Helper()
 		testfile.Write(t, filepath.Join(set, name), text)
 	}
-	write("GeoLite2-Country-Blocks-IPv4.csv", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider\n8.8.4.0/25,1,1,,0,0\n")
-	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,AU,Australia,0\n")
+	write("GeoLite2-Country-Blocks-IPv4.csv",
+		"network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider\n8.8.4.0/25,1,1,,0,0\n")
+	write("GeoLite2-Country-Locations-en.csv",
+		"geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,AU,Australia,0\n")
 	p.IPFiles = []string{set}
 	run("", "ip 5")
 	run("", "")
-	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,NZ,New Zealand,0\n")
+	write("GeoLite2-Country-Locations-en.csv",
+		"geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,NZ,New Zealand,0\n")
 	run("", "ip 6")
 	none := 0.0
 	p.Job.MaxChange = &none
@@ -242,7 +254,8 @@ func TestSources(t *testing.T) {
 			}
 			names := map[string]bool{}
 			for _, s := range list {
-				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.About <= 0 || s.File.MaxBytes < s.About || s.Credit.License == "" || !strings.HasPrefix(s.File.URL, "https://") {
+				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.About <= 0 || s.File.MaxBytes < s.About ||
+					s.Credit.License == "" || !strings.HasPrefix(s.File.URL, "https://") {
 					t.Errorf("%+v", s)
 				}
 				if (s.File.Password != "") != strings.Contains(s.File.URL, "maxmind.com") {
@@ -250,12 +263,20 @@ func TestSources(t *testing.T) {
 				}
 				names[s.File.Name] = true
 			}
-			list, err = Sources(Selection{Scale: scale, Places: "allCountries", IP: ip, Account: "1", Key: "2", Mirror: "http://mirror.example.org/a"})
+			list, err = Sources(Selection{
+				Scale:   scale,
+				Places:  "allCountries",
+				IP:      ip,
+				Account: "1",
+				Key:     "2",
+				Mirror:  "http://mirror.example.org/a",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range list {
-				if s.File.URL != "http://mirror.example.org/a/"+s.File.Name || s.File.Password != "" || strings.Contains(s.File.ChecksumURL, "maxmind") {
+				if s.File.URL != "http://mirror.example.org/a/"+s.File.Name || s.File.Password != "" ||
+					strings.Contains(s.File.ChecksumURL, "maxmind") {
 					t.Errorf("%+v", s.File)
 				}
 			}

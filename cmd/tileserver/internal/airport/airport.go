@@ -91,7 +91,8 @@ func pathCode(c echo.Context) (string, error) {
 // unchanged.
 func badCode(err error) error {
 	if errors.Is(err, airports.ErrBadCode) {
-		return endpoint.Refuse(endpoint.ErrParameter, "code", "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
+		return endpoint.Refuse(endpoint.ErrParameter, "code",
+			"Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
 	}
 	return err
 }

@@ -9,10 +9,16 @@ import (
 
 // Parameters of this face alone.
 var (
-	airportCodeParam = endpoint.Described(endpoint.InPath, "code", "IATA, ICAO or local code.", endpoint.Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, "ZRH")
+	airportCodeParam = endpoint.Described(endpoint.InPath, "code", "IATA, ICAO or local code.",
+		endpoint.Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, "ZRH")
 	localParam       = endpoint.Flag("local", "With what clocks show now; the answer may then not be kept.")
 	airportTypeParam = endpoint.New("type", "Types of airports; the last word may be left out.",
-		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string", "enum": slices.Concat(airports.Types(), shortTypes())}, "minItems": 1, "maxItems": len(airportTypes)}, readTypes).Like([]string{"large_airport"})
+		endpoint.Schema{
+			"type":     "array",
+			"items":    endpoint.Schema{"type": "string", "enum": slices.Concat(airports.Types(), shortTypes())},
+			"minItems": 1,
+			"maxItems": len(airportTypes),
+		}, readTypes).Like([]string{"large_airport"})
 	scheduledParam = endpoint.Flag("scheduled", "Only airports with scheduled flights.")
 	closedParam    = endpoint.Flag("closed", "Closed airports, too.")
 )

@@ -115,7 +115,12 @@ func bad(format string, args ...any) error {
 func New(o Options) (*Document, error) { return describe(files, o) }
 
 func describe(from fs.FS, o Options) (*Document, error) {
-	b := builder{options: o, uses: map[*endpoint.Spec]int{}, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}}
+	b := builder{
+		options: o,
+		uses:    map[*endpoint.Spec]int{},
+		shared:  map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}},
+		schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}},
+	}
 	if err := b.read(from); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,8 @@ type ProblemBody struct {
 func unchanged(*endpoint.Endpoint) {}
 
 func smallProblems() (all []Problem) {
-	for _, typ := range []string{"dataset-missing", "dataset-unavailable", "timeout", "data-corrupt", "too-busy", "body-too-large", "internal", "key-missing", "key-unknown", "rate-limited"} {
+	for _, typ := range []string{"dataset-missing", "dataset-unavailable", "timeout", "data-corrupt", "too-busy",
+		"body-too-large", "internal", "key-missing", "key-unknown", "rate-limited"} {
 		all = append(all, Problem{Type: typ, Title: typ, Status: 503, Retry: true})
 	}
 	return all
@@ -72,7 +73,8 @@ func TestSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"/x":{"get":{"operationId":"getX"`, "\"parameters\":[{\"description\":\"Use `\\u003ci\\u003e`.\"", `"dataset-missing":{"$ref":"#/components/examples/dataset-missing"}`,
+		`"/x":{"get":{"operationId":"getX"`, "\"parameters\":[{\"description\":\"Use `\\u003ci\\u003e`.\"",
+		`"dataset-missing":{"$ref":"#/components/examples/dataset-missing"}`,
 		`"304":{`, `"503":{"$ref":"#/components/responses/503-dataset-missing"}`, `"version":"v1"`, `"example":{"a":"\u003cscript\u003e"}`,
 	} {
 		if !bytes.Contains(doc, []byte(want)) {
@@ -84,7 +86,8 @@ func TestSmall(t *testing.T) {
 			t.Errorf("the document has %s", no)
 		}
 	}
-	for _, want := range []string{"T &lt;b&gt;", "Use <code>&lt;i&gt;</code>.", `href="./x?lat=1"`, "&lt;script", "curl &#39;http://127.0.0.1:8080/x?lat=1&#39;"} {
+	for _, want := range []string{"T &lt;b&gt;", "Use <code>&lt;i&gt;</code>.", `href="./x?lat=1"`, "&lt;script",
+		"curl &#39;http://127.0.0.1:8080/x?lat=1&#39;"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page has no %s:\n%s", want, page)
 		}
@@ -112,7 +115,8 @@ func TestRefused(t *testing.T) {
 		"twice":  {func(e *endpoint.Endpoint) { e.Also = []string{"/x"} }, "same path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), tt.want) || name != "type" && !strings.Contains(err.Error(), "getX") {
+			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) ||
+				!strings.Contains(err.Error(), tt.want) || name != "type" && !strings.Contains(err.Error(), "getX") {
 				t.Errorf("error %v, want one about %q that names the endpoint or the type", err, tt.want)
 			}
 		})
@@ -162,7 +166,8 @@ func TestBelow(t *testing.T) {
 // Folding changes nothing but white space.
 func TestFold(t *testing.T) {
 	for _, text := range []string{
-		`{}`, `[]`, `"x"`, `{"a":1e400,"b":[` + strings.Repeat(`{"c":"\u003cé","d":null},`, 9) + `true]}`, `[[[` + strings.Repeat(`1,`, 99) + `2]]]`,
+		`{}`, `[]`, `"x"`, `{"a":1e400,"b":[` + strings.Repeat(`{"c":"\u003cé","d":null},`, 9) + `true]}`,
+		`[[[` + strings.Repeat(`1,`, 99) + `2]]]`,
 	} {
 		folded := fold([]byte(text), "")
 		var flat bytes.Buffer

@@ -141,7 +141,12 @@ func (b *builder) content(all endpoint.Content) mediaTypes {
 			c["schema"] = of
 		default:
 			if c["schema"] = b.schemas.of(reflect.TypeOf(of)); media == ndjson {
-				c["schema"] = object{"type": "string", "description": "A JSON value in each line.", "contentMediaType": "application/json", "contentSchema": c["schema"]}
+				c["schema"] = object{
+					"type":             "string",
+					"description":      "A JSON value in each line.",
+					"contentMediaType": "application/json",
+					"contentSchema":    c["schema"],
+				}
 			}
 		}
 		content[media] = c
@@ -164,7 +169,10 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 		all["204"] = object{"description": e.Empty, "headers": headers}
 	}
 	if e.Keeps.Revalidated() {
-		all["304"] = object{"description": "What the client has already, by If-None-Match or If-Modified-Since, is still the answer.", "headers": headers}
+		all["304"] = object{
+			"description": "What the client has already, by If-None-Match or If-Modified-Since, is still the answer.",
+			"headers":     headers,
+		}
 	}
 	b.addProblems(all, e)
 	problems := b.problemsOf(e)
@@ -371,7 +379,12 @@ func (b *builder) problemResponse(kinds []*Problem) object {
 	names := append([]string{"Cache-Control-No-Store", "X-Request-Id"}, limitHeaders...)
 	for _, k := range kinds {
 		texts = append(texts, "`"+k.Type+"`: "+k.Title+".")
-		examples[k.Type] = b.share("examples", k.Type, object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}})
+		examples[k.Type] = b.share("examples", k.Type, object{"value": object{
+			"type":   k.Type,
+			"title":  k.Title,
+			"status": k.Status,
+			"detail": k.Detail,
+		}})
 		if k.Retry {
 			names = append(names, "Retry-After")
 		}
@@ -384,6 +397,9 @@ func (b *builder) problemResponse(kinds []*Problem) object {
 	}
 	return object{
 		"description": strings.Join(texts, "\n\n"), "headers": b.headers(names...),
-		"content": mediaTypes{"application/problem+json": object{"schema": b.schemas.of(reflect.TypeOf(b.options.Problem)), "examples": examples}},
+		"content": mediaTypes{"application/problem+json": object{
+			"schema":   b.schemas.of(reflect.TypeOf(b.options.Problem)),
+			"examples": examples,
+		}},
 	}
 }

@@ -147,7 +147,13 @@ func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation
 	}
 	for _, p := range e.Params {
 		s := p.Is()
-		op.Parameters = append(op.Parameters, pageParameter{Name: s.Name, In: s.In, Kind: bounds(plain(s.Schema)), Required: s.Required, Description: spans(s.Doc)})
+		op.Parameters = append(op.Parameters, pageParameter{
+			Name:        s.Name,
+			In:          s.In,
+			Kind:        bounds(plain(s.Schema)),
+			Required:    s.Required,
+			Description: spans(s.Doc),
+		})
 	}
 	for _, media := range slices.Sorted(maps.Keys(e.Answers)) {
 		a := pageAnswer{Media: media}

@@ -116,7 +116,12 @@ func TestSchemasRefused(t *testing.T) {
 		N *ownJSON
 	}
 	for want, v := range map[string]any{
-		"Whole, too": Twice{}, `Odd: field Odd: the tag schema has no "least"`: Odd{}, "no member more": Less{}, "chan int": Channel{}, "marshals itself": Own{}, "no component": inner{},
+		"Whole, too": Twice{},
+		`Odd: field Odd: the tag schema has no "least"`: Odd{},
+		"no member more":  Less{},
+		"chan int":        Channel{},
+		"marshals itself": Own{},
+		"no component":    inner{},
 	} {
 		if _, err := schemasOf([]any{Whole{}, v}); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: error %v, want one about %q", v, err, want)

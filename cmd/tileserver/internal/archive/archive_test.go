@@ -84,7 +84,8 @@ func TestPMTiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				same(t, a, tiles)
-				if a.Format != MVT || a.MinZoom != 0 || a.MaxZoom != 4 || a.Title != "Toy" || len(a.Layers) != 1 || a.Layers[0].MinZoom != 1 || a.Layers[0].MaxZoom != 4 {
+				if a.Format != MVT || a.MinZoom != 0 || a.MaxZoom != 4 || a.Title != "Toy" || len(a.Layers) != 1 ||
+					a.Layers[0].MinZoom != 1 || a.Layers[0].MaxZoom != 4 {
 					t.Errorf("it is described as %+v", a.Info)
 				}
 			})
@@ -130,7 +131,8 @@ func TestMBTiles(t *testing.T) {
 func TestPictures(t *testing.T) {
 	red := archivetest.Picture(512, color.RGBA{R: 255, A: 255})
 	dir := t.TempDir()
-	archivetest.WriteMBTiles(t, filepath.Join(dir, "a.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'jpg')`)
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "a.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema,
+		`INSERT INTO metadata VALUES ('format', 'jpg')`)
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Type: 4}
 	archivetest.Write(t, filepath.Join(dir, "a.pmtiles"), p.Bytes([]archivetest.Tile{{Data: red}}))
 	for _, name := range []string{"a.mbtiles", "a.pmtiles"} {
@@ -149,7 +151,8 @@ func TestCut(t *testing.T) {
 	dir := t.TempDir()
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1, Leaf: 5}
 	whole := map[string][]byte{"cut.pmtiles": p.Bytes(pyramid(2, archivetest.Gzip))}
-	archivetest.WriteMBTiles(t, filepath.Join(dir, "whole.mbtiles"), pyramid(2, archivetest.Gzip), `PRAGMA page_size = 512`, archivetest.MBTilesSchema)
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "whole.mbtiles"), pyramid(2, archivetest.Gzip), `PRAGMA page_size = 512`,
+		archivetest.MBTilesSchema)
 	var err error
 	if whole["cut.mbtiles"], err = os.ReadFile(filepath.Join(dir, "whole.mbtiles")); err != nil {
 		t.Fatal(err)
@@ -256,24 +259,54 @@ func TestHostilePMTiles(t *testing.T) {
 		"no entries":             {p.Assemble([]byte{0}, nil, tile, [2]uint8{}), "no entries"},
 		"entries without end":    {p.Assemble([]byte{0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0}, nil, tile, [2]uint8{}), "entries in"},
 		"a number without end":   {p.Assemble(bytes.Repeat([]byte{0xff}, 20), nil, tile, [2]uint8{}), "ends within"},
-		"an id twice":            {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 1, Run: 1, Length: whole}, {ID: 1, Run: 1, Length: whole}}), nil, tile, [2]uint8{}), "twice"},
-		"ids beyond all zooms":   {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 1 << 63, Run: 1, Length: whole}}), nil, tile, [2]uint8{}), "an id is too large"},
-		"runs that overlap":      {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 5, Length: whole}, {ID: 2, Run: 1, Length: whole}}), nil, tile, [2]uint8{}), "a run is too large"},
-		"a run of 2^40":          {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1 << 40, Length: whole}}), nil, tile, [2]uint8{}), "a run is too large"},
-		"a tile of no bytes":     {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1}}), nil, tile, [2]uint8{}), "no bytes"},
-		"a tile outside":         {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole, Offset: 1}}), nil, tile, [2]uint8{}), "outside"},
-		"a tile far outside":     {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole, Offset: 1<<63 - 2}}), nil, tile, [2]uint8{}), "outside"},
-		"something follows":      {p.Assemble(append(bytes.Clone(good), 1), nil, tile, [2]uint8{}), "something follows"},
-		"no leaf section":        {p.Assemble(leaf(archivetest.Entry{ID: 0, Length: 5}), nil, tile, [2]uint8{}), "outside"},
-		"a leaf of itself":       {p.Assemble(self, self, tile, [2]uint8{}), "4 deep"},
-		"a leaf of another id":   {p.Assemble(leaf(archivetest.Entry{ID: 0, Length: 5}), leaf(archivetest.Entry{ID: 1, Run: 1, Length: 9}), tile, [2]uint8{}), "another tile"},
-		"a zstd bomb as root":    {packed(archivetest.Zstd, archivetest.Pack(archivetest.Zstd, make([]byte, 64<<20))), "come out of it"},
-		"a brotli bomb as root":  {packed(archivetest.Brotli, archivetest.Pack(archivetest.Brotli, make([]byte, 64<<20))), "come out of it"},
-		"half a root":            {packed(archivetest.Gzip, archivetest.Pack(archivetest.Gzip, good)[:15]), "damaged"},
-		"a bomb as tile":         {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: uint64(len(bomb))}}), nil, bomb, [2]uint8{}), "come out of it"},
-		"metadata of a list":     {described(`[1,2]`), "no JSON object"},
-		"metadata of depth 1e5":  {described(`{"a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`), "no JSON object"},
-		"metadata of 9 MB":       {described(`{"name":"` + strings.Repeat("x", 9<<20) + `"}`), "metadata have"},
+		"an id twice": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{
+				{ID: 1, Run: 1, Length: whole},
+				{ID: 1, Run: 1, Length: whole},
+			}), nil, tile, [2]uint8{}),
+			"twice",
+		},
+		"ids beyond all zooms": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 1 << 63, Run: 1, Length: whole}}), nil, tile, [2]uint8{}),
+			"an id is too large",
+		},
+		"runs that overlap": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{
+				{ID: 0, Run: 5, Length: whole},
+				{ID: 2, Run: 1, Length: whole},
+			}), nil, tile, [2]uint8{}),
+			"a run is too large",
+		},
+		"a run of 2^40": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1 << 40, Length: whole}}), nil, tile, [2]uint8{}),
+			"a run is too large",
+		},
+		"a tile of no bytes": {p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1}}), nil, tile, [2]uint8{}), "no bytes"},
+		"a tile outside": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole, Offset: 1}}), nil, tile, [2]uint8{}),
+			"outside",
+		},
+		"a tile far outside": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole, Offset: 1<<63 - 2}}), nil, tile, [2]uint8{}),
+			"outside",
+		},
+		"something follows": {p.Assemble(append(bytes.Clone(good), 1), nil, tile, [2]uint8{}), "something follows"},
+		"no leaf section":   {p.Assemble(leaf(archivetest.Entry{ID: 0, Length: 5}), nil, tile, [2]uint8{}), "outside"},
+		"a leaf of itself":  {p.Assemble(self, self, tile, [2]uint8{}), "4 deep"},
+		"a leaf of another id": {
+			p.Assemble(leaf(archivetest.Entry{ID: 0, Length: 5}), leaf(archivetest.Entry{ID: 1, Run: 1, Length: 9}), tile, [2]uint8{}),
+			"another tile",
+		},
+		"a zstd bomb as root":   {packed(archivetest.Zstd, archivetest.Pack(archivetest.Zstd, make([]byte, 64<<20))), "come out of it"},
+		"a brotli bomb as root": {packed(archivetest.Brotli, archivetest.Pack(archivetest.Brotli, make([]byte, 64<<20))), "come out of it"},
+		"half a root":           {packed(archivetest.Gzip, archivetest.Pack(archivetest.Gzip, good)[:15]), "damaged"},
+		"a bomb as tile": {
+			p.Assemble(archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: uint64(len(bomb))}}), nil, bomb, [2]uint8{}),
+			"come out of it",
+		},
+		"metadata of a list":    {described(`[1,2]`), "no JSON object"},
+		"metadata of depth 1e5": {described(`{"a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`), "no JSON object"},
+		"metadata of 9 MB":      {described(`{"name":"` + strings.Repeat("x", 9<<20) + `"}`), "metadata have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := open(t, archivetest.Write(t, filepath.Join(t.TempDir(), "a.pmtiles"), c.b))
@@ -307,22 +340,42 @@ func TestHostileMBTiles(t *testing.T) {
 		tiles      []archivetest.Tile
 		want       string
 	}{
-		"no tables":      {statements: []string{`CREATE TABLE t (a)`}, want: "no table metadata"},
-		"no tiles":       {statements: []string{`CREATE TABLE metadata (name, value)`}, want: "no table tiles"},
-		"other columns":  {statements: []string{`CREATE TABLE metadata (name, value)`, `CREATE TABLE tiles (a)`}, want: "no such column"},
-		"empty":          {statements: []string{archivetest.MBTilesSchema}, want: "zooms"},
-		"empty, told":    {statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('minzoom', '0'), ('maxzoom', '3'), ('format', 'pbf')`}, want: "no tiles"},
-		"zoom of 99":     {statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('minzoom', '0'), ('maxzoom', '99')`}, tiles: tiles, want: "zooms"},
+		"no tables":     {statements: []string{`CREATE TABLE t (a)`}, want: "no table metadata"},
+		"no tiles":      {statements: []string{`CREATE TABLE metadata (name, value)`}, want: "no table tiles"},
+		"other columns": {statements: []string{`CREATE TABLE metadata (name, value)`, `CREATE TABLE tiles (a)`}, want: "no such column"},
+		"empty":         {statements: []string{archivetest.MBTilesSchema}, want: "zooms"},
+		"empty, told": {
+			statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('minzoom', '0'), ('maxzoom', '3'), ('format', 'pbf')`},
+			want:       "no tiles",
+		},
+		"zoom of 99": {
+			statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('minzoom', '0'), ('maxzoom', '99')`},
+			tiles:      tiles,
+			want:       "zooms",
+		},
 		"a text as tile": {statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, 'text')`}, want: "of type text"},
 		"a null as tile": {statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, NULL)`}, want: "of type null"},
-		"a large tile":   {statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, zeroblob(20000000))`}, want: "too big"},
-		"noise as tile":  {statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, x'00010203')`}, want: "none of MVT"},
-		"no JSON":        {statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('json', '{')`}, tiles: tiles, want: "row json"},
+		"a large tile": {
+			statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, zeroblob(20000000))`},
+			want:       "too big",
+		},
+		"noise as tile": {
+			statements: []string{archivetest.MBTilesSchema, `INSERT INTO tiles VALUES (0, 0, 0, x'00010203')`},
+			want:       "none of MVT",
+		},
+		"no JSON": {
+			statements: []string{archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('json', '{')`},
+			tiles:      tiles,
+			want:       "row json",
+		},
 		"a view without end": {statements: []string{`CREATE TABLE metadata (name, value)`,
-			`CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT i AS zoom_level, i AS tile_column, i AS tile_row, x'1a' AS tile_data FROM n`}, want: "computed"},
+			`CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT i AS zoom_level, i AS tile_column, i AS tile_row, x'1a' AS tile_data FROM n`},
+			want: "computed"},
 		"metadata without end": {statements: []string{
 			`CREATE VIEW metadata AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT 'a' || i AS name, hex(zeroblob(1000000)) AS value FROM n`,
-			`CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob)`}, tiles: tiles, want: "metadata have more"},
+			`CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob)`},
+			tiles: tiles,
+			want:  "metadata have more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.mbtiles")

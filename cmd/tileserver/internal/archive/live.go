@@ -140,11 +140,14 @@ func (l *Live) report(a *Archive, err error) {
 	}
 	switch s.State {
 	case catalogue.Serving:
-		l.log.Info("serving a base map", "basemap", l.Name.Name, "file", l.Path, "format", a.Format.String(), "zooms", fmt.Sprintf("%d-%d", a.MinZoom, a.MaxZoom))
+		l.log.Info("serving a base map", "basemap", l.Name.Name, "file", l.Path, "format", a.Format.String(), "zooms",
+			fmt.Sprintf("%d-%d", a.MinZoom, a.MaxZoom))
 	case catalogue.Stale:
-		l.log.Error("the base map has been replaced by one that cannot be served; the one before stays in service", "basemap", l.Name.Name, "error", s.Err)
+		l.log.Error("the base map has been replaced by one that cannot be served; the one before stays in service", "basemap",
+			l.Name.Name, "error", s.Err)
 	default:
-		l.log.Error("the base map in service is damaged; replace its file by renaming another to its name", "basemap", l.Name.Name, "error", s.Err)
+		l.log.Error("the base map in service is damaged; replace its file by renaming another to its name", "basemap", l.Name.Name,
+			"error", s.Err)
 	}
 }
 

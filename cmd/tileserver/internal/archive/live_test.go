@@ -25,7 +25,17 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v, %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"", "=x", "x=", "a b.mbtiles", "../.mbtiles", "A=x.mbtiles", "ü.mbtiles", "-a=x", strings.Repeat("a", 65) + "=x"} {
+	for _, in := range []string{
+		"",
+		"=x",
+		"x=",
+		"a b.mbtiles",
+		"../.mbtiles",
+		"A=x.mbtiles",
+		"ü.mbtiles",
+		"-a=x",
+		strings.Repeat("a", 65) + "=x",
+	} {
 		if got, err := ParseName(in); err == nil {
 			t.Errorf("%q: %v", in, got)
 		}

@@ -53,7 +53,8 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	db, all, err := sqlitefile.Open(ctx, f.Name(), min(maxConnections, runtime.GOMAXPROCS(0)+1), sqlitefile.Bounds{Value: MaxTile, Columns: 100})
+	db, all, err := sqlitefile.Open(ctx, f.Name(), min(maxConnections, runtime.GOMAXPROCS(0)+1),
+		sqlitefile.Bounds{Value: MaxTile, Columns: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,8 @@ func checkPages(head []byte, size int64) error {
 func (r *mbReader) checkTables(ctx context.Context, conn *sql.Conn, size int64) error {
 	for _, table := range []string{"metadata", "tiles"} {
 		var n int
-		err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, table).Scan(&n)
+		err := conn.QueryRowContext(ctx,
+			`SELECT count(*) FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, table).Scan(&n)
 		switch {
 		case err != nil:
 			return err
@@ -134,7 +136,8 @@ func (r *mbReader) checkTables(ctx context.Context, conn *sql.Conn, size int64) 
 		case strings.Contains(step, "RECURSIVE"):
 			return errors.New("its tiles are a view that is computed, not stored: write them into a table")
 		case strings.HasPrefix(step, "SCAN") && size > smallFile:
-			return errors.New("its tiles have no index, so that each would take a look at all: run sqlite3 FILE 'CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row)', and where tiles is a view the same for the tables it joins")
+			return errors.New("its tiles have no index, so that each would take a look at all: run sqlite3 FILE 'CREATE UNIQUE " +
+				"INDEX tile_index ON tiles (zoom_level, tile_column, tile_row)', and where tiles is a view the same for the tables it joins")
 		}
 	}
 	return rows.Err()

@@ -137,7 +137,8 @@ func (i *Info) place(bounds []float64, center []float64) {
 	}
 	b := i.Bounds
 	i.Center = [3]float64{(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, float64(i.MinZoom)}
-	if len(center) == 3 && center[0] >= b[0] && center[0] <= b[2] && center[1] >= b[1] && center[1] <= b[3] && center[2] >= 0 && center[2] <= float64(i.MaxZoom) {
+	if len(center) == 3 && center[0] >= b[0] && center[0] <= b[2] && center[1] >= b[1] && center[1] <= b[3] && center[2] >= 0 &&
+		center[2] <= float64(i.MaxZoom) {
 		i.Center = [3]float64(center)
 	}
 }

@@ -89,7 +89,14 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader,
 	if err != nil {
 		return nil, err
 	}
-	a.Format = map[pmtiles.TileType]Format{pmtiles.MVT: MVT, pmtiles.PNG: PNG, pmtiles.JPEG: JPEG, pmtiles.WebP: WebP, pmtiles.AVIF: AVIF, pmtiles.MLT: MLT}[h.Type]
+	a.Format = map[pmtiles.TileType]Format{
+		pmtiles.MVT:  MVT,
+		pmtiles.PNG:  PNG,
+		pmtiles.JPEG: JPEG,
+		pmtiles.WebP: WebP,
+		pmtiles.AVIF: AVIF,
+		pmtiles.MLT:  MLT,
+	}[h.Type]
 	a.MinZoom, a.MaxZoom, a.Tiles = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
 	a.place(h.Bounds[:], []float64{h.Center[0], h.Center[1], float64(h.CenterZoom)})
 	a.set(metadata.text)
@@ -105,7 +112,8 @@ func (r *pmReader) checkHeader(size uint64) error {
 		pmtiles.Section
 	}{{"root directory", h.Root}, {"metadata", h.Metadata}, {"leaf directories", h.Leaves}, {"tiles", h.Tiles}} {
 		if !s.Within(size) {
-			return fmt.Errorf("%w: its %s are to be at byte %d, %d long, and it has %d bytes; fetch it again", ErrDamaged, s.what, s.Offset, s.Length, size)
+			return fmt.Errorf("%w: its %s are to be at byte %d, %d long, and it has %d bytes; fetch it again", ErrDamaged, s.what,
+				s.Offset, s.Length, size)
 		}
 	}
 	if !h.Root.Within(min(size, pmtiles.HeadSize)) || h.Root.Offset < pmtiles.HeaderSize {

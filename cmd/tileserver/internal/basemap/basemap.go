@@ -52,7 +52,10 @@ var errUnknown = errors.New("no such base map")
 var Kinds = []web.Kind{
 	{Err: errUnknown, Status: http.StatusNotFound, Type: "unknown-basemap", Title: "There is no such base map",
 		Detail: "Use one of the base maps that /status lists."},
-	{Err: archive.ErrChanged, Status: http.StatusServiceUnavailable, Type: "basemap-changing", Title: "The file of the base map is being changed",
+	{Err: archive.ErrChanged,
+		Status: http.StatusServiceUnavailable,
+		Type:   "basemap-changing",
+		Title:  "The file of the base map is being changed",
 		Detail: "Ask again in a moment; the operator finds more in the log and in /status.", Retry: true},
 	{Err: archive.ErrDamaged, Status: http.StatusInternalServerError, Type: "basemap-damaged", Title: "The base map is damaged",
 		Detail: "Tell the operator, who can replace its file; the reason is in the server's log under the request_id of this answer."},
@@ -95,7 +98,12 @@ var forms = [...]form{
 }
 
 // codings maps the codings of archives to the codings of HTTP that clients know.
-var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Brotli: web.CodingNamed("br"), archive.Zstd: web.CodingNamed("zstd"), archive.Zlib: web.Identity}
+var codings = [...]web.Coding{
+	archive.Gzip:   web.CodingNamed("gzip"),
+	archive.Brotli: web.CodingNamed("br"),
+	archive.Zstd:   web.CodingNamed("zstd"),
+	archive.Zlib:   web.Identity,
+}
 
 // getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit the format of the archive's
 // tiles.
@@ -153,7 +161,8 @@ func (s *Handlers) sendTile(c echo.Context, live *archive.Live, values []string)
 }
 
 // makeTile reads a tile.
-func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (res *web.Finished, err error) {
+func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile,
+	answer *web.Answer) (res *web.Finished, err error) {
 	data, packed, ok, err := a.Tile(ctx, t)
 	if err != nil {
 		live.ReadFailed(a, err)

@@ -6,8 +6,13 @@ import (
 
 // Parameters of this face alone.
 var (
-	nameParam   = endpoint.Described(endpoint.InPath, "name", "Name of a base map, as /status lists them.", endpoint.Schema{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}, "world")
-	formatParam = endpoint.Described(endpoint.InPath, "format", "That of the archive, as its TileJSON names it; mvt and pbf are the same, and so are jpg and jpeg.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "png", "jpg", "jpeg", "webp", "avif"}}, "mvt")
+	nameParam = endpoint.Described(endpoint.InPath, "name", "Name of a base map, as /status lists them.",
+		endpoint.Schema{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}, "world")
+	formatParam = endpoint.Described(endpoint.InPath, "format",
+		"That of the archive, as its TileJSON names it; mvt and pbf are the same, and so are jpg and jpeg.", endpoint.Schema{
+			"type": "string",
+			"enum": []string{"mvt", "pbf", "mlt", "png", "jpg", "jpeg", "webp", "avif"},
+		}, "mvt")
 )
 
 // added are endpoints that other files declare.
@@ -20,10 +25,20 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/basemap/{name}/{z}/{x}/{y}.{format}", Route: "/basemap/:name/:z/:x/:file",
 			ID: "getBaseMapTile", Tag: "tiles", Rank: 7,
 			Summary: "A tile of a base map",
-			Doc:     "The tile as it is stored in somebody's archive, which the operator has named by `--basemap`. It is sent packed as it is stored where the client takes that by `Accept-Encoding`, and packed anew otherwise. What is not in the archive is 204.",
-			Params:  []endpoint.Param{nameParam, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam},
-			Handle:  s.getTile, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "image/png": nil, "image/jpeg": nil, "image/webp": nil, "image/avif": nil}, Keeps: endpoint.Tagged,
+			Doc: "The tile as it is stored in somebody's archive, which the operator has named by `--basemap`. It is sent " +
+				"packed as it is stored where the client takes that by `Accept-Encoding`, and packed anew otherwise. What is not " +
+				"in the archive is 204.",
+			Params: []endpoint.Param{nameParam, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam},
+			Handle: s.getTile, Cost: endpoint.Mixed,
+			Answers: endpoint.Content{
+				"application/vnd.mapbox-vector-tile": nil,
+				"application/vnd.maplibre-tile":      nil,
+				"image/png":                          nil,
+				"image/jpeg":                         nil,
+				"image/webp":                         nil,
+				"image/avif":                         nil,
+			},
+			Keeps:    endpoint.Tagged,
 			Empty:    "The archive has no such tile.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap", "basemap-changing", "basemap-damaged"},
 			Example:  endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},

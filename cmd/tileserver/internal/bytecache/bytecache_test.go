@@ -70,7 +70,8 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 			bytes += e.Size
 		}
 		if n := s.list.Len(); n != len(s.entries) || bytes != s.list.Size() || bytes > s.max || len(s.flights) != 0 {
-			t.Fatalf("shard %d: %d entries of %d in the list, %d bytes of %d counted, at most %d, %d flights", i, n, len(s.entries), bytes, s.list.Size(), s.max, len(s.flights))
+			t.Fatalf("shard %d: %d entries of %d in the list, %d bytes of %d counted, at most %d, %d flights", i, n, len(s.entries),
+				bytes, s.list.Size(), s.max, len(s.flights))
 		}
 	}
 }

@@ -35,7 +35,8 @@ func TestMapPageAndPicturesAgree(t *testing.T) {
 	dir := os.Getenv("QUADRILLE_NAMES")
 	views := []string{
 		"#2/20/10", "#3/48/5", "#3/-15/-60", "#4/48/10", "#4/20/80", "#4/-5/25", "#5/52/-1", "#5/38/-95", "#5/28.6/77.2", "#6/47/9",
-		"#6/41/29", "#6/-33/149", "#7/51/7", "#7/30/31.2", "#8/48.2/16.4", "#8/52.5/13.4", "#9/40.7/-74", "#9/19.4/-99.1", "#10/35.7/139.7", "#10/51.5/-0.1",
+		"#6/41/29", "#6/-33/149", "#7/51/7", "#7/30/31.2", "#8/48.2/16.4", "#8/52.5/13.4", "#9/40.7/-74", "#9/19.4/-99.1",
+		"#10/35.7/139.7", "#10/51.5/-0.1",
 	}
 	if dir == "" {
 		dir, views = t.TempDir(), []string{"#4/48/3", "#5/48/3", "#6/45/10", "#7/47/3", "#9/45/10"}
@@ -90,7 +91,8 @@ func TestMapPageAndPicturesAgree(t *testing.T) {
 		t.Logf("%d names of regions: %s: %q", len(names), looks, names)
 		others += len(names)
 	}
-	t.Logf("%d views: the page has %d names, pictures %d, both %d, %d of them of regions with sizes, which differ for %d", len(views), page, drawn, both, sized, others)
+	t.Logf("%d views: the page has %d names, pictures %d, both %d, %d of them of regions with sizes, which differ for %d",
+		len(views), page, drawn, both, sized, others)
 	if 100*both < 80*page || 100*both < 85*drawn || sized > 20 && 100*others > 10*sized || both == 0 {
 		t.Errorf("want at least 80 %% of the page's names in pictures, 85 %% of theirs in the page, and at most 10 %% of sizes that differ")
 	}
@@ -117,7 +119,13 @@ type pictureNames struct {
 
 func newPictureNames(t *testing.T, site string) *pictureNames {
 	style, table := tile.PictureStyle(theme.Get().Themes["political"]), theme.GetNames()
-	p := &pictureNames{t: t, site: site, renderer: must.Get(raster.New(style)).In(t), looks: map[string]string{}, tiles: map[quadkey.Tile][]byte{}}
+	p := &pictureNames{
+		t:        t,
+		site:     site,
+		renderer: must.Get(raster.New(style)).In(t),
+		looks:    map[string]string{},
+		tiles:    map[quadkey.Tile][]byte{},
+	}
 	var layers []string
 	_, tileJSON := fetch(t, site+"/tiles/all.json")
 	for _, typ := range []string{"country", "state", "county", "lake", "marine", "places"} {
@@ -149,7 +157,8 @@ func (p *pictureNames) of(w *window, at string) (all []mapName) {
 	x, y := quadkey.Project(lon, lat)
 	size := 256 * math.Exp2(float64(zoom))
 	left, top := x*size-float64(w.width)/2, y*size-float64(w.height)/2
-	over := evaluate[[]struct{ Left, Top, Right, Bottom float64 }](w, `[...document.querySelectorAll('.bar, #card:not([hidden]), #layers, .leaflet-control, .pin span')].map(one => one.getBoundingClientRect().toJSON())`)
+	over := evaluate[[]struct{ Left, Top, Right, Bottom float64 }](w,
+		`[...document.querySelectorAll('.bar, #card:not([hidden]), #layers, .leaflet-control, .pin span')].map(one => one.getBoundingClientRect().toJSON())`)
 	seen := map[string]bool{}
 	for row := math.Floor(top / 256); row*256 < top+float64(w.height); row++ {
 		for column := math.Floor(left / 256); column*256 < left+float64(w.width); column++ {

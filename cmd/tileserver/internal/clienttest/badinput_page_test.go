@@ -43,10 +43,12 @@ func hostileData(t *testing.T) string {
 	var places strings.Builder
 	for i, name := range hostileNames {
 		west := 10 * i
-		countries = append(countries, fmt.Sprintf(`{"type":"Feature","properties":{"code":"q%c","name":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,40],[%d,40],[%d,50],[%d,50],[%d,40]]]}}`,
-			'e'+i, name, west, west+10, west+10, west, west))
+		countries = append(countries,
+			fmt.Sprintf(`{"type":"Feature","properties":{"code":"q%c","name":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,40],[%d,40],[%d,50],[%d,50],[%d,40]]]}}`,
+				'e'+i, name, west, west+10, west+10, west, west))
 		for j := range 6 {
-			fmt.Fprintf(&places, "%d\t%s\t%s\t\t%.4f\t%.4f\tP\tPPLA\tQ%c\t\t\t\t\t\t%d\t\t100\t\t2026-01-02\n", 100*(i+1)+j, name, name, 42+1.2*float64(j), float64(west)+3+0.7*float64(j), 'E'+i, 900_000-1000*j)
+			fmt.Fprintf(&places, "%d\t%s\t%s\t\t%.4f\t%.4f\tP\tPPLA\tQ%c\t\t\t\t\t\t%d\t\t100\t\t2026-01-02\n", 100*(i+1)+j, name, name,
+				42+1.2*float64(j), float64(west)+3+0.7*float64(j), 'E'+i, 900_000-1000*j)
 		}
 	}
 	write := func(name, text string) string {
@@ -57,7 +59,8 @@ func hostileData(t *testing.T) string {
 		return file
 	}
 	ingest := programs.Ingester(t)
-	ingest("--data", dir, "boundaries", "--layer", "country="+write("countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(countries, ",")+`]}`)+":code",
+	ingest("--data", dir, "boundaries", "--layer",
+		"country="+write("countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(countries, ",")+`]}`)+":code",
 		"--attribution", strings.Repeat(longName, 4)+", https://example.org/"+strings.Repeat("long/", 30))
 	ingest("--data", dir, "places", write("places.tsv", places.String()))
 	return dir
@@ -107,7 +110,8 @@ func TestMapPageBadInput(t *testing.T) {
 					w.do(chromedp.SendKeys(chromedp.CSS("#search"), word))
 					w.waitFor(`document.querySelector('#search').ariaExpanded === 'true' && document.querySelectorAll('.suggestions li').length > 1 && document.querySelector('.suggestion-name').textContent.toLowerCase().includes(` + quote(word) + `)`)
 					w.fits("suggestions of " + word)
-					if high := evaluate[float64](w, `Math.max(...[...document.querySelectorAll('.suggestions li')].map(one => one.offsetHeight))`); high > 100 {
+					if high := evaluate[float64](w,
+						`Math.max(...[...document.querySelectorAll('.suggestions li')].map(one => one.offsetHeight))`); high > 100 {
 						t.Errorf("a suggestion of %s is %v pixels high", word, high)
 					}
 				}
@@ -145,7 +149,8 @@ func TestMapPageBadInput(t *testing.T) {
 		w.waitFor(title + ` === 'Westland' && document.querySelector('#card .content').textContent.includes('Places are not published')`)
 		w.expect("404")
 		w.lookUp("westland")
-		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && (document.querySelector('#card .note') !== null || ` + title + ` === 'Westland')`)
+		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && (document.querySelector('#card .note') !== null || ` +
+			title + ` === 'Westland')`)
 		w.fits("no places")
 		w.keep("bad-no-places")
 	})
@@ -224,10 +229,16 @@ func TestMapPageBadInput(t *testing.T) {
 	t.Run("no JavaScript", func(t *testing.T) {
 		w := open(t, browser, "about:blank", screen{width: 390, height: 844, density: 1})
 		w.site = site
-		if _, err := chromedp.Call(w.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		if _, err := chromedp.Call(w.ctx, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 			t.Fatal(err)
 		}
-		for path, want := range map[string]string{"/": "The map needs JavaScript", "/embed": "The map needs JavaScript", "/docs": "/regions/at", "/status": "boundaries"} {
+		for path, want := range map[string]string{
+			"/":       "The map needs JavaScript",
+			"/embed":  "The map needs JavaScript",
+			"/docs":   "/regions/at",
+			"/status": "boundaries",
+		} {
 			w.do(chromedp.Navigate(site + path))
 			if text := evaluate[string](w, `document.body.innerText`); !strings.Contains(text, want) {
 				t.Errorf("%s says %q", path, text)
@@ -323,7 +334,8 @@ func (w *window) fits(what string) {
 // first runs a script before those of every page that is opened from now on.
 func (w *window) first(script string) {
 	w.t.Helper()
-	if _, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+	if _, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -347,7 +359,8 @@ func (w *window) offline(off bool) {
 		MatchedNetworkConditions: []*network.Conditions{{Offline: off, DownloadThroughput: -1, UploadThroughput: -1}},
 	})
 	if err == nil {
-		_, err = chromedp.Call(w.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+		_, err = chromedp.Call(w.ctx, network.OverrideNetworkState,
+			network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -387,7 +400,8 @@ func newHalf(t *testing.T, site string) *half {
 func (h *half) refuses(path string) bool {
 	var layers, ending string
 	var z, x, y int
-	n, _ := fmt.Sscanf(strings.NewReplacer("/", " ", ".", " ").Replace(strings.TrimPrefix(path, "/tiles/")), "%s %d %d %d %s", &layers, &z, &x, &y, &ending)
+	n, _ := fmt.Sscanf(strings.NewReplacer("/", " ", ".", " ").Replace(strings.TrimPrefix(path, "/tiles/")), "%s %d %d %d %s",
+		&layers, &z, &x, &y, &ending)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n < 4 || (x+y)%2 == 0 || h.well {

@@ -24,7 +24,12 @@ func TestBaseMapOnPage(t *testing.T) {
 			}
 		}
 	}
-	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 2, Metadata: `{"name":"Sand <i>& stones</i>","attribution":"<a href=\"https://example.org/sand\">Sand</a><img src=x onerror=alert(1)>"}`}
+	p := archivetest.PMTiles{
+		Internal: archivetest.Gzip,
+		Tiles:    archivetest.Plain,
+		Type:     2,
+		Metadata: `{"name":"Sand <i>& stones</i>","attribution":"<a href=\"https://example.org/sand\">Sand</a><img src=x onerror=alert(1)>"}`,
+	}
 	path := archivetest.Write(t, filepath.Join(dir, "sand.pmtiles"), p.Bytes(tiles))
 	site := programs.Serve(t, "--data", smallData(t), "--basemap", path).URL
 	w := open(t, browser, site+"/#4.5/45/12", screen{width: 1000, height: 700, density: 1})
@@ -39,7 +44,8 @@ func TestBaseMapOnPage(t *testing.T) {
 	if labels := w.texts(".layers label span"); !slices.Contains(labels, "Sand <i>& stones</i>") {
 		t.Errorf("layers: %q", labels)
 	}
-	if credits := w.texts(".credits li"); !slices.ContainsFunc(credits, func(c string) bool { return strings.HasPrefix(c, "Sand") && strings.Contains(c, "example.org") }) {
+	if credits := w.texts(".credits li"); !slices.ContainsFunc(credits,
+		func(c string) bool { return strings.HasPrefix(c, "Sand") && strings.Contains(c, "example.org") }) {
 		t.Errorf("credits: %q", credits)
 	}
 	w.press(`.layers input[value="basemap:sand"]`)

@@ -52,7 +52,8 @@ func TestMapPage(t *testing.T) {
 		if credits := w.texts(".credits li"); !slices.Contains(credits, `Us & "friends", example.org`) {
 			t.Errorf("credits: %q", credits)
 		}
-		if got, want := w.texts(".layers label span"), []string{"Countries", "States", "Places", "Graticule", "Neutral colours"}; !slices.Equal(got, want) {
+		if got, want := w.texts(".layers label span"), []string{"Countries", "States", "Places", "Graticule",
+			"Neutral colours"}; !slices.Equal(got, want) {
 			t.Errorf("layers: %q, want %q", got, want)
 		}
 
@@ -92,7 +93,11 @@ func TestMapPage(t *testing.T) {
 		// The same page says in words what is wrong, without moving. The browser itself logs the status.
 		w.expect("404", "400")
 		at := w.view()
-		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "1.2.3": "IP address, such as", "nonsense": "Nothing has this name"} {
+		for address, want := range map[string]string{
+			"10.1.2.3": "10.0.0.0/8",
+			"1.2.3":    "IP address, such as",
+			"nonsense": "Nothing has this name",
+		} {
 			w.lookUp(address)
 			w.waitFor(`document.querySelector('#card :is(.problem, .note)')?.textContent.includes(` + quote(want) + `)`)
 		}

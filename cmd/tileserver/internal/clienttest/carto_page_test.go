@@ -93,7 +93,8 @@ func TestMapPageCartography(t *testing.T) {
 		first := evaluate[string](w, scale)
 		w.press(".scale")
 		second := evaluate[string](w, scale)
-		if strings.HasSuffix(first, " km") == strings.HasSuffix(second, " km") || strings.HasSuffix(first, " mi") == strings.HasSuffix(second, " mi") {
+		if strings.HasSuffix(first, " km") == strings.HasSuffix(second, " km") ||
+			strings.HasSuffix(first, " mi") == strings.HasSuffix(second, " mi") {
 			t.Errorf("the scale says %q, then %q", first, second)
 		}
 	})

@@ -13,8 +13,10 @@ import (
 
 // featuresSkipped are the tests of the suite that have nothing to judge in the toy world.
 var featuresSkipped = map[string]string{
-	"FeaturesBBox.validateFeaturesWithBoundingBoxResponse":               "some of the suite's boxes, in England, Colombia, Chukotka and at the poles, have no feature of a collection",
-	"FeaturesBBox.validateFeaturesWithBoundingBoxResponse_NumberMatched": "a page of a box that has a next one does not tell how many features there are: nobody has counted them",
+	"FeaturesBBox.validateFeaturesWithBoundingBoxResponse": "some of the suite's boxes, in England, " +
+		"Colombia, Chukotka and at the poles, have no feature of a collection",
+	"FeaturesBBox.validateFeaturesWithBoundingBoxResponse_NumberMatched": "a page of a box that has a next one does not " +
+		"tell how many features there are: nobody has counted them",
 }
 
 // The OGC's suite for OGC API – Features finds nothing to say.

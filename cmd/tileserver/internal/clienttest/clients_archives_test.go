@@ -35,7 +35,8 @@ func TestForeignArchives(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	if j.has("ogr2ogr") {
 		j.run("ogr2ogr", "-f", "MBTILES", in("gdal.mbtiles"), shapes, "-dsco", "MAXZOOM=6")
-		j.run("gdal_rasterize", "-burn", "200", "-burn", "120", "-burn", "40", "-ot", "Byte", "-te", "-180", "-85", "180", "85", "-ts", "2048", "1024", shapes, in("raster.tif"))
+		j.run("gdal_rasterize", "-burn", "200", "-burn", "120", "-burn", "40", "-ot", "Byte", "-te", "-180", "-85", "180", "85",
+			"-ts", "2048", "1024", shapes, in("raster.tif"))
 		made = append(made, "gdal.mbtiles")
 		for _, format := range []string{"PNG", "JPEG", "WEBP"} {
 			name := "gdal-" + strings.ToLower(format) + ".mbtiles"
@@ -88,7 +89,8 @@ func TestOwnArchives(t *testing.T) {
 		args = append(args, "--basemap", path)
 	}
 	if j.has("pmtiles") {
-		if out := j.run("pmtiles", "verify", filepath.Join(dir, "world.pmtiles")); strings.Contains(strings.ToLower(out), "invalid") || strings.Contains(strings.ToLower(out), "fail") {
+		if out := j.run("pmtiles", "verify", filepath.Join(dir, "world.pmtiles")); strings.Contains(strings.ToLower(out),
+			"invalid") || strings.Contains(strings.ToLower(out), "fail") {
 			t.Errorf("pmtiles verify: %s", out)
 		}
 	}
@@ -240,7 +242,8 @@ func TestBaseMapInMapLibre(t *testing.T) {
 	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
 	w.waitFor(`window.drawn`)
 	drawn := evaluate[string](w, `Object.keys(window.drawn).join(' ')`)
-	if !strings.Contains(drawn, "basemap:vectors:") || !strings.Contains(drawn, "_fill") || !strings.Contains(drawn, " country_line") && !strings.HasPrefix(drawn, "country_line") {
+	if !strings.Contains(drawn, "basemap:vectors:") || !strings.Contains(drawn, "_fill") ||
+		!strings.Contains(drawn, " country_line") && !strings.HasPrefix(drawn, "country_line") {
 		t.Errorf("drawn are %s", drawn)
 	}
 	picture := w.picture("maplibre-basemap")

@@ -28,7 +28,8 @@ func TestNominatimLeaflet(t *testing.T) {
 		w.press(".leaflet-control-geocoder-alternatives li")
 	}
 	w.waitFor(`window.marked && document.querySelector('.leaflet-marker-icon')`)
-	if marked := evaluate[string](w, `window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 Eastport" {
+	if marked := evaluate[string](w,
+		`window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 Eastport" {
 		t.Errorf("marked %s", marked)
 	}
 	w.waitFor(`window.back`)

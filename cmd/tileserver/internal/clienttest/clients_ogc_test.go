@@ -32,7 +32,8 @@ func TestGDALFeatures(t *testing.T) {
 			t.Errorf("%s: %d features are read: %.400s", layer, read, out)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", "-so", "-where", "seats > 2", "OAPIF:"+site+"/ogc", "points:benches").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", "-so", "-where", "seats > 2", "OAPIF:"+site+"/ogc",
+		"points:benches").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Feature Count: 2") {
 		t.Errorf("a filter: %v\n%.2000s", err, out)
 	}

@@ -120,7 +120,8 @@ func TestOpenAPIJava(t *testing.T) {
 		t.Skip("OpenAPI Generator is not installed: run make check-clients, where Maven is at hand")
 	}
 	generator := jars[i]
-	classes := strings.Join(append(slices.Delete(jars, i, i+1), "."), string(os.PathListSeparator)) // the generator's jar has libraries of its own
+	// the generator's jar has libraries of its own
+	classes := strings.Join(append(slices.Delete(jars, i, i+1), "."), string(os.PathListSeparator))
 	site, document := describedSite(t)
 	dir := copyOf(t, "java")
 	runIn(t, dir, java, "-Dlog.level=error", "-jar", generator, "generate", "-g", "java", "--library", "native", "-i", document, "-o", ".")

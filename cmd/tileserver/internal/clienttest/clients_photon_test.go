@@ -50,7 +50,8 @@ func TestPhotonLeaflet(t *testing.T) {
 	w.waitFor(`document.querySelector('.leaflet-control-geocoder-alternatives li')?.textContent.startsWith(` + quote(eastport) + `)`)
 	w.press(".leaflet-control-geocoder-alternatives li")
 	w.waitFor(`window.marked`)
-	if marked := evaluate[string](w, `window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 "+eastport {
+	if marked := evaluate[string](w,
+		`window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 "+eastport {
 		t.Errorf("leaflet-control-geocoder marked %s", marked)
 	}
 	w.waitFor(`window.back`)

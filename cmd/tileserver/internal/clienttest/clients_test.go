@@ -184,7 +184,8 @@ func TestMapLibreTiles(t *testing.T) {
 	var drawn [2]string
 	var pictures [2]image.Image
 	for i, encoding := range []string{"mvt", "mlt"} {
-		w := open(t, browser, pages+"/maplibre.html?"+url.PathEscape(site+" light "+view+" "+encoding), screen{width: 1200, height: 800, density: 1})
+		w := open(t, browser, pages+"/maplibre.html?"+url.PathEscape(site+" light "+view+" "+encoding),
+			screen{width: 1200, height: 800, density: 1})
 		w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
 		w.waitFor(`window.drawn`)
 		drawn[i] = evaluate[string](w, `JSON.stringify(Object.entries(window.drawn).sort())`)

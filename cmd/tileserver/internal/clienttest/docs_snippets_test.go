@@ -74,7 +74,8 @@ func TestDocsSnippets(t *testing.T) {
 	w.do(chromedp.SendKeys(chromedp.CSS("article.shown input[type=password]"), key))
 
 	const hostile = "it's \"Zürich\" $HOME $(id) `id` \\n \\ %41 <b> & + # ? @"
-	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[6.5,46.5]},"properties":{"name":"it's $HOME ` + "`id`" + ` \\ \"é\"` + `"}}`
+	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[6.5,46.5]},"properties":{"name":"it's $HOME ` +
+		"`id`" + ` \\ \"é\"` + `"}}`
 	for _, tt := range []struct {
 		id     string // of the operation
 		fields map[string]string
@@ -85,10 +86,33 @@ func TestDocsSnippets(t *testing.T) {
 	}{
 		{id: "geocode", fields: map[string]string{"q": hostile}, method: http.MethodGet,
 			path: "/geocode?q=it%27s%20%22Z%C3%BCrich%22%20%24HOME%20%24(id)%20%60id%60%20%5Cn%20%5C%20%2541%20%3Cb%3E%20%26%20%2B%20%23%20%3F%20%40&limit=1"},
-		{id: "postSearches", body: "{\"q\":\"it's \\\"Zürich\\\" $HOME `id` \\\\\"}\n\n{\"q\":\"x\\ny\"}\n", method: http.MethodPost, path: "/geocode?limit=1"},
-		{id: "putPoint", fields: map[string]string{"collection": "taxis", "id": "it's $1"}, body: feature, method: http.MethodPut, path: "/points/taxis/it%27s%20%241"},
-		{id: "getTile", fields: map[string]string{"layers": "country", "z": "0", "x": "0", "y": "0", "format": "mvt"}, method: http.MethodGet, path: "/tiles/country/0/0/0.mvt", file: "tile.mvt"},
-		{id: "getTile", fields: map[string]string{"layers": "country", "z": "0", "x": "0", "y": "0", "format": "png"}, method: http.MethodGet, path: "/tiles/country/0/0/0.png", file: "tile.png"},
+		{
+			id:     "postSearches",
+			body:   "{\"q\":\"it's \\\"Zürich\\\" $HOME `id` \\\\\"}\n\n{\"q\":\"x\\ny\"}\n",
+			method: http.MethodPost,
+			path:   "/geocode?limit=1",
+		},
+		{
+			id:     "putPoint",
+			fields: map[string]string{"collection": "taxis", "id": "it's $1"},
+			body:   feature,
+			method: http.MethodPut,
+			path:   "/points/taxis/it%27s%20%241",
+		},
+		{
+			id:     "getTile",
+			fields: map[string]string{"layers": "country", "z": "0", "x": "0", "y": "0", "format": "mvt"},
+			method: http.MethodGet,
+			path:   "/tiles/country/0/0/0.mvt",
+			file:   "tile.mvt",
+		},
+		{
+			id:     "getTile",
+			fields: map[string]string{"layers": "country", "z": "0", "x": "0", "y": "0", "format": "png"},
+			method: http.MethodGet,
+			path:   "/tiles/country/0/0/0.png",
+			file:   "tile.png",
+		},
 	} {
 		w.do(chromedp.Navigate(site + "/docs#" + tt.id))
 		w.waitFor(`document.querySelector('article.shown')?.id === ` + quote(tt.id) + ` && ` + shown)
@@ -97,7 +121,9 @@ func TestDocsSnippets(t *testing.T) {
 		}
 		set := func(selector, value string) {
 			t.Helper()
-			evaluate[chromedp.Void](w, `{ const field = document.querySelector(`+quote("article.shown "+selector)+`); field.value = `+quote(value)+`; field.dispatchEvent(new Event('input', { bubbles: true })) }`)
+			evaluate[chromedp.Void](w,
+				`{ const field = document.querySelector(`+quote("article.shown "+selector)+`); field.value = `+quote(value)+
+					`; field.dispatchEvent(new Event('input', { bubbles: true })) }`)
 		}
 		for name, value := range tt.fields {
 			set("[name="+name+"]", value)
@@ -110,7 +136,8 @@ func TestDocsSnippets(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", tt.method, tt.path, code, want)
 		}
 		for _, language := range slices.Sorted(maps.Keys(runners)) {
-			evaluate[chromedp.Void](w, `[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
+			evaluate[chromedp.Void](w,
+				`[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
 			text := evaluate[string](w, `document.querySelector('article.shown [role=tabpanel]').textContent`)
 			t.Run(tt.id+" "+tt.fields["format"]+" "+language, func(t *testing.T) {
 				got := runSnippet(t, language, text, tt.file)
@@ -126,7 +153,8 @@ func TestDocsSnippets(t *testing.T) {
 		}
 	}
 
-	if kept := evaluate[string](w, `location.href + document.cookie + JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`); strings.Contains(kept, key) {
+	if kept := evaluate[string](w,
+		`location.href + document.cookie + JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`); strings.Contains(kept, key) {
 		t.Errorf("the key is kept: %s", kept)
 	}
 	// The arrows walk the languages, and the panel has the name of its tab.

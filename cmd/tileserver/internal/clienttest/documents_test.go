@@ -60,8 +60,14 @@ func TestDocuments(t *testing.T) {
 		evaluate[chromedp.Void](w, `document.querySelector('article.shown [name=lat]').value = 'x<b>'`)
 		w.press("article.shown form button")
 		w.waitFor(`document.querySelector('article.shown .figures')?.textContent.startsWith('400') && document.querySelector('article.shown .answer').textContent.includes('bad-parameter')`)
-		for language, part := range map[string]string{"Python": "urlopen(", "Go": "http.NewRequest", "JavaScript": "await fetch(", "curl": "curl "} {
-			evaluate[chromedp.Void](w, `[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
+		for language, part := range map[string]string{
+			"Python":     "urlopen(",
+			"Go":         "http.NewRequest",
+			"JavaScript": "await fetch(",
+			"curl":       "curl ",
+		} {
+			evaluate[chromedp.Void](w,
+				`[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
 			w.waitFor(`document.querySelector('article.shown .desk pre[role=tabpanel]').textContent.includes(` + quote(part) + `)`)
 		}
 
@@ -121,8 +127,11 @@ func TestDocuments(t *testing.T) {
 		w.expect("404")
 		for path, ready := range map[string]string{
 			"/docs": `document.querySelectorAll('.desk').length > 50`, "/docs#getTile": `document.querySelector('article.shown .desk') !== null`,
-			"/docs#postAt": `document.querySelector('article.shown textarea') !== null`, "/docs#schemas": `document.querySelector('section.shown') !== null`,
-			"/docs#problems": `document.querySelector('section.shown') !== null`, "/status": `document.querySelector('.sets') !== null`, "/nowhere": `document.querySelector('h1') !== null`,
+			"/docs#postAt":   `document.querySelector('article.shown textarea') !== null`,
+			"/docs#schemas":  `document.querySelector('section.shown') !== null`,
+			"/docs#problems": `document.querySelector('section.shown') !== null`,
+			"/status":        `document.querySelector('.sets') !== null`,
+			"/nowhere":       `document.querySelector('h1') !== null`,
 		} {
 			w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(site+path))
 			w.waitFor(ready)
@@ -156,7 +165,8 @@ func TestDocuments(t *testing.T) {
 func sameRequest(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/") && x.Query().Encode() == y.Query().Encode()
+	return errX == nil && errY == nil && strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/") &&
+		x.Query().Encode() == y.Query().Encode()
 }
 
 // axe-core finds no fault in any page, in either theme.
@@ -189,7 +199,8 @@ func TestPagesAreAccessible(t *testing.T) {
 				w.do(chromedp.Navigate(site + page.path))
 				w.waitFor(page.ready)
 				evaluate[chromedp.Void](w, string(axe))
-				evaluate[chromedp.Void](w, `axe.run().then(answer => { window.found = answer.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html + ' ' + n.failureSummary).join('; ')) })`)
+				evaluate[chromedp.Void](w,
+					`axe.run().then(answer => { window.found = answer.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html + ' ' + n.failureSummary).join('; ')) })`)
 				w.waitFor(`window.found !== undefined`)
 				for _, found := range evaluate[[]string](w, `window.found`) {
 					t.Error(found)

@@ -137,7 +137,8 @@ func demoQuestions(t *testing.T, local string) []question {
 		questions = append(questions, *q)
 	}
 	for i, p := range []struct{ lon, lat float64 }{
-		{8.5, 47.4}, {-98, 39}, {2.35, 48.86}, {139.7, 35.7}, {-58.4, -34.6}, {151.2, -33.9}, {36.8, -1.3}, {77.2, 28.6}, {-149.9, 61.2}, {28, -26.2},
+		{8.5, 47.4}, {-98, 39}, {2.35, 48.86}, {139.7, 35.7}, {-58.4, -34.6}, {151.2, -33.9}, {36.8, -1.3}, {77.2, 28.6}, {-149.9,
+			61.2}, {28, -26.2},
 	} {
 		for z := uint8(2); z <= 12; z += 2 {
 			tile, err := quadkey.TileAt(p.lon, p.lat, z)
@@ -259,7 +260,9 @@ func (l *crowd) recovered(event string) {
 	if l.t.Failed() {
 		l.t.FailNow()
 	}
-	l.t.Logf("%s: every question answered by both after %v; %d right answers, %d refused with 503, at most %v without a right one, the slowest after %v",
-		event, time.Since(began).Round(time.Millisecond), l.right, l.refused, l.longest.Round(time.Millisecond), l.slowest.Round(time.Millisecond))
+	l.t.Logf("%s: every question answered by both after %v; %d right answers, %d refused with 503, at most %v without a "+
+		"right one, the slowest after %v",
+		event, time.Since(began).Round(time.Millisecond), l.right, l.refused, l.longest.Round(time.Millisecond),
+		l.slowest.Round(time.Millisecond))
 	l.right, l.refused, l.longest, l.slowest, l.last = 0, 0, 0, 0, time.Now()
 }

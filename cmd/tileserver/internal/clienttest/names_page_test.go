@@ -25,7 +25,11 @@ func TestMapPageNamesKeepApart(t *testing.T) {
 		dir, views = hostileLabels(t), 5
 	}
 	site := programs.Serve(t, "--data", dir).URL
-	for _, s := range []screen{{width: 1280, height: 800, density: 1}, {width: 820, height: 1100, density: 1}, {width: 390, height: 844, density: 2, touch: true}} {
+	for _, s := range []screen{
+		{width: 1280, height: 800, density: 1},
+		{width: 820, height: 1100, density: 1},
+		{width: 390, height: 844, density: 2, touch: true},
+	} {
 		t.Run(fmt.Sprint(s.width), func(t *testing.T) {
 			chance := rand.New(rand.NewPCG(1, uint64(s.width)))
 			w := open(t, browser, site+"/#8/0.7/0.7", s)
@@ -64,7 +68,18 @@ func randomView(chance *rand.Rand) string {
 	if chance.IntN(2) == 0 {
 		return fmt.Sprintf("#%.2f/%.2f/%.2f", between(2, 6), between(-40, 62), between(-120, 145))
 	}
-	about := [][2]float64{{48.2, 16.4}, {51.5, -0.1}, {40.7, -74}, {28.6, 77.2}, {35.7, 139.7}, {-23.5, -46.6}, {30, 31.2}, {52.5, 13.4}, {41, 29}, {-26.2, 28}}[chance.IntN(10)]
+	about := [][2]float64{
+		{48.2, 16.4},
+		{51.5, -0.1},
+		{40.7, -74},
+		{28.6, 77.2},
+		{35.7, 139.7},
+		{-23.5, -46.6},
+		{30, 31.2},
+		{52.5, 13.4},
+		{41, 29},
+		{-26.2, 28},
+	}[chance.IntN(10)]
 	return fmt.Sprintf("#%.2f/%.2f/%.2f", between(5, 13), about[0]+between(-1, 1), about[1]+between(-1, 1))
 }
 
@@ -112,7 +127,8 @@ func hostileLabels(t *testing.T) string {
 	t.Helper()
 	dir, files := t.TempDir(), t.TempDir()
 	odd := []string{
-		strings.Repeat("Taumatawhakatangihangakoauauotamatea ", 14), "مدينة Ville 城市 שלום", "👩‍👩‍👧‍👦🏳️‍🌈🇨🇭 Town", "Z̴̢̛a̷͇͝l̵͚̐g̶̻̈́o̵" + strings.Repeat("\u0301", 40),
+		strings.Repeat("Taumatawhakatangihangakoauauotamatea ",
+			14), "مدينة Ville 城市 שלום", "👩‍👩‍👧‍👦🏳️‍🌈🇨🇭 Town", "Z̴̢̛a̷͇͝l̵͚̐g̶̻̈́o̵" + strings.Repeat("\u0301", 40),
 		"<b onclick=alert(1)>x</b>", "ﷺ", "a", strings.Repeat("W", 500), "नई दिल्ली", "\u202egnorw",
 	}
 	type feature struct {
@@ -122,12 +138,14 @@ func hostileLabels(t *testing.T) string {
 	}
 	var all []feature
 	add := func(id int, name string, ring ...[2]float64) {
-		all = append(all, feature{"Feature", map[string]any{"id": fmt.Sprint(id), "name": name}, map[string]any{"type": "Polygon", "coordinates": [][][2]float64{ring}}})
+		all = append(all, feature{"Feature", map[string]any{"id": fmt.Sprint(id), "name": name},
+			map[string]any{"type": "Polygon", "coordinates": [][][2]float64{ring}}})
 	}
 	const side, step = 224, 1.3 / 224
 	for i := range side * side {
 		x, y := 0.05+step*float64(i%side), 0.05+step*float64(i/side)
-		add(i, fmt.Sprintf("%s %d", odd[i%len(odd)], i), [2]float64{x, y}, [2]float64{x + step, y}, [2]float64{x + step, y + step}, [2]float64{x, y + step}, [2]float64{x, y})
+		add(i, fmt.Sprintf("%s %d", odd[i%len(odd)], i), [2]float64{x, y}, [2]float64{x + step, y}, [2]float64{x + step, y + step},
+			[2]float64{x, y + step}, [2]float64{x, y})
 	}
 	add(-1, "Without an inside", [2]float64{3, 3}, [2]float64{5, 5}, [2]float64{3, 3}, [2]float64{3, 3})
 	add(-2, odd[0], [2]float64{2, -10}, [2]float64{30, -10}, [2]float64{30, -2}, [2]float64{2, -2}, [2]float64{2, -10})
@@ -146,7 +164,8 @@ func hostileLabels(t *testing.T) string {
 		if i%4 == 0 {
 			lat, lon = chance.Float64()*2, chance.Float64()*2
 		}
-		fmt.Fprintf(&places, "%d\t%s %d\t\t\t%.4f\t%.4f\tP\t%s\tXX\t\t\t\t\t\t%d\t\t0\t\t2020-01-01\n", i+1, strings.TrimSpace(odd[i%len(odd)]), i, lat, lon, code, people)
+		fmt.Fprintf(&places, "%d\t%s %d\t\t\t%.4f\t%.4f\tP\t%s\tXX\t\t\t\t\t\t%d\t\t0\t\t2020-01-01\n", i+1,
+			strings.TrimSpace(odd[i%len(odd)]), i, lat, lon, code, people)
 	}
 	towns := filepath.Join(files, "places.txt")
 	must.Do(t, os.WriteFile(towns, []byte(places.String()), 0o644))

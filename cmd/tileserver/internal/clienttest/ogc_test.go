@@ -106,7 +106,8 @@ func TestOGCFeatures(t *testing.T) {
 		for _, asked := range []string{"offset=2", "offset=10000", "offset=1&bbox=-180,-90,180,90"} {
 			_, text := fetch(t, items+"?limit=1000&f=json&"+asked)
 			var page struct{ NumberMatched *int }
-			if err := json.Unmarshal([]byte(text), &page); err != nil || len(ids) < 1000 && (page.NumberMatched == nil || *page.NumberMatched != len(ids)) {
+			if err := json.Unmarshal([]byte(text), &page); err != nil ||
+				len(ids) < 1000 && (page.NumberMatched == nil || *page.NumberMatched != len(ids)) {
 				t.Errorf("%s?%s: numberMatched %v, want %d: %v", c.ID, asked, page.NumberMatched, len(ids), err)
 			}
 		}
@@ -157,9 +158,22 @@ func TestOGCFeatures(t *testing.T) {
 			t.Errorf("%s/%s: %d %s", c.ID, some.ID, code, text)
 		}
 		for query, parameter := range map[string]string{
-			"bbox=NaN,0,1,1": "bbox", "bbox=0,0,1": "bbox", "bbox=0,10,1,-10": "bbox", "bbox=0,0,0,1,1,-5": "bbox", "crs=EPSG:25832": "crs", "bbox-crs=x&bbox=0,0,1,1": "bbox-crs",
-			"limit=0": "limit", "limit=x": "limit", "datetime=soon": "datetime", "nothing_such=1": "nothing_such", "filter=nothing_such=1": "filter", "filter=" + strings.Repeat("(", 1000): "filter",
-			"filter=" + strings.Repeat("a", 10_001): "filter", "filter=name%20%3D": "filter", "filter=S_INTERSECTS(shape,BBOX(0,0,1,1))": "filter", "filter-lang=cql2-json": "filter-lang",
+			"bbox=NaN,0,1,1":                           "bbox",
+			"bbox=0,0,1":                               "bbox",
+			"bbox=0,10,1,-10":                          "bbox",
+			"bbox=0,0,0,1,1,-5":                        "bbox",
+			"crs=EPSG:25832":                           "crs",
+			"bbox-crs=x&bbox=0,0,1,1":                  "bbox-crs",
+			"limit=0":                                  "limit",
+			"limit=x":                                  "limit",
+			"datetime=soon":                            "datetime",
+			"nothing_such=1":                           "nothing_such",
+			"filter=nothing_such=1":                    "filter",
+			"filter=" + strings.Repeat("(", 1000):      "filter",
+			"filter=" + strings.Repeat("a", 10_001):    "filter",
+			"filter=name%20%3D":                        "filter",
+			"filter=S_INTERSECTS(shape,BBOX(0,0,1,1))": "filter",
+			"filter-lang=cql2-json":                    "filter-lang",
 			"filter-crs=http://www.opengis.net/def/crs/EPSG/0/3857": "filter-crs", "cursor=": "cursor", "f=gml": "f",
 		} {
 			code, text := fetch(t, items+"?"+query)
@@ -173,7 +187,8 @@ func TestOGCFeatures(t *testing.T) {
 			}
 		}
 	}
-	for _, address := range []string{"/ogc/collections/moon", "/ogc/collections/moon/items", "/ogc/collections/places/items/0", "/ogc/collections/airports/items/x", "/ogc/collections/country/items/x%2Fy"} {
+	for _, address := range []string{"/ogc/collections/moon", "/ogc/collections/moon/items", "/ogc/collections/places/items/0",
+		"/ogc/collections/airports/items/x", "/ogc/collections/country/items/x%2Fy"} {
 		if code, text := fetch(t, site+address); code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", address, code, text)
 		}

@@ -102,7 +102,8 @@ func TestMapPagePanels(t *testing.T) {
 		if got := evaluate[string](w, `document.querySelector('#card .clock').getAttribute('aria-live')`); got != "off" {
 			t.Errorf("the clock's aria-live is %q", got)
 		}
-		if got := w.texts("#card .clock-face + p"); len(got) != 1 || !strings.HasPrefix(got[0], "Europe/Paris · UTC+") || !strings.HasSuffix(got[0], " · as at the nearest place, 34 km away") {
+		if got := w.texts("#card .clock-face + p"); len(got) != 1 || !strings.HasPrefix(got[0], "Europe/Paris · UTC+") ||
+			!strings.HasSuffix(got[0], " · as at the nearest place, 34 km away") {
 			t.Errorf("the time zone: %q", got)
 		}
 		w.waitFor(`document.querySelector('#announce').textContent.includes('Westland')`)
@@ -214,7 +215,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.do(chromedp.MouseEvent("mouseMoved", cross, down))
 		w.press("#tile .chip")
 		w.waitFor(`window.copied !== undefined`)
-		if got := evaluate[string](w, `window.copied`); !strings.Contains(got, "/5/16/11.mvt\n") || !strings.HasSuffix(got, "/tiles/places/6/33/22.geojson") {
+		if got := evaluate[string](w, `window.copied`); !strings.Contains(got, "/5/16/11.mvt\n") ||
+			!strings.HasSuffix(got, "/tiles/places/6/33/22.geojson") {
 			t.Errorf("copied %q, want the addresses of the tile that was pinned", got)
 		}
 		if got := evaluate[string](w, name); got != "6/33/22" {
@@ -226,7 +228,8 @@ func TestMapPagePanels(t *testing.T) {
 		// So does Enter, for the tile in the middle; twice lets go of it.
 		evaluate[chromedp.Void](w, `document.querySelector('#map').focus()`)
 		w.key(kb.Enter)
-		w.waitFor(`document.querySelectorAll('.inspector .pinned').length > 0 && ` + name + ` === '6/32/23' && document.querySelector('#announce').textContent !== ''`)
+		w.waitFor(`document.querySelectorAll('.inspector .pinned').length > 0 && ` + name +
+			` === '6/32/23' && document.querySelector('#announce').textContent !== ''`)
 		w.key(kb.Enter)
 		w.waitFor(`document.querySelectorAll('.inspector .pinned').length === 0`)
 		w.key("g")
@@ -290,7 +293,8 @@ func TestMapPagePanels(t *testing.T) {
 			}
 			seen[focus] = true
 		}
-		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Light or dark", "Help and data", "Zoom in", "Zoom out"} {
+		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Light or dark",
+			"Help and data", "Zoom in", "Zoom out"} {
 			if !seen[want] {
 				t.Errorf("Tab does not reach %q; it reaches %v", want, seen)
 			}
@@ -314,7 +318,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.key("/")
 		w.waitFor(`document.activeElement.id === 'search'`)
 		w.key("g") // is a letter there
-		if !strings.HasSuffix(evaluate[string](w, `document.querySelector('#search').value`), "g") || !evaluate[bool](w, `document.querySelector('#tile').hidden`) {
+		if !strings.HasSuffix(evaluate[string](w, `document.querySelector('#search').value`), "g") ||
+			!evaluate[bool](w, `document.querySelector('#tile').hidden`) {
 			t.Errorf("a shortcut works while somebody types: %q", evaluate[string](w, `document.querySelector('#search').value`))
 		}
 		evaluate[chromedp.Void](w, `document.activeElement.blur()`)
@@ -356,7 +361,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelectorAll('#map path.accuracy').length === 1`)
 		w.settled()
 		w.keep("panel-accuracy-light")
-		if got := strings.Join(w.texts("#card dl div"), "|"); !strings.Contains(got, "within 50 km") || !strings.Contains(got, "9.9.9.0/24") || !strings.Contains(got, "hand-made") {
+		if got := strings.Join(w.texts("#card dl div"), "|"); !strings.Contains(got, "within 50 km") ||
+			!strings.Contains(got, "9.9.9.0/24") || !strings.Contains(got, "hand-made") {
 			t.Errorf("the card says %q", got)
 		}
 
@@ -379,7 +385,11 @@ func TestMapPagePanels(t *testing.T) {
 	t.Run("failures", func(t *testing.T) {
 		front := newFront(t, site)
 		problem := func(status int, typ string) *fault {
-			return &fault{status: status, kind: "application/problem+json", body: fmt.Sprintf(`{"type":%q,"title":"A parameter is not valid","status":%d,"detail":"Set q to {text}.","parameter":"q"}`, typ, status)}
+			return &fault{
+				status: status,
+				kind:   "application/problem+json",
+				body:   fmt.Sprintf(`{"type":%q,"title":"A parameter is not valid","status":%d,"detail":"Set q to {text}.","parameter":"q"}`, typ, status),
+			}
 		}
 		busy := problem(503, "too-busy")
 		busy.retryAfter = "1"
@@ -428,8 +438,10 @@ func TestMapPagePanels(t *testing.T) {
 				if calm {
 					class = ".note"
 				}
-				w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && document.querySelector('#card .content > ` + class + `')?.textContent.includes(` + quote(want) + `)`)
-				if got := evaluate[string](w, `document.querySelector('#card').innerText`); regexp.MustCompile(`\b(false|true|undefined|null|NaN)\b|[{}<>]|parameter`).MatchString(got) {
+				w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && document.querySelector('#card .content > ` + class +
+					`')?.textContent.includes(` + quote(want) + `)`)
+				if got := evaluate[string](w,
+					`document.querySelector('#card').innerText`); regexp.MustCompile(`\b(false|true|undefined|null|NaN)\b|[{}<>]|parameter`).MatchString(got) {
 					t.Errorf("%s, %s: the card says %q", name, question, got)
 				}
 				if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
@@ -495,7 +507,8 @@ func manyPlaces(t *testing.T) string {
 		if code == "PPLC" {
 			zone = "Europe/Paris"
 		}
-		fmt.Fprintf(&b, "%d\t%s\t%s\t\t%.4f\t%.4f\t%s\t%s\tQW\t\t\t\t\t\t%d\t\t100\t%s\t2026-01-02\n", id, name, name, lat, lon, class, code, 1000+id, zone)
+		fmt.Fprintf(&b, "%d\t%s\t%s\t\t%.4f\t%.4f\t%s\t%s\tQW\t\t\t\t\t\t%d\t\t100\t%s\t2026-01-02\n", id, name, name, lat, lon,
+			class, code, 1000+id, zone)
 	}
 	for i := range 24 {
 		line(100+i, fmt.Sprintf("Village %d", i), 45.2+float64(i)*0.05, 5.1, "P", "PPL")

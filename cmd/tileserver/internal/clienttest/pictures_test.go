@@ -59,7 +59,8 @@ func views() []view {
 	retina := screen{width: 1280, height: 800, density: 2}
 	const card = `document.querySelector('#card h2') && document.querySelector('#card').ariaBusy !== 'true'`
 	search := func(text string) string {
-		return `{ const s = document.querySelector('#search'); s.focus(); s.value = ` + quote(text) + `; s.dispatchEvent(new InputEvent('input', { bubbles: true })) }`
+		return `{ const s = document.querySelector('#search'); s.focus(); s.value = ` + quote(text) +
+			`; s.dispatchEvent(new InputEvent('input', { bubbles: true })) }`
 	}
 	return []view{
 		{name: "first view", path: "/", screen: desk},
@@ -99,10 +100,20 @@ func views() []view {
 		{name: "Bering Strait, dark", path: "/#4/64/-175", screen: dark},
 
 		{name: "Antarctica", path: "/#2/-65/0", screen: desk},
-		{name: "search", path: "/#4/50/12", screen: desk, do: search("portland"), until: `document.querySelectorAll('#suggestions [role=option]').length > 2`},
+		{
+			name:   "search",
+			path:   "/#4/50/12",
+			screen: desk,
+			do:     search("portland"),
+			until:  `document.querySelectorAll('#suggestions [role=option]').length > 2`,
+		},
 		{name: "card, Arabic, phone", path: "/?lang=ar#5/30/31/at=30.05,31.25", screen: phone, until: card},
 		{name: "tile grid", path: "/#5/47/9/tiles=1", screen: desk},
-		{name: "embedded, dark", path: "/embed?center=-33.9,18.6&zoom=6&marker=-33.92,18.42&theme=dark", screen: screen{width: 640, height: 400, density: 2, dark: true}},
+		{
+			name:   "embedded, dark",
+			path:   "/embed?center=-33.9,18.6&zoom=6&marker=-33.92,18.42&theme=dark",
+			screen: screen{width: 640, height: 400, density: 2, dark: true},
+		},
 
 		{name: "PNG, light", path: "png:light 30 10 2", screen: desk},
 		{name: "PNG, dark, @2x", path: "png:dark 47 9 5", screen: retina},
@@ -136,7 +147,13 @@ func TestPictures(t *testing.T) {
 			address := site + v.path
 			if foreign {
 				arguments := strings.Fields(rest) // theme, latitude, longitude, zoom
-				address = host + "/" + kind + ".html?" + url.PathEscape(strings.Join([]string{site, arguments[0], arguments[2], arguments[1], arguments[3]}, " "))
+				address = host + "/" + kind + ".html?" + url.PathEscape(strings.Join([]string{
+					site,
+					arguments[0],
+					arguments[2],
+					arguments[1],
+					arguments[3],
+				}, " "))
 			}
 			w := open(t, browser, address, v.screen)
 			w.expect("it asks another server: ", "GPU stall due to ReadPixels")
@@ -168,7 +185,8 @@ func TestPictures(t *testing.T) {
 					return
 				}
 				if time.Now().After(end) {
-					t.Fatalf("%.1f %% of the view differ from %s, more than %.0f %%: look at %s.png, and if it is right run make pictures PICTURES_FLAGS=-update-pictures",
+					t.Fatalf("%.1f %% of the view differ from %s, more than %.0f %%: look at %s.png, and if it is right run make "+
+						"pictures PICTURES_FLAGS=-update-pictures",
 						100*share, goldenPictures, 100*mostDifferent, pictureName(i))
 				}
 			}

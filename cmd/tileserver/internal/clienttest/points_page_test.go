@@ -55,7 +55,12 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		must(err)
 		raw, err := json.Marshal(meta)
 		must(err)
-		_, err = b.Publish(t.Context(), dataset.Manifest{SchemaVersion: points.SchemaVersion, Meta: raw, Built: toyworld.Modified, Bounds: meta.Bounds[:]})
+		_, err = b.Publish(t.Context(), dataset.Manifest{
+			SchemaVersion: points.SchemaVersion,
+			Meta:          raw,
+			Built:         toyworld.Modified,
+			Bounds:        meta.Bounds[:],
+		})
 		must(err)
 		live := ask.CollectionOf(name).Live(c.Generations)
 		must(live.Poll(t.Context()))
@@ -96,7 +101,12 @@ func TestMapPageOfPoints(t *testing.T) {
 				return
 			}
 			for i := range 2000 {
-				if !yield(points.Point{ID: fmt.Sprint("c", i), Lat: 46 + float64(i%50)/1000, Lon: 14 + float64(i/50)/1000, Properties: []byte("{}")}, nil) {
+				if !yield(points.Point{
+					ID:         fmt.Sprint("c", i),
+					Lat:        46 + float64(i%50)/1000,
+					Lon:        14 + float64(i/50)/1000,
+					Properties: []byte("{}"),
+				}, nil) {
 					return
 				}
 			}
@@ -114,7 +124,8 @@ func TestMapPageOfPoints(t *testing.T) {
 	w := open(t, browser, site+"/#6/44/11", screen{width: 1280, height: 800, density: 1})
 	w.settled()
 	const title = `document.querySelector('#card h2')?.textContent`
-	if got, want := w.texts(".layers label span"), []string{"Countries", "Places", "Graticule", "Neutral colours", "Cars <b>&", "Shops"}; !slices.Equal(got, want) {
+	if got, want := w.texts(".layers label span"), []string{"Countries", "Places", "Graticule", "Neutral colours", "Cars <b>&",
+		"Shops"}; !slices.Equal(got, want) {
 		t.Errorf("layers: %q, want %q", got, want)
 	}
 	asked := func(text string) string {
@@ -131,7 +142,9 @@ func TestMapPageOfPoints(t *testing.T) {
 		if got := slices.Sorted(slices.Values(w.texts("#card .content > dl div"))); !slices.Equal(got, want) {
 			t.Errorf("the card has %q, want %q", got, want)
 		}
-		if got := evaluate[[]string](w, `[...document.querySelectorAll('#card a')].map(a => a.getAttribute('href'))`); !slices.Equal(got, []string{"points/shops/shop%2F1", "https://example.org/?a=%3Cb%3E"}) {
+		if got := evaluate[[]string](w,
+			`[...document.querySelectorAll('#card a')].map(a => a.getAttribute('href'))`); !slices.Equal(got,
+			[]string{"points/shops/shop%2F1", "https://example.org/?a=%3Cb%3E"}) {
 			t.Errorf("links %q", got)
 		}
 		w.keep("points-card")
@@ -243,7 +256,8 @@ func TestMapPageOfFences(t *testing.T) {
 	}
 	put := func(escaped string, lat, lon float64) {
 		t.Helper()
-		send(http.MethodPut, "/points/taxis/"+escaped, fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{"seats":4}}`, lon, lat))
+		send(http.MethodPut, "/points/taxis/"+escaped,
+			fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{"seats":4}}`, lon, lat))
 	}
 	restart := func() {
 		t.Helper()
@@ -280,13 +294,15 @@ func TestMapPageOfFences(t *testing.T) {
 			w.waitFor(connected)
 			put("t-7", 44, 8)
 			w.waitFor(notes + ` === 't-7 entered South Westland'`)
-			if role := evaluate[string](w, `document.querySelector('#crossings ol').parentElement.role + ' ' + document.querySelector('#crossings ol').parentElement.ariaLive`); role != "status polite" {
+			if role := evaluate[string](w,
+				`document.querySelector('#crossings ol').parentElement.role + ' ' + document.querySelector('#crossings ol').parentElement.ariaLive`); role != "status polite" {
 				t.Errorf("the notes are read out as %q", role)
 			}
 			w.keep("fence-" + s.name)
 
 			// Another region shares the stream.
-			evaluate[chromedp.Void](w, `{ const s = document.querySelector('#card .watch select'); s.value = '0'; s.dispatchEvent(new Event('change')) }`)
+			evaluate[chromedp.Void](w,
+				`{ const s = document.querySelector('#card .watch select'); s.value = '0'; s.dispatchEvent(new Event('change')) }`)
 			w.waitFor(offered + ` === ` + quote(tell))
 			evaluate[chromedp.Void](w, `document.querySelector('#card .watch .chip').click()`)
 			w.waitFor(`document.querySelectorAll('#crossings .watches li').length === 2 && ` + connected)

@@ -88,9 +88,12 @@ func TestMapPageSmoothness(t *testing.T) {
 		wheels = append(wheels, w.paced(func() { w.wheel(640, 400, -120); time.Sleep(400 * time.Millisecond) }))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n| at %d × slowdown, median of %d | tasks > 50 ms | longest task | busy | frames/s | time | aim |\n|---|---|---|---|---|---|---|\n", slower, rounds)
+	fmt.Fprintf(&b, "\n| at %d × slowdown, median of %d | tasks > 50 ms | longest task | busy | frames/s | time | aim "+
+		"|\n|---|---|---|---|---|---|---|\n", slower, rounds)
 	row := func(what, aim string, of []motion) {
-		long, longest, busy, frames, took := medianOf(of, func(m motion) float64 { return float64(m.long) }), medianOf(of, func(m motion) float64 { return m.longest }), medianOf(of, func(m motion) float64 { return m.busy }), medianOf(of, func(m motion) float64 { return m.frames }), medianOf(of, func(m motion) float64 { return m.took })
+		long, longest, busy, frames, took := medianOf(of, func(m motion) float64 { return float64(m.long) }), medianOf(of,
+			func(m motion) float64 { return m.longest }), medianOf(of, func(m motion) float64 { return m.busy }), medianOf(of,
+			func(m motion) float64 { return m.frames }), medianOf(of, func(m motion) float64 { return m.took })
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f ms | %.0f ms | %.0f | %.0f ms | %s |\n", what, long, longest, busy, frames, took, aim)
 	}
 	row("first map", "≤ 1500 ms", first)
@@ -98,7 +101,8 @@ func TestMapPageSmoothness(t *testing.T) {
 	row("pan of 480 px", "no task > 50 ms, 45 frames/s", pans)
 	row("zoom step by button", "no task > 100 ms", zooms)
 	row("zoom by a notch of the wheel", "no task > 100 ms", wheels)
-	fmt.Fprintf(&b, "\n%d requests (≤ %d), %d bytes with brotli (≤ %d) to the first map with its names.\n", requests, mostRequests, weight, mostWeight)
+	fmt.Fprintf(&b, "\n%d requests (≤ %d), %d bytes with brotli (≤ %d) to the first map with its names.\n", requests,
+		mostRequests, weight, mostWeight)
 	fmt.Println(b.String())
 }
 
@@ -236,7 +240,8 @@ func (w *window) trace(do func()) motion {
 		for _, task := range tasks[:min(4, len(tasks))] {
 			fmt.Printf("task of %.0f ms:", task.Busy/1000)
 			for _, e := range events {
-				if e.Thread == task.Thread && e.Process == task.Process && e.Start >= task.Start && e.Start < task.Start+task.Duration && e.Busy > 3000 && e.Name != "RunTask" {
+				if e.Thread == task.Thread && e.Process == task.Process && e.Start >= task.Start && e.Start < task.Start+task.Duration &&
+					e.Busy > 3000 && e.Name != "RunTask" {
 					fmt.Printf(" %s %.0f;", e.Name, e.Busy/1000)
 				}
 			}
@@ -279,7 +284,13 @@ func (w *window) drag(fromX, fromY, toX, toY float64) {
 	w.mouse(input.DispatchMouseEventParams{Type: "mousePressed", X: fromX, Y: fromY, Button: "left", Buttons: 1, ClickCount: 1})
 	for i := range steps {
 		part := float64(i+1) / steps
-		w.mouse(input.DispatchMouseEventParams{Type: "mouseMoved", X: fromX + part*(toX-fromX), Y: fromY + part*(toY-fromY), Button: "left", Buttons: 1})
+		w.mouse(input.DispatchMouseEventParams{
+			Type:    "mouseMoved",
+			X:       fromX + part*(toX-fromX),
+			Y:       fromY + part*(toY-fromY),
+			Button:  "left",
+			Buttons: 1,
+		})
 		time.Sleep(16 * time.Millisecond)
 	}
 	w.mouse(input.DispatchMouseEventParams{Type: "mouseReleased", X: toX, Y: toY, Button: "left", ClickCount: 1})

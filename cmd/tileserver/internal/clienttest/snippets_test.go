@@ -47,7 +47,8 @@ func TestSnippets(t *testing.T) {
 		w.settled()
 		w.key("u")
 		var snippets [][2]string
-		list := evaluate[string](w, `JSON.stringify([...document.querySelectorAll('#use [role=tabpanel]')].map(p => [p.id.replace(/^use-|-panel$/g, ''), p.querySelector('code').textContent]))`)
+		list := evaluate[string](w,
+			`JSON.stringify([...document.querySelectorAll('#use [role=tabpanel]')].map(p => [p.id.replace(/^use-|-panel$/g, ''), p.querySelector('code').textContent]))`)
 		if err := json.Unmarshal([]byte(list), &snippets); err != nil || len(snippets) != 6 {
 			t.Fatalf("%v: %s", err, list)
 		}
@@ -66,7 +67,8 @@ func TestSnippets(t *testing.T) {
 				}
 				// The pages ignore the fragment, which tells this test where they look.
 				w := open(t, browser, pages.URL+path+view, s)
-				w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/", "it asks another server: "+pages.URL, "GPU stall due to ReadPixels")
+				w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/",
+					"it asks another server: "+pages.URL, "GPU stall due to ReadPixels")
 				w.drawsLand(id + "-" + theme)
 				if id == "leaflet-png" || id == "leaflet-vector" || id == "openlayers" || id == "maplibre" {
 					credits := `document.querySelector('.leaflet-control-attribution, .ol-attribution, .maplibregl-ctrl-attrib')?.textContent ?? ''`
@@ -107,7 +109,11 @@ func checkQGIS(t *testing.T, text, site, theme string) {
 	}
 	vector, pictures, style := value("Source URL"), value("URL"), value("Style URL")
 	at := strings.NewReplacer("{z}", "4", "{x}", "8", "{y}", "5")
-	for url, contentType := range map[string]string{at.Replace(vector): "application/vnd.mapbox-vector-tile", at.Replace(pictures): "image/png", style: "application/json"} {
+	for url, contentType := range map[string]string{
+		at.Replace(vector):   "application/vnd.mapbox-vector-tile",
+		at.Replace(pictures): "image/png",
+		style:                "application/json",
+	} {
 		res, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)

@@ -45,7 +45,13 @@ func TestEmbed(t *testing.T) {
 		s                  screen
 	}{
 		{"light", "center=45,10&zoom=4&marker=45.5,5", `#4/(45|44)\.\d+/(10|9)\.\d+/at=45\.5,5`, 1, small},
-		{"dark", "center=45,10&zoom=5&theme=dark&layers=country,places", `#5/(45|44)\.\d+/(10|9)\.\d+/layers=country,places&theme=dark`, 0, screen{width: 390, height: 600, density: 2, touch: true}},
+		{
+			"dark",
+			"center=45,10&zoom=5&theme=dark&layers=country,places",
+			`#5/(45|44)\.\d+/(10|9)\.\d+/layers=country,places&theme=dark`,
+			0,
+			screen{width: 390, height: 600, density: 2, touch: true},
+		},
 		{"arabic", "marker=45.5,5&zoom=6&lang=ar", `#6/45\.\d+/[45]\.\d+/at=45\.5,5`, 1, screen{width: 320, height: 240, density: 1}},
 		{"nonsense", "center=x&zoom=five&marker=91,0&layers=nothing&theme=pink&lang=tlh", `#[\d.]+/[\d.]+/[\d.]+`, 0, small},
 		{"too far", "center=45,370&zoom=99", `#18/(45|44)\.\d+/(10|9)\.\d+`, 0, small},
@@ -106,12 +112,14 @@ func TestUsePanel(t *testing.T) {
 			}
 			w.keep(name)
 			for _, step := range []struct{ key, tab string }{
-				{kb.ArrowRight, "Leaflet vector"}, {kb.ArrowLeft, "MapLibre GL"}, {kb.ArrowLeft, "iframe"}, {kb.ArrowLeft, "QGIS"}, {kb.Home, "MapLibre GL"}, {kb.End, "iframe"},
+				{kb.ArrowRight, "Leaflet vector"}, {kb.ArrowLeft, "MapLibre GL"}, {kb.ArrowLeft, "iframe"}, {kb.ArrowLeft,
+					"QGIS"}, {kb.Home, "MapLibre GL"}, {kb.End, "iframe"},
 			} {
 				w.key(step.key)
 				w.waitFor(tab + ` === ` + quote(step.tab) + ` && ` + shown + `.length === 1`)
 			}
-			want := regexp.MustCompile(`^<iframe src="` + regexp.QuoteMeta(site) + `/embed\?center=(45|44\.99\d*)%2C5(\.\d+)?&amp;zoom=5&amp;layers=country%2Cplaces&amp;theme=`)
+			want := regexp.MustCompile(`^<iframe src="` + regexp.QuoteMeta(site) +
+				`/embed\?center=(45|44\.99\d*)%2C5(\.\d+)?&amp;zoom=5&amp;layers=country%2Cplaces&amp;theme=`)
 			if text := w.texts("#use-iframe-panel code"); len(text) != 1 || !want.MatchString(text[0]) {
 				t.Errorf("the frame is %q", text)
 			}
@@ -125,7 +133,8 @@ func TestUsePanel(t *testing.T) {
 			w.visit(site + "/#6/42/15")
 			w.key("u")
 			w.waitFor(tab + ` === 'QGIS'`)
-			if text := w.texts("#use-maplibre-panel code"); len(text) != 1 || !strings.Contains(text[0], "center: [15") && !strings.Contains(text[0], "center: [14.9") {
+			if text := w.texts("#use-maplibre-panel code"); len(text) != 1 ||
+				!strings.Contains(text[0], "center: [15") && !strings.Contains(text[0], "center: [14.9") {
 				t.Errorf("the page is %q", text)
 			}
 		})
@@ -133,7 +142,8 @@ func TestUsePanel(t *testing.T) {
 	t.Run("linked", func(t *testing.T) {
 		w := open(t, browser, site+"/#use", screen{width: 1280, height: 800, density: 1})
 		w.waitFor(`document.querySelector('#use').open`)
-		if links := w.texts(`#use [role=tab]`); !slices.Equal(links, []string{"MapLibre GL", "Leaflet vector", "Leaflet PNG", "OpenLayers", "QGIS", "iframe"}) {
+		if links := w.texts(`#use [role=tab]`); !slices.Equal(links,
+			[]string{"MapLibre GL", "Leaflet vector", "Leaflet PNG", "OpenLayers", "QGIS", "iframe"}) {
 			t.Errorf("tabs %q", links)
 		}
 	})

@@ -88,7 +88,8 @@ func runBrowser(path string, more ...chromedp.ExecAllocatorOption) (browser cont
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.UserDataDir(profile),
 	}
-	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update",
+		"disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	// The address bar of a window that nobody sees is a page of its own, which takes as
@@ -161,7 +162,8 @@ func (w *window) hear(event any) {
 			w.complain("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; u != w.site && !strings.HasPrefix(u, w.site+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
+		if u := e.Request.URL; u != w.site && !strings.HasPrefix(u, w.site+"/") && !strings.HasPrefix(u, "data:") &&
+			!strings.HasPrefix(u, "blob:") {
 			w.complain("it asks another server: %s", u)
 		}
 	case *network.EventResponseReceived:
@@ -410,7 +412,8 @@ func (w *window) uniform(picture image.Image, what string, south, west, north, e
 		}
 	}
 	if different > 0 || box.Dx() < 50 || box.Dy() < 50 {
-		w.t.Errorf("%s: %d of %v pixels differ from %v, the first at %v: %v", what, different, box.Size(), want, first, picture.At(first.X, first.Y))
+		w.t.Errorf("%s: %d of %v pixels differ from %v, the first at %v: %v", what, different, box.Size(), want, first,
+			picture.At(first.X, first.Y))
 	}
 }
 

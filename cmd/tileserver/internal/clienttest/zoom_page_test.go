@@ -105,7 +105,8 @@ func TestMapPageZooms(t *testing.T) {
 		want := w.picture("zoom-worker")
 		for name, prepare := range map[string]func(w *window) string{
 			"no canvas": func(w *window) string {
-				_, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `delete window.OffscreenCanvas`})
+				_, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument,
+					page.AddScriptToEvaluateOnNewDocumentParams{Source: `delete window.OffscreenCanvas`})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -158,7 +158,8 @@ func (r *changeReader) member(member uint, value []byte) error {
 		return err
 	case memberProperties:
 		if w.Properties = value; null && r.patching && !w.Merge {
-			return refusePoint("Set properties to an object, whose members that are null are removed. All are removed by null as application/merge-patch+json.")
+			return refusePoint("Set properties to an object, whose members that are null are removed. All are removed by null " +
+				"as application/merge-patch+json.")
 		}
 	case memberExpires:
 		if null {
@@ -185,7 +186,8 @@ func (r *changeReader) member(member uint, value []byte) error {
 		header := map[uint]string{memberIfMatch: "If-Match", memberIfNoneMatch: "If-None-Match"}[member]
 		text, ok := textOf(value)
 		if !ok {
-			return refusePoint("Set " + strings.ReplaceAll(strings.ToLower(header), "-", "_") + ` to a text, as in the header: "\"v1767225600000\"".`)
+			return refusePoint("Set " + strings.ReplaceAll(strings.ToLower(header), "-", "_") +
+				` to a text, as in the header: "\"v1767225600000\"".`)
 		}
 		if r.conditions == nil {
 			r.conditions = http.Header{}
@@ -197,8 +199,9 @@ func (r *changeReader) member(member uint, value []byte) error {
 
 var (
 	errExpires = refusePoint("Set expires to a time after 1970 such as 2026-07-01T12:00:00Z; null in the body is never.")
-	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " + strconv.FormatInt(maxTTL, 10) + "; null is never.")
-	errBoth    = refusePoint("Give expires or ttl, not both.")
+	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " +
+		strconv.FormatInt(maxTTL, 10) + "; null is never.")
+	errBoth = refusePoint("Give expires or ttl, not both.")
 )
 
 // expireAt reads the time at which the point expires.
@@ -274,7 +277,9 @@ const sampleLine = `{"type":"Feature","id":"v1","geometry":{"type":"Point","coor
 var foreigners = map[string]string{
 	"_type":     "an object of OwnTracks",
 	"device_id": "a position of a Traccar client", "deviceId": "a position of Traccar",
-	"index": "an action of an Elasticsearch bulk", "create": "an action of an Elasticsearch bulk", "update": "an action of an Elasticsearch bulk",
+	"index":     "an action of an Elasticsearch bulk",
+	"create":    "an action of an Elasticsearch bulk",
+	"update":    "an action of an Elasticsearch bulk",
 	"locations": "a list of positions of a tracker",
 	"lat":       "an object with lat and lon", "latitude": "an object with latitude and longitude",
 }
@@ -302,7 +307,8 @@ func (r *changeReader) check(f form) error {
 	}
 	r.w.Kind = live.Put
 	if r.seen&memberType == 0 || r.seen&memberGeometry == 0 {
-		return refusePoint(r.foreign() + `Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
+		return refusePoint(r.foreign() +
+			`Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
 	}
 	if r.w.Properties == nil {
 		r.w.Properties = noProperties

@@ -15,7 +15,13 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/shops/2", pointFeature("2", 1, 1, `{"price":30}`)), 201, "")
 	counts := func(when string, more map[string]string) {
 		t.Helper()
-		for filter, want := range map[string]string{"price.lt=20": "1", "has=phone": "1", "lacks=phone": "1", "-phone=": "1", "p.price.gt=20": "1"} {
+		for filter, want := range map[string]string{
+			"price.lt=20":   "1",
+			"has=phone":     "1",
+			"lacks=phone":   "1",
+			"-phone=":       "1",
+			"p.price.gt=20": "1",
+		} {
 			if w := s.send("", "GET", "/points/shops/count?"+filter, ""); w.Code != 200 || w.Body.String() != `{"count":`+want+`}` {
 				t.Errorf("%s: %s: %d %s, want %s", when, filter, w.Code, w.Body, want)
 			}
@@ -30,16 +36,26 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	for _, path := range []string{"p.has=x", "p.-phone=x"} {
 		s.want(s.send("", "GET", "/points/shops/count?"+path, ""), 400, "bad-parameter")
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/3", pointFeature("3", 1, 1, `{"price.lt":"x","has":"y","-phone":"z","lacks":1,"phone":true,"a,b;c+d":5}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/3",
+		pointFeature("3", 1, 1, `{"price.lt":"x","has":"y","-phone":"z","lacks":1,"phone":true,"a,b;c+d":5}`)), 201, "")
 	s.want(s.send(rootKey, "PATCH", "/points/shops/3", `{"properties":{"phone":null}}`), 200, "")
 	for filter, want := range map[string]string{
-		"p.price.lt=x": "1", "p.has=y": "1", "p.-phone=z": "1", "price.lt.ne=y": "1", "has=price.lt,-phone": "1", `has=a%5C%2Cb%3Bc%2Bd`: "1", "a%2Cb%3Bc%2Bd.gte=5": "1", "lacks=price": "1", "-phone=": "2",
+		"p.price.lt=x":         "1",
+		"p.has=y":              "1",
+		"p.-phone=z":           "1",
+		"price.lt.ne=y":        "1",
+		"has=price.lt,-phone":  "1",
+		`has=a%5C%2Cb%3Bc%2Bd`: "1",
+		"a%2Cb%3Bc%2Bd.gte=5":  "1",
+		"lacks=price":          "1",
+		"-phone=":              "2",
 	} {
 		if w := s.send("", "GET", "/points/shops/count?"+filter, ""); w.Code != 200 || w.Body.String() != `{"count":`+want+`}` {
 			t.Errorf("%s: %d %s, want %s", filter, w.Code, w.Body, want)
 		}
 	}
-	if w := s.send("", "GET", `/points/shops/3?fields=a%5C%2Cb%3Bc%2Bd,has`, ""); !strings.Contains(w.Body.String(), `"properties":{"has":"y","a,b;c+d":5}`) {
+	if w := s.send("", "GET", `/points/shops/3?fields=a%5C%2Cb%3Bc%2Bd,has`, ""); !strings.Contains(w.Body.String(),
+		`"properties":{"has":"y","a,b;c+d":5}`) {
 		t.Errorf("fields: %d %s", w.Code, w.Body)
 	}
 	for order, status := range map[string]int{"a,b%3Bc%2Bd": 200, "p.a,b%3Bc%2Bd": 200, "-price": 200, "p.-phone": 400} {
@@ -91,8 +107,14 @@ func TestTypesRecover(t *testing.T) {
 		t.Error(w.Body)
 	}
 	for body, typ := range map[string]string{
-		"": "bad-description", "[]": "bad-description", `{"name":"x"}`: "bad-description", `{"history":"long"}`: "bad-description", `{"schema":5}`: "bad-description",
-		`{"title":"a","title":"b"}`: "bad-description", `{"events":"0.1s"}`: "bad-description", `{"schema":{"price":"integer"}}`: "bad-properties",
+		"":                               "bad-description",
+		"[]":                             "bad-description",
+		`{"name":"x"}`:                   "bad-description",
+		`{"history":"long"}`:             "bad-description",
+		`{"schema":5}`:                   "bad-description",
+		`{"title":"a","title":"b"}`:      "bad-description",
+		`{"events":"0.1s"}`:              "bad-description",
+		`{"schema":{"price":"integer"}}`: "bad-properties",
 	} {
 		s.want(s.send(rootKey, "PATCH", "/points/shops", body), 400, typ)
 	}

@@ -84,7 +84,8 @@ func begin(t *testing.T, server *httptest.Server, query, last string) *follower 
 	}
 	f := &follower{t: t, lines: bufio.NewReader(res.Body), end: func() { cancel(); res.Body.Close() }}
 	t.Cleanup(f.end)
-	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Cache-Control") != "private, no-store" {
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" ||
+		res.Header.Get("Cache-Control") != "private, no-store" {
 		text, _ := io.ReadAll(res.Body)
 		t.Fatalf("%s %v %s", res.Status, res.Header, text)
 	}
@@ -263,7 +264,12 @@ func TestEventsOnce(t *testing.T) {
 		var err error
 		for i := 1; i <= n && err == nil; i++ {
 			var o [1]live.Outcome
-			if err = l.Write(context.Background(), []live.Write{{Kind: live.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
+			if err = l.Write(context.Background(), []live.Write{{
+				Kind:       live.Put,
+				ID:         "a",
+				Lat:        float64(i) / 10,
+				Properties: noProperties,
+			}}, o[:]); err == nil {
 				err = o[0].Err
 			}
 		}
@@ -288,7 +294,10 @@ func TestEventsOnce(t *testing.T) {
 
 // A key that is revoked, or loses its scope, ends its streams of private collections.
 func TestEventsOfRevokedKey(t *testing.T) {
-	for _, line := range []string{quota.Line("other", quota.HashOf(plainKey), nil), quota.Line("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"})} {
+	for _, line := range []string{
+		quota.Line("other", quota.HashOf(plainKey), nil),
+		quota.Line("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"}),
+	} {
 		revoked, err := quota.ReadKeys(strings.NewReader(line))
 		if err != nil {
 			t.Fatal(err)

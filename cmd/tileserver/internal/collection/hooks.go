@@ -108,7 +108,8 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	in.DisallowUnknownFields()
 	if err := in.Decode(&d); err != nil {
 		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return d, endpoint.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
+			return d, endpoint.Refuse(webhook.ErrBad, "",
+				"Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
 		}
 		return d, webhook.ErrBad
 	}

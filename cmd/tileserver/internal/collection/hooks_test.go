@@ -38,10 +38,12 @@ func TestHooks(t *testing.T) {
 	f := begin(t, stream, "?enter=state,country:north&within=10,10,5000", "")
 	s.move("a", -5, -1)
 	first := f.next()
-	w := s.send(rootKey, "PUT", "/points/taxis/hooks/alarm", `{"url":"`+server.URL+`","enter":["state","country:north"],"within":["10,10,5000"]}`)
+	w := s.send(rootKey, "PUT", "/points/taxis/hooks/alarm",
+		`{"url":"`+server.URL+`","enter":["state","country:north"],"within":["10,10,5000"]}`)
 	s.want(w, 201, "")
 	var created webhook.State
-	if err := json.Unmarshal(w.Body.Bytes(), &created); err != nil || created.Name != "alarm" || !strings.HasPrefix(created.Secret, "whsec_") || w.Header().Get("Cache-Control") != "private, no-store" {
+	if err := json.Unmarshal(w.Body.Bytes(), &created); err != nil || created.Name != "alarm" ||
+		!strings.HasPrefix(created.Secret, "whsec_") || w.Header().Get("Cache-Control") != "private, no-store" {
 		t.Errorf("%s %v", w.Body, w.Header())
 	}
 	s.move("a", 10, 10)
@@ -54,7 +56,8 @@ func TestHooks(t *testing.T) {
 		Events           []json.RawMessage
 	}
 	body := <-bodies
-	if err := json.Unmarshal([]byte(body), &doc); err != nil || doc.Collection != "taxis" || doc.Hook != "alarm" || len(doc.Events) != len(streamed) {
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || doc.Collection != "taxis" || doc.Hook != "alarm" ||
+		len(doc.Events) != len(streamed) {
 		t.Fatalf("%s, want %v", body, streamed)
 	}
 	for i, e := range streamed {
@@ -107,9 +110,20 @@ func TestHooksRefuse(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", "")
 	for body, typ := range map[string]string{
-		"": "bad-hook", "[]": "bad-hook", "{}": "bad-hook", `{"url":5}`: "bad-hook", `{"url":"https://example.org","secret":"x"}`: "bad-hook", `{"url":"https://example.org"}{}`: "bad-hook", `{"url":"https://example.org"}]`: "bad-hook", "null": "bad-hook",
-		`{"url":"http://example.org"}`: "bad-hook", `{"url":"https://127.0.0.1/"}`: "bad-hook", `{"url":"https://example.org","enter":"state"}`: "bad-hook",
-		`{"url":"https://example.org","within":["1,2"]}`: "bad-hook", `{"url":"https://example.org","within":["1,2,x"]}`: "bad-parameter", "{\"url\":\"https://example.org/\xff\"}": "bad-hook",
+		"":          "bad-hook",
+		"[]":        "bad-hook",
+		"{}":        "bad-hook",
+		`{"url":5}`: "bad-hook",
+		`{"url":"https://example.org","secret":"x"}`:       "bad-hook",
+		`{"url":"https://example.org"}{}`:                  "bad-hook",
+		`{"url":"https://example.org"}]`:                   "bad-hook",
+		"null":                                             "bad-hook",
+		`{"url":"http://example.org"}`:                     "bad-hook",
+		`{"url":"https://127.0.0.1/"}`:                     "bad-hook",
+		`{"url":"https://example.org","enter":"state"}`:    "bad-hook",
+		`{"url":"https://example.org","within":["1,2"]}`:   "bad-hook",
+		`{"url":"https://example.org","within":["1,2,x"]}`: "bad-parameter",
+		"{\"url\":\"https://example.org/\xff\"}":           "bad-hook",
 	} {
 		s.want(s.send(rootKey, "PUT", "/points/taxis/hooks/a", body), 400, typ)
 	}

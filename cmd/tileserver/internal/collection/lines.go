@@ -270,7 +270,8 @@ func (b *batch) write(c *chunk) error {
 	case !b.Untaken:
 		return b.Spill()
 	case len(b.Body) > maxUntaken:
-		return endpoint.Refuse(endpoint.ErrLine, "", "None of the first "+strconv.FormatInt(b.at, 10)+" lines was taken, and no more were read. Write a Feature in each, such as "+sampleLine)
+		return endpoint.Refuse(endpoint.ErrLine, "",
+			"None of the first "+strconv.FormatInt(b.at, 10)+" lines was taken, and no more were read. Write a Feature in each, such as "+sampleLine)
 	}
 	return nil
 }

@@ -76,12 +76,32 @@ func TestLines(t *testing.T) {
 	want := []struct {
 		status int
 		id     string
-	}{{201, "a"}, {200, "a"}, {400, "z"}, {200, "a"}, {400, ""}, {400, ""}, {400, "b"}, {404, "c"}, {400, "c"}, {400, "c"}, {400, ""}, {400, ""}, {400, ""}, {400, "d"}, {400, "e"}, {201, "d"}, {204, "d"}, {201, "e"}}
+	}{
+		{201, "a"},
+		{200, "a"},
+		{400, "z"},
+		{200, "a"},
+		{400, ""},
+		{400, ""},
+		{400, "b"},
+		{404, "c"},
+		{400, "c"},
+		{400, "c"},
+		{400, ""},
+		{400, ""},
+		{400, ""},
+		{400, "d"},
+		{400, "e"},
+		{201, "d"},
+		{204, "d"},
+		{201, "e"},
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%d answers: %s", len(got), w.Body)
 	}
 	for i, a := range got {
-		if a.Line != int64(i+1) || a.Status != want[i].status || a.ID != want[i].id || (a.Status < 400) != (a.Version > 0) || (a.Status >= 400) != (a.Type != "" && a.Detail != "") {
+		if a.Line != int64(i+1) || a.Status != want[i].status || a.ID != want[i].id || (a.Status < 400) != (a.Version > 0) ||
+			(a.Status >= 400) != (a.Type != "" && a.Detail != "") {
 			t.Errorf("line %d: %+v, want %v", i+1, a, want[i])
 		}
 	}
@@ -177,7 +197,13 @@ func TestNoLineTaken(t *testing.T) {
 		{"OwnTracks", `{"_type":"location","tid":"JD","lat":47.37,"lon":8.54,"tst":1764300000}`, "application/json", 400, "OwnTracks"},
 		{"a Traccar client", `{"location":{"coords":{"latitude":47.4,"longitude":8.5}},"device_id":"7"}`, "application/json", 400, "Traccar"},
 		{"Traccar's form", "id=7&lat=47.4&lon=8.5&timestamp=1764300000", "application/x-www-form-urlencoded", 400, "form"},
-		{"bulk", `{"index":{"_index":"shops","_id":"1"}}` + "\n" + `{"name":"x","location":[8.5,47.4]}` + "\n", "application/x-ndjson", 400, "Elasticsearch"},
+		{
+			"bulk",
+			`{"index":{"_index":"shops","_id":"1"}}` + "\n" + `{"name":"x","location":[8.5,47.4]}` + "\n",
+			"application/x-ndjson",
+			400,
+			"Elasticsearch",
+		},
 		{"positions", `{"lat":1,"lon":2}` + "\n" + `{"lat":1,"lon":2}` + "\n", "application/x-ndjson", 400, "lat and lon"},
 		{"bad lines", bad + bad, "", 400, `{"line":2,"id":"b","status":400,`},
 		{"many bad lines", strings.Repeat(bad, 3*maxLines), "", 400, `{"line":3000,`},
@@ -202,7 +228,8 @@ func TestNoLineTaken(t *testing.T) {
 			if w.Code != tt.status || !strings.Contains(text, tt.text) || tt.media != "" && !strings.Contains(text, sample) {
 				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, withLength, w.Code, text, tt.status, tt.text)
 			}
-			if n := strings.Count(text, "\n"); w.Header().Get("Content-Type") == "application/x-ndjson" && n != len(strings.Fields(strings.ReplaceAll(tt.body, " ", ""))) {
+			if n := strings.Count(text, "\n"); w.Header().Get("Content-Type") == "application/x-ndjson" &&
+				n != len(strings.Fields(strings.ReplaceAll(tt.body, " ", ""))) {
 				t.Errorf("%s: %d answers", tt.name, n)
 			}
 		}
@@ -297,7 +324,8 @@ func BenchmarkLines(b *testing.B) {
 	const n = 20_000
 	var body bytes.Buffer
 	for i := range n {
-		fmt.Fprintln(&body, pointFeature(fmt.Sprint("vehicle-", i), float64(i%3600)/10-180, float64(i%1800)/10-90, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way"}`))
+		fmt.Fprintln(&body, pointFeature(fmt.Sprint("vehicle-", i), float64(i%3600)/10-180, float64(i%1800)/10-90,
+			`{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way"}`))
 	}
 	for b.Loop() {
 		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server.URL+"/points/shops", bytes.NewReader(body.Bytes()))
@@ -349,7 +377,8 @@ func TestLineConditions(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		"id,lat,lon\nb,2,3\n" + pointFeature("b", 1, 2, "{}"), "{\n" + pointFeature("b", 1, 2, "{}")[1:], "[" + pointFeature("b", 1, 2, "{}") + "]",
+		"id,lat,lon\nb,2,3\n" + pointFeature("b", 1, 2, "{}"), "{\n" + pointFeature("b", 1, 2, "{}")[1:],
+		"[" + pointFeature("b", 1, 2, "{}") + "]",
 		`{"type":"FeatureCollection","features":[` + pointFeature("b", 1, 2, "{}") + `]}`,
 	} {
 		s.want(s.send(shopsKey, "POST", "/points/shops", body), 400, "bad-line")

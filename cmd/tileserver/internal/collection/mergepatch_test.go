@@ -74,7 +74,8 @@ sys.exit(wrong and f"{wrong} are wrong")
 		if w := s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, text(was))); w.Code > 201 {
 			t.Fatal(w.Code, w.Body)
 		}
-		if w := s.send(shopsKey, "PATCH", "/points/shops/a", `{"properties":`+text(patch)+`}`, "Content-Type", "application/merge-patch+json"); w.Code != 200 {
+		if w := s.send(shopsKey, "PATCH", "/points/shops/a", `{"properties":`+text(patch)+`}`, "Content-Type",
+			"application/merge-patch+json"); w.Code != 200 {
 			t.Fatalf("%s: %d %s", text(patch), w.Code, w.Body)
 		}
 		var h feature.Feature

@@ -129,17 +129,20 @@ func TestDamagedCollection(t *testing.T) {
 		t.Helper()
 		w := s.send(key, "GET", "/points", "")
 		damaged := strings.Contains(w.Body.String(), `{"name":"shops","state":"damaged","detail":"Stop the server and `)
-		if w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole","points":2,`) || damaged != want || strings.Contains(w.Body.String(), "shops") != want {
+		if w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole","points":2,`) || damaged != want ||
+			strings.Contains(w.Body.String(), "shops") != want {
 			t.Errorf("%d %s, want the damaged one: %v", w.Code, w.Body, want)
 		}
 	}
 	both := []string{
-		"GET /points/shops", "GET /points/shops/a", "GET /points/shops/nearby?lat=1&lon=2", "GET /points/shops/within?bbox=1,2,3,4", "GET /points/shops/count",
+		"GET /points/shops", "GET /points/shops/a", "GET /points/shops/nearby?lat=1&lon=2", "GET /points/shops/within?bbox=1,2,3,4",
+		"GET /points/shops/count",
 		"GET /points/shops/a/track", "GET /points/shops/events",
 		"PUT /points/shops", "DELETE /points/shops", "PUT /points/shops/a", "PATCH /points/shops/a", "DELETE /points/shops/a",
 	}
 	known := func(s *service, private bool, name string) {
-		if got := problems.Troubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name || got[0].State != "damaged" {
+		if got := problems.Troubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name ||
+			got[0].State != "damaged" {
 			t.Errorf("troubles: %v", got)
 		}
 	}

@@ -79,7 +79,9 @@ func refusal(err error) error {
 		if !errors.Is(err, cause) {
 			cause = live.ErrRefused
 		}
-		return endpoint.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
+		return endpoint.Refuse(cause, "",
+			"The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is "+
+				"there, and repeat the write later.")
 	}
 	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, live.ErrName} {
 		detail := feature.DetailOf(err, known)
@@ -100,9 +102,11 @@ func refusal(err error) error {
 func pathOf(c echo.Context) ([]string, error) {
 	// The paths that a collection has of its own reach the handler of points with
 	// methods that they do not take. Only the encoded word is the id of a point.
-	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths, c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
+	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths,
+		c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
 		c.Response().Header()["Allow"] = []string{readMethods}
-		return nil, endpoint.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
+		return nil, endpoint.Refuse(errReadOnly, "",
+			"This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
 	}
 	return endpoint.WholePath(c)
 }
@@ -137,7 +141,8 @@ func (s *Handlers) toWrite(c echo.Context) (l *live.Collection, path []string, e
 	}
 	if s.Views.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
-		return nil, nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
+		return nil, nil, endpoint.Refuse(errReadOnly, "",
+			"The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
 	}
 	return nil, nil, endpoint.Refuse(live.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
 }
@@ -216,7 +221,8 @@ func checkMembers(text []byte, known ...string) error {
 		}
 		switch {
 		case len(known) > 0 && !slices.Contains(known, string(name)):
-			return endpoint.Refuse(errDescription, "", "Leave out "+strconv.Quote(shorten(name))+": a description has "+strings.Join(known, ", ")+".")
+			return endpoint.Refuse(errDescription, "",
+				"Leave out "+strconv.Quote(shorten(name))+": a description has "+strings.Join(known, ", ")+".")
 		case seen[string(name)]:
 			return endpoint.Refuse(errDescription, "", "Give "+strconv.Quote(shorten(name))+" once.")
 		case len(known) > 0 && string(name) == "schema" && value[0] == '{':

@@ -138,7 +138,8 @@ func (s *service) make(name, description string) *live.Collection {
 }
 
 func pointFeature(id string, lon, lat float64, properties string) string {
-	return fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":%s}`, id, lon, lat, properties)
+	return fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":%s}`, id, lon,
+		lat, properties)
 }
 
 // Every write needs a key with the scope, and nothing but the key gives it.
@@ -159,7 +160,8 @@ func TestWritesNeedAScope(t *testing.T) {
 		s.want(s.send("wrong", tt.method, tt.path, tt.body), 401, "key-unknown")
 		s.want(s.send(plainKey, tt.method, tt.path, tt.body), 403, "scope-missing")
 		s.want(s.send(readerKey, tt.method, tt.path, tt.body), 403, "scope-missing")
-		s.want(s.send("", tt.method, tt.path, tt.body, "X-Forwarded-User", "root", "X-Scope", "write:*", "Client", rootKey, "Key", rootKey), 401, "key-missing")
+		s.want(s.send("", tt.method, tt.path, tt.body, "X-Forwarded-User", "root", "X-Scope", "write:*", "Client", rootKey, "Key",
+			rootKey), 401, "key-missing")
 		taxis := strings.Replace(tt.path, "shops", "taxis", 1)
 		s.want(s.send(shopsKey, tt.method, taxis, tt.body), 403, "scope-missing")
 	}
@@ -191,7 +193,8 @@ func TestCollections(t *testing.T) {
 	const description = `{"title":"Shops","licence":"CC0","private":true,"history":"720h","schema":{"price":"number","open":"boolean"}}`
 	l := s.make("shops", description)
 	m := l.Meta()
-	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != live.DefaultEvents || len(l.Declared()) != 2 {
+	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != live.DefaultEvents ||
+		len(l.Declared()) != 2 {
 		t.Errorf("made as %+v", m)
 	}
 	s.want(s.send(rootKey, "PUT", "/points/shops/x", pointFeature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")
@@ -212,9 +215,20 @@ func TestCollections(t *testing.T) {
 	s.want(s.send(rootKey, "POST", "/points/other", pointFeature("x", 1, 2, "{}")), 404, "collection-not-found")
 	for body, typ := range map[string]string{
 		"[]": "bad-description", `{"titel":"x"}`: "bad-description", `{"history":5}`: "bad-description", `{"history":"long"}`: "bad-description",
-		"{}{}": "bad-description", "{}}": "bad-description", "{} x": "bad-description", `{"title":"a","title":"b"}`: "bad-description", `{"Title":"a"}`: "bad-description",
-		`{"schema":{"a":"text","a":"number"}}`: "bad-description", `{"schema":{"a":"text"}]}`: "bad-description", "null": "bad-description", "{\"title\":\"\xff\"}": "bad-description", `{"history":"-1h"}`: "bad-description", `{"history":"90000h"}`: "bad-description",
-		`{"schema":{"a":"integer"}}`: "bad-properties", `{"schema":{"":"text"}}`: "bad-properties", `{"title":"` + strings.Repeat("x", 2000) + `"}`: "bad-description",
+		"{}{}":                                 "bad-description",
+		"{}}":                                  "bad-description",
+		"{} x":                                 "bad-description",
+		`{"title":"a","title":"b"}`:            "bad-description",
+		`{"Title":"a"}`:                        "bad-description",
+		`{"schema":{"a":"text","a":"number"}}`: "bad-description",
+		`{"schema":{"a":"text"}]}`:             "bad-description",
+		"null":                                 "bad-description",
+		"{\"title\":\"\xff\"}":                 "bad-description",
+		`{"history":"-1h"}`:                    "bad-description",
+		`{"history":"90000h"}`:                 "bad-description",
+		`{"schema":{"a":"integer"}}`:           "bad-properties",
+		`{"schema":{"":"text"}}`:               "bad-properties",
+		`{"title":"` + strings.Repeat("x", 2000) + `"}`: "bad-description",
 	} {
 		s.want(s.send(rootKey, "PUT", "/points/bad", body), 400, typ)
 	}
@@ -233,7 +247,8 @@ func TestPoints(t *testing.T) {
 		ID      string
 		Version int64
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.ID != "a/b c" || tag != web.VersionTag(got.Version) || w.Header().Get("Cache-Control") != "private, no-store" {
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.ID != "a/b c" || tag != web.VersionTag(got.Version) ||
+		w.Header().Get("Cache-Control") != "private, no-store" {
 		t.Errorf("%s, ETag %s, %v", w.Body, tag, w.Header())
 	}
 	const path = "/points/shops/a%2Fb%20c"
@@ -242,10 +257,12 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-Match", `W/`+tag), 412, "point-changed")
 	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-Match", `"v1", "v2"`), 412, "point-changed")
 	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-None-Match", tag), 400, "bad-parameter")
-	w = s.send(shopsKey, "PATCH", path, `{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
+	w = s.send(shopsKey, "PATCH", path,
+		`{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
 	s.want(w, 200, "")
 	var h feature.Feature
-	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Lat != 4.5 || h.Lon != -3 || propertiesOf(&h) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != web.VersionTag(h.Version) {
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Lat != 4.5 || h.Lon != -3 ||
+		propertiesOf(&h) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != web.VersionTag(h.Version) {
 		t.Errorf("%+v, %s, %v", h, propertiesOf(&h), err)
 	}
 	s.want(s.send(shopsKey, "PATCH", path, `{"ttl":3600}`), 200, "")
@@ -266,7 +283,8 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PATCH", path, `{"properties":{}}`), 404, "point-not-found")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a/b", pointFeature("a", 1, 2, "{}")), 404, "not-found")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/x?ttl=60", pointFeature("x", 1, 2, "{}")), 201, "")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/12", `{"type":"Feature","id":12,"geometry":{"type":"Point","coordinates":[1,2]}}`, "Content-Type", "application/geo+json"), 201, "")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/12",
+		`{"type":"Feature","id":12,"geometry":{"type":"Point","coordinates":[1,2]}}`, "Content-Type", "application/geo+json"), 201, "")
 	w = s.send("", "OPTIONS", "/points/shops/12", "")
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
 		t.Errorf("preflight: %d %v", w.Code, w.Header())
@@ -356,7 +374,8 @@ func TestHostilePoints(t *testing.T) {
 	for _, never := range []string{"", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", strings.Repeat("x", 65)} {
 		s.want(s.send(shopsKey, "PUT", "/points/shops/a?expires="+never, one), 400, "bad-parameter")
 	}
-	for _, line := range []string{`"expires":"","type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}`, `"patch":{"expires":""}`, `"patch":{"expires":"0001-01-01T00:00:00Z"}`} {
+	for _, line := range []string{`"expires":"","type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}`,
+		`"patch":{"expires":""}`, `"patch":{"expires":"0001-01-01T00:00:00Z"}`} {
 		if w := s.send(shopsKey, "POST", "/points/shops", `{"id":"a",`+line+"}\n"); !strings.Contains(w.Body.String(), "Set expires") {
 			t.Errorf("%s: %d %s", line, w.Code, w.Body)
 		}
@@ -394,7 +413,8 @@ func FuzzReadChange(f *testing.F) {
 }
 
 func BenchmarkReadChange(b *testing.B) {
-	text := []byte(pointFeature("vehicle-123456", 2.3522219, 48.8566140, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way","route":"east"}`))
+	text := []byte(pointFeature("vehicle-123456", 2.3522219, 48.8566140,
+		`{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way","route":"east"}`))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -458,7 +478,13 @@ func TestMergePatch(t *testing.T) {
 		lon        float64
 	}{
 		{"application/merge-patch+json", `{"properties":{"address":{"zip":"53113"}}}`, 200, `{"address":{"city":"Bonn","zip":"53113"},"n":1}`, 1},
-		{"application/merge-patch+json", `{"properties":{"address":{"city":null,"x":{"y":null}}}}`, 200, `{"address":{"zip":"53111","x":{}},"n":1}`, 1},
+		{
+			"application/merge-patch+json",
+			`{"properties":{"address":{"city":null,"x":{"y":null}}}}`,
+			200,
+			`{"address":{"zip":"53111","x":{}},"n":1}`,
+			1,
+		},
 		{"application/merge-patch+json", `{"properties":null}`, 200, `{}`, 1},
 		{"application/merge-patch+json", `{}`, 200, was, 1},
 		{"application/merge-patch+json", `{"geometry":{"coordinates":[3,4]}}`, 200, was, 3},
@@ -484,7 +510,8 @@ func TestMergePatch(t *testing.T) {
 			t.Errorf("%s %s: %d %s: %s at %v, want %d %s", tt.kind, tt.body, w.Code, w.Body, propertiesOf(&h), h.Lon, tt.status, tt.want)
 		}
 	}
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, was), "Content-Type", "application/merge-patch+json"), 415, "unsupported-type")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, was), "Content-Type",
+		"application/merge-patch+json"), 415, "unsupported-type")
 }
 
 // propertiesOf are the properties of a point as an object.
@@ -502,13 +529,15 @@ func TestTimeOfFeatureIsTold(t *testing.T) {
 		`"when":{"start":"2026"}`: "when", `"x":1,"time":{"date":"2026-11-27"},"y":"2026-11-27"`: "time",
 		`"bbox":[1,2,1,2]`: "", `"time":null`: "", `"note":"at noon"`: "", `"expires":"2090-11-27T12:10:00Z"`: "",
 	} {
-		text := `{"type":"Feature","id":"a",` + member + `,"geometry":{"type":"Point","coordinates":[8,47]},"properties":{"time":"2026-11-27T12:10:00Z"}}`
+		text := `{"type":"Feature","id":"a",` + member +
+			`,"geometry":{"type":"Point","coordinates":[8,47]},"properties":{"time":"2026-11-27T12:10:00Z"}}`
 		for _, w := range []*httptest.ResponseRecorder{
 			s.send(shopsKey, "PUT", "/points/shops/a", text),
 			s.send(shopsKey, "POST", "/points/shops", text, "Content-Type", "application/x-ndjson"),
 		} {
 			var got struct{ ID, Ignored string }
-			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code > 201 || got.ID != "a" || got.Ignored != ignored || strings.Contains(w.Body.String(), "ignored") != (ignored != "") {
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code > 201 || got.ID != "a" || got.Ignored != ignored ||
+				strings.Contains(w.Body.String(), "ignored") != (ignored != "") {
 				t.Errorf("%s: %d %s, %v; want %q", member, w.Code, w.Body, err, ignored)
 			}
 		}

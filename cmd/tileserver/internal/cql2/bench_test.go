@@ -13,21 +13,32 @@ import (
 // BenchmarkFilter passes 10,000 features through a filter: one of a list, by MatchCompact and by
 // Match, and one of CQL2.
 func BenchmarkFilter(b *testing.B) {
-	schema := feature.Schema{{Name: "category", Kind: feature.Text}, {Name: "closed", Kind: feature.Boolean}, {Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}, {Name: "tags", Kind: feature.Texts}}
+	schema := feature.Schema{{Name: "category", Kind: feature.Text}, {Name: "closed", Kind: feature.Boolean},
+		{Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}, {Name: "tags", Kind: feature.Texts}}
 	r := rand.New(rand.NewPCG(1, 2))
 	features := make([]feature.Feature, 10_000)
 	objects := make([][]byte, len(features))
 	for i := range features {
-		members := fmt.Appendf(nil, `"name":"The name of %d","street":"A street of some length","category":"%s","price":%d.5,"closed":%t,"tags":["a","b%d"]`,
+		members := fmt.Appendf(nil,
+			`"name":"The name of %d","street":"A street of some length","category":"%s","price":%d.5,"closed":%t,"tags":["a","b%d"]`,
 			i, []string{"cafe", "bar", "zoo", "bakery"}[r.IntN(4)], r.IntN(100), r.IntN(2) == 0, r.IntN(9))
-		features[i] = feature.Feature{Position: quadkey.Position{Lat: r.Float64() * 80, Lon: r.Float64() * 80}, Properties: feature.Compact(members)}
+		features[i] = feature.Feature{
+			Position:   quadkey.Position{Lat: r.Float64() * 80, Lon: r.Float64() * 80},
+			Properties: feature.Compact(members),
+		}
 		objects[i] = append(append([]byte{'{'}, members...), '}')
 	}
 	term := func(name, op string, values ...string) feature.Term {
 		return feature.Term{Name: name, Op: op, Values: values}
 	}
 	for name, terms := range map[string][]feature.Term{
-		"terms/one": {term("category", "", "zoo")}, "terms/four": {term("category", "", "cafe", "bar"), term("price", "lt", "50"), term("closed", "ne", "true"), term("tags", "", "b3", "b4")},
+		"terms/one": {term("category", "", "zoo")},
+		"terms/four": {
+			term("category", "", "cafe", "bar"),
+			term("price", "lt", "50"),
+			term("closed", "ne", "true"),
+			term("tags", "", "b3", "b4"),
+		},
 	} {
 		filter := must.Get(feature.ParseFilter(schema, terms)).In(b)
 		benchmark(b, name, features, filter)
@@ -42,8 +53,10 @@ func BenchmarkFilter(b *testing.B) {
 		})
 	}
 	for name, text := range map[string]string{
-		"cql2/one": "category = 'zoo'", "cql2/four": "category IN ('cafe', 'bar') AND price < 50 AND closed <> TRUE AND A_OVERLAPS(tags, ('b3', 'b4'))",
-		"cql2/tree": "(category = 'zoo' OR name LIKE '%7' OR price BETWEEN 20 AND 30) AND NOT (closed = TRUE AND gone IS NULL) AND S_INTERSECTS(geometry, BBOX(0,0,60,60))",
+		"cql2/one":  "category = 'zoo'",
+		"cql2/four": "category IN ('cafe', 'bar') AND price < 50 AND closed <> TRUE AND A_OVERLAPS(tags, ('b3', 'b4'))",
+		"cql2/tree": "(category = 'zoo' OR name LIKE '%7' OR price BETWEEN 20 AND 30) AND NOT (closed = TRUE AND gone IS " +
+			"NULL) AND S_INTERSECTS(geometry, BBOX(0,0,60,60))",
 	} {
 		benchmark(b, name, features, must.Get(Parse(text)).In(b).Expression(schema, nil, nil))
 	}

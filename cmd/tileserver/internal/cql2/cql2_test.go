@@ -85,7 +85,10 @@ func TestParse(t *testing.T) {
 		{"a IN ('x', 1,true)", "a IN ('x', 1, TRUE)"},
 		{"a not in ('x')", "NOT a IN ('x')"},
 		{"a BETWEEN 1 AND 2 AND b = 1", "a BETWEEN 1 AND 2 AND b = 1"},
-		{"a NOT BETWEEN DATE('2026-01-01') AND TIMESTAMP('2026-01-31T12:00:00Z')", "NOT a BETWEEN DATE('2026-01-01') AND TIMESTAMP('2026-01-31T12:00:00Z')"},
+		{
+			"a NOT BETWEEN DATE('2026-01-01') AND TIMESTAMP('2026-01-31T12:00:00Z')",
+			"NOT a BETWEEN DATE('2026-01-01') AND TIMESTAMP('2026-01-31T12:00:00Z')",
+		},
 		{"a is null", "a IS NULL"},
 		{"a IS NOT NULL", "NOT a IS NULL"},
 		{`a LIKE '50\%_%'`, `a LIKE '50\%_%'`},
@@ -247,14 +250,16 @@ func TestBounds(t *testing.T) {
 	} {
 		f, err := Parse(tc.text)
 		var syntax *SyntaxError
-		if ok := tc.want == ""; ok != (err == nil) || ok != (f != nil) || !ok && (!errors.As(err, &syntax) || !strings.Contains(err.Error(), tc.want)) {
+		if ok := tc.want == ""; ok != (err == nil) || ok != (f != nil) ||
+			!ok && (!errors.As(err, &syntax) || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%.40s…: %v, want %q", tc.text, err, tc.want)
 		}
 	}
 }
 
 func TestNames(t *testing.T) {
-	f := mustParse(t, "b = 1 AND (a IS NULL OR b = 2 OR CASEI(c) LIKE 'x') AND NOT S_INTERSECTS(g2, POINT(1 2)) AND S_INTERSECTS(g1, POINT(1 2)) AND S_INTERSECTS(g1, POINT(1 2))")
+	f := mustParse(t, "b = 1 AND (a IS NULL OR b = 2 OR CASEI(c) LIKE 'x') AND NOT S_INTERSECTS(g2, POINT(1 2)) AND "+
+		"S_INTERSECTS(g1, POINT(1 2)) AND S_INTERSECTS(g1, POINT(1 2))")
 	if got, want := f.Properties(), []string{"a", "b", "c"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("properties %q, want %q", got, want)
 	}
@@ -294,9 +299,23 @@ func TestBox(t *testing.T) {
 }
 
 var oak = map[string]any{
-	"name": "Oak", "height": 12.5, "closed": false, "alive": true, "no": nil, "nan": math.NaN(), "odd": json.RawMessage(`["x",1]`), "empty": json.RawMessage(`[]`), "id": json.RawMessage("9007199254740993"),
-	"at": json.RawMessage(`{"city":"Bern","geo":{"lat":46.9},"tags":["x","y"],"zip":"nested","nothing":null}`), "at.zip": "flat",
-	"planted": "1990-05-01", "seen": "2026-01-31T12:00:00+01:00", "bad": "2026-13-01", "greek": "ΟΔΟΣ", "aaab": "aaab", "percent": `50%\x`, "number": "12",
+	"name":   "Oak",
+	"height": 12.5,
+	"closed": false,
+	"alive":  true,
+	"no":     nil,
+	"nan":    math.NaN(),
+	"odd":    json.RawMessage(`["x",1]`),
+	"empty":  json.RawMessage(`[]`),
+	"id":     json.RawMessage("9007199254740993"),
+	"at":     json.RawMessage(`{"city":"Bern","geo":{"lat":46.9},"tags":["x","y"],"zip":"nested","nothing":null}`), "at.zip": "flat",
+	"planted": "1990-05-01",
+	"seen":    "2026-01-31T12:00:00+01:00",
+	"bad":     "2026-13-01",
+	"greek":   "ΟΔΟΣ",
+	"aaab":    "aaab",
+	"percent": `50%\x`,
+	"number":  "12",
 }
 
 // propertiesOf are values as properties.
@@ -323,46 +342,137 @@ func meetsBern(b quadkey.Box) bool { return b.Contains(7.4, 46.9) }
 
 func TestMatch(t *testing.T) {
 	for text, want := range map[string]feature.Truth{
-		"name = 'Oak'": feature.Yes, "name = 'oak'": feature.No, "name <> 'oak'": feature.Yes, "name < 'Oal'": feature.Yes, "name >= 'P'": feature.No,
-		"height = 12.50": feature.Yes, "height > 12.5": feature.No, "height >= 12.5": feature.Yes, "13 > height": feature.Yes, "height <> 1": feature.Yes,
+		"name = 'Oak'":   feature.Yes,
+		"name = 'oak'":   feature.No,
+		"name <> 'oak'":  feature.Yes,
+		"name < 'Oal'":   feature.Yes,
+		"name >= 'P'":    feature.No,
+		"height = 12.50": feature.Yes,
+		"height > 12.5":  feature.No,
+		"height >= 12.5": feature.Yes,
+		"13 > height":    feature.Yes,
+		"height <> 1":    feature.Yes,
 		"closed = FALSE": feature.Yes, "closed <> FALSE": feature.No, "alive <> FALSE": feature.Yes, "TRUE": feature.Yes, "FALSE": feature.No,
 		// An absent property makes the result unknown.
-		"gone = 'x'": feature.Unknown, "gone <> 'x'": feature.Unknown, "no = 1": feature.Unknown, "NOT no = 1": feature.Unknown, "no IN (1)": feature.Unknown,
-		"no LIKE '%'": feature.Unknown, "no BETWEEN 1 AND 2": feature.Unknown, "no > DATE('2026-01-01')": feature.Unknown, "CASEI(no) = 'x'": feature.Unknown,
-		"no IS NULL": feature.Yes, "gone IS NULL": feature.Yes, "name IS NULL": feature.No, "name IS NOT NULL": feature.Yes, "odd IS NULL": feature.No,
-		"no = 1 AND TRUE": feature.Unknown, "no = 1 AND FALSE": feature.No, "no = 1 OR TRUE": feature.Yes, "no = 1 OR FALSE": feature.Unknown, "NOT (no = 1 OR TRUE)": feature.No,
+		"gone = 'x'":              feature.Unknown,
+		"gone <> 'x'":             feature.Unknown,
+		"no = 1":                  feature.Unknown,
+		"NOT no = 1":              feature.Unknown,
+		"no IN (1)":               feature.Unknown,
+		"no LIKE '%'":             feature.Unknown,
+		"no BETWEEN 1 AND 2":      feature.Unknown,
+		"no > DATE('2026-01-01')": feature.Unknown,
+		"CASEI(no) = 'x'":         feature.Unknown,
+		"no IS NULL":              feature.Yes,
+		"gone IS NULL":            feature.Yes,
+		"name IS NULL":            feature.No,
+		"name IS NOT NULL":        feature.Yes,
+		"odd IS NULL":             feature.No,
+		"no = 1 AND TRUE":         feature.Unknown,
+		"no = 1 AND FALSE":        feature.No,
+		"no = 1 OR TRUE":          feature.Yes,
+		"no = 1 OR FALSE":         feature.Unknown,
+		"NOT (no = 1 OR TRUE)":    feature.No,
 		"FALSE OR no = 1 OR TRUE": feature.Yes, "TRUE AND no = 1 AND FALSE": feature.No,
 		// Types differ.
-		"name = 1": feature.Unknown, "name <> 1": feature.Unknown, "height = '12.5'": feature.Unknown, "number = 12": feature.Unknown, "closed = 'false'": feature.Unknown,
-		"height LIKE '1%'": feature.Unknown, "CASEI(height) = 'x'": feature.Unknown, "name = DATE('2026-01-01')": feature.Unknown, "name BETWEEN 1 AND 2": feature.Unknown,
-		"name IN (1)": feature.Unknown, "name IN (1, 'Oak')": feature.Yes, "name IN (1, 'x')": feature.Unknown,
+		"name = 1":                  feature.Unknown,
+		"name <> 1":                 feature.Unknown,
+		"height = '12.5'":           feature.Unknown,
+		"number = 12":               feature.Unknown,
+		"closed = 'false'":          feature.Unknown,
+		"height LIKE '1%'":          feature.Unknown,
+		"CASEI(height) = 'x'":       feature.Unknown,
+		"name = DATE('2026-01-01')": feature.Unknown,
+		"name BETWEEN 1 AND 2":      feature.Unknown,
+		"name IN (1)":               feature.Unknown, "name IN (1, 'Oak')": feature.Yes, "name IN (1, 'x')": feature.Unknown,
 		// A list matches if one of its elements does.
-		"odd = 'x'": feature.Yes, "odd = 'y'": feature.No, "odd <> 'y'": feature.Yes, "odd <> 'x'": feature.No, "odd = 1": feature.Yes, "odd = 2": feature.No,
+		"odd = 'x'":         feature.Yes,
+		"odd = 'y'":         feature.No,
+		"odd <> 'y'":        feature.Yes,
+		"odd <> 'x'":        feature.No,
+		"odd = 1":           feature.Yes,
+		"odd = 2":           feature.No,
 		"odd IN ('y', 'x')": feature.Yes, "odd NOT IN ('y')": feature.Yes, "odd LIKE '_'": feature.Yes, "odd NOT LIKE 'y%'": feature.Yes,
 		"CASEI(odd) = 'x'": feature.Yes, "odd = TRUE": feature.No, "odd < 'y'": feature.Unknown, "odd BETWEEN 0 AND 2": feature.Unknown,
 		"empty = 'x'": feature.No, "empty <> 'x'": feature.Yes, "empty IS NULL": feature.No,
-		"A_CONTAINS(odd, ('x', 1))": feature.Yes, "A_CONTAINS(odd, ('x', 'y'))": feature.No, "A_CONTAINS(odd, ())": feature.Yes, "A_CONTAINS(gone, ('x'))": feature.Unknown,
-		"A_CONTAINEDBY(odd, (1, 2, 'x'))": feature.Yes, "A_CONTAINEDBY(odd, ('x'))": feature.No, "A_CONTAINEDBY(empty, ())": feature.Yes, "A_CONTAINS((1, 'x', 2), odd)": feature.Yes,
-		"A_CONTAINEDBY(('x'), odd)": feature.Yes, "A_EQUALS(odd, (1, 'x', 1))": feature.Yes, "A_EQUALS(odd, (1))": feature.No, "A_EQUALS((), empty)": feature.Yes,
-		"A_OVERLAPS(odd, ('y', 1))": feature.Yes, "A_OVERLAPS(odd, ('y'))": feature.No, "NOT A_OVERLAPS(odd, ('y'))": feature.Yes, "A_CONTAINS(name, ('Oak'))": feature.Yes,
+		"A_CONTAINS(odd, ('x', 1))":       feature.Yes,
+		"A_CONTAINS(odd, ('x', 'y'))":     feature.No,
+		"A_CONTAINS(odd, ())":             feature.Yes,
+		"A_CONTAINS(gone, ('x'))":         feature.Unknown,
+		"A_CONTAINEDBY(odd, (1, 2, 'x'))": feature.Yes,
+		"A_CONTAINEDBY(odd, ('x'))":       feature.No,
+		"A_CONTAINEDBY(empty, ())":        feature.Yes,
+		"A_CONTAINS((1, 'x', 2), odd)":    feature.Yes,
+		"A_CONTAINEDBY(('x'), odd)":       feature.Yes,
+		"A_EQUALS(odd, (1, 'x', 1))":      feature.Yes,
+		"A_EQUALS(odd, (1))":              feature.No,
+		"A_EQUALS((), empty)":             feature.Yes,
+		"A_OVERLAPS(odd, ('y', 1))":       feature.Yes,
+		"A_OVERLAPS(odd, ('y'))":          feature.No,
+		"NOT A_OVERLAPS(odd, ('y'))":      feature.Yes,
+		"A_CONTAINS(name, ('Oak'))":       feature.Yes,
 		// A member of an object, unless a property has that name.
-		"at.city = 'Bern'": feature.Yes, "at.city <> 'Bern'": feature.No, "at.geo.lat > 46": feature.Yes, "at.gone = 1": feature.Unknown, "at.gone IS NULL": feature.Yes,
-		"at.city.x = 1": feature.Unknown, "at.tags = 'y'": feature.Yes, "at.zip = 'flat'": feature.Yes, "at.nothing IS NULL": feature.Yes, "at = 'Bern'": feature.Unknown, "at IS NULL": feature.No,
+		"at.city = 'Bern'":      feature.Yes,
+		"at.city <> 'Bern'":     feature.No,
+		"at.geo.lat > 46":       feature.Yes,
+		"at.gone = 1":           feature.Unknown,
+		"at.gone IS NULL":       feature.Yes,
+		"at.city.x = 1":         feature.Unknown,
+		"at.tags = 'y'":         feature.Yes,
+		"at.zip = 'flat'":       feature.Yes,
+		"at.nothing IS NULL":    feature.Yes,
+		"at = 'Bern'":           feature.Unknown,
+		"at IS NULL":            feature.No,
 		"id = 9007199254740993": feature.Yes, "id = 9007199254740992": feature.No,
 		"nan = 1": feature.Unknown, "nan <> 1": feature.Unknown, "nan < 1": feature.Unknown, "nan IS NULL": feature.No,
 		"name IN ('Ash', 'Oak')": feature.Yes, "name IN ('Ash')": feature.No, "name NOT IN ('Ash')": feature.Yes,
-		"height BETWEEN 12.5 AND 13": feature.Yes, "height BETWEEN 12 AND 12.5": feature.Yes, "height BETWEEN 13 AND 12": feature.No, "height NOT BETWEEN 13 AND 14": feature.Yes, "name BETWEEN 'A' AND 'P'": feature.Yes,
-		"planted = DATE('1990-05-01')": feature.Yes, "planted = TIMESTAMP('1990-05-01T02:00:00+02:00')": feature.Yes, "planted < DATE('1990-05-02')": feature.Yes,
-		"seen = TIMESTAMP('2026-01-31T11:00:00Z')": feature.Yes, "seen > DATE('2026-01-31')": feature.Yes, "seen <= DATE('2026-01-31')": feature.No,
+		"height BETWEEN 12.5 AND 13":                                                feature.Yes,
+		"height BETWEEN 12 AND 12.5":                                                feature.Yes,
+		"height BETWEEN 13 AND 12":                                                  feature.No,
+		"height NOT BETWEEN 13 AND 14":                                              feature.Yes,
+		"name BETWEEN 'A' AND 'P'":                                                  feature.Yes,
+		"planted = DATE('1990-05-01')":                                              feature.Yes,
+		"planted = TIMESTAMP('1990-05-01T02:00:00+02:00')":                          feature.Yes,
+		"planted < DATE('1990-05-02')":                                              feature.Yes,
+		"seen = TIMESTAMP('2026-01-31T11:00:00Z')":                                  feature.Yes,
+		"seen > DATE('2026-01-31')":                                                 feature.Yes,
+		"seen <= DATE('2026-01-31')":                                                feature.No,
 		"seen BETWEEN DATE('2026-01-31') AND TIMESTAMP('2026-01-31T11:00:00.000Z')": feature.Yes,
-		"seen = '2026-01-31T11:00:00Z'":                                             feature.No, "bad > DATE('1990-01-01')": feature.Unknown, "height > DATE('1990-01-01')": feature.Unknown,
-		"CASEI(name) = CASEI('OAK')": feature.Yes, "CASEI(name) = 'OAK'": feature.No, "CASEI(name) = 'oak'": feature.Yes, "name = CASEI('OAK')": feature.No,
-		"CASEI(name) < CASEI('OAKS')": feature.Yes, "CASEI(name) > CASEI('OA')": feature.Yes, "CASEI(name) IN (CASEI('ASH'), CASEI('oAk'))": feature.Yes,
-		"CASEI(greek) = CASEI('οδος')": feature.Yes, "CASEI(greek) LIKE CASEI('_Δ%')": feature.Yes, "CASEI(name) BETWEEN CASEI('O') AND CASEI('P')": feature.Yes,
-		"name LIKE 'Oak'": feature.Yes, "name LIKE 'O%'": feature.Yes, "name LIKE 'O_'": feature.No, "name LIKE 'O__'": feature.Yes, "name LIKE '%'": feature.Yes, "name LIKE ''": feature.No,
-		"name LIKE '%a%'": feature.Yes, "name LIKE '%%k'": feature.Yes, "aaab LIKE '%aab'": feature.Yes, "aaab LIKE 'a%a%ab'": feature.Yes, "aaab LIKE '%aba'": feature.No, "name LIKE '%a'": feature.No, "name LIKE 'o%'": feature.No, "CASEI(name) LIKE CASEI('O%')": feature.Yes,
-		`percent LIKE '50\%%'`: feature.Yes, `percent LIKE '__\_%'`: feature.No, `percent LIKE '%\\x'`: feature.Yes, `percent LIKE '%\x'`: feature.Yes, "greek LIKE '____'": feature.Yes,
-		"S_INTERSECTS(g, BBOX(7,46,8,47))": feature.Yes, "S_INTERSECTS(g, BBOX(8,46,9,47))": feature.No, "NOT S_INTERSECTS(g, POINT(1 2))": feature.Yes,
+		"seen = '2026-01-31T11:00:00Z'":                                             feature.No,
+		"bad > DATE('1990-01-01')":                                                  feature.Unknown,
+		"height > DATE('1990-01-01')":                                               feature.Unknown,
+		"CASEI(name) = CASEI('OAK')":                                                feature.Yes,
+		"CASEI(name) = 'OAK'":                                                       feature.No,
+		"CASEI(name) = 'oak'":                                                       feature.Yes,
+		"name = CASEI('OAK')":                                                       feature.No,
+		"CASEI(name) < CASEI('OAKS')":                                               feature.Yes,
+		"CASEI(name) > CASEI('OA')":                                                 feature.Yes,
+		"CASEI(name) IN (CASEI('ASH'), CASEI('oAk'))":                               feature.Yes,
+		"CASEI(greek) = CASEI('οδος')":                                              feature.Yes,
+		"CASEI(greek) LIKE CASEI('_Δ%')":                                            feature.Yes,
+		"CASEI(name) BETWEEN CASEI('O') AND CASEI('P')":                             feature.Yes,
+		"name LIKE 'Oak'":                                                           feature.Yes,
+		"name LIKE 'O%'":                                                            feature.Yes,
+		"name LIKE 'O_'":                                                            feature.No,
+		"name LIKE 'O__'":                                                           feature.Yes,
+		"name LIKE '%'":                                                             feature.Yes,
+		"name LIKE ''":                                                              feature.No,
+		"name LIKE '%a%'":                                                           feature.Yes,
+		"name LIKE '%%k'":                                                           feature.Yes,
+		"aaab LIKE '%aab'":                                                          feature.Yes,
+		"aaab LIKE 'a%a%ab'":                                                        feature.Yes,
+		"aaab LIKE '%aba'":                                                          feature.No,
+		"name LIKE '%a'":                                                            feature.No,
+		"name LIKE 'o%'":                                                            feature.No,
+		"CASEI(name) LIKE CASEI('O%')":                                              feature.Yes,
+		`percent LIKE '50\%%'`:                                                      feature.Yes,
+		`percent LIKE '__\_%'`:                                                      feature.No,
+		`percent LIKE '%\\x'`:                                                       feature.Yes,
+		`percent LIKE '%\x'`:                                                        feature.Yes,
+		"greek LIKE '____'":                                                         feature.Yes,
+		"S_INTERSECTS(g, BBOX(7,46,8,47))":                                          feature.Yes,
+		"S_INTERSECTS(g, BBOX(8,46,9,47))":                                          feature.No,
+		"NOT S_INTERSECTS(g, POINT(1 2))":                                           feature.Yes,
 	} {
 		f := mustParse(t, text)
 		value := propertiesOf(oak)
@@ -377,9 +487,13 @@ func TestMatch(t *testing.T) {
 }
 
 func TestMatchDoesNotAllocate(t *testing.T) {
-	f := mustParse(t, "CASEI(name) LIKE CASEI('%A%') AND height IN (1, 12.5) AND (gone = 1 OR seen > DATE('2026-01-01')) AND S_INTERSECTS(g, POINT(7.4 46.9))").Expression(nil, nil, nil)
+	f := mustParse(t, "CASEI(name) LIKE CASEI('%A%') AND height IN (1, 12.5) AND (gone = 1 OR seen > DATE('2026-01-01')) "+
+		"AND S_INTERSECTS(g, POINT(7.4 46.9))").Expression(nil, nil, nil)
 	values := map[string]any{"name": "Oak", "height": 12.5, "seen": "2026-01-31T12:00:00Z"}
-	of := &feature.Feature{Position: quadkey.Position{Lat: 46.9, Lon: 7.4}, Properties: feature.Compact(propertiesOf(values).AppendMembers(nil))}
+	of := &feature.Feature{
+		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
+		Properties: feature.Compact(propertiesOf(values).AppendMembers(nil)),
+	}
 	if n := testing.AllocsPerRun(100, func() {
 		if pass, err := f.Match(t.Context(), of); !pass || err != nil {
 			t.Fatal("does not pass")

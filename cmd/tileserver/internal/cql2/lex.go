@@ -100,7 +100,8 @@ func (l *lexer) next() (token, error) {
 		t.kind = tokenNumber
 		t.text = rest[:numberLength(rest)]
 		if after, _ := utf8.DecodeRuneInString(rest[len(t.text):]); startsName(after) {
-			return t, refuse(l.pos, `%s is no number; write a property whose name begins with a digit in double quotes, such as "1st"`, short(rest[:len(t.text)+nameLength(rest[len(t.text):])]))
+			return t, refuse(l.pos, `%s is no number; write a property whose name begins with a digit in double quotes, such as "1st"`,
+				short(rest[:len(t.text)+nameLength(rest[len(t.text):])]))
 		}
 		var err error
 		if t.number, err = strconv.ParseFloat(t.text, 64); err != nil {
@@ -128,7 +129,8 @@ func strange(offset int, r rune) *SyntaxError {
 	case '!':
 		return refuse(offset, `"!" is no operator; write <> for different and NOT for the opposite`)
 	case '+', '-', '*', '/', '^', '%':
-		return refuse(offset, "%q: filters do not calculate; compare a property with a finished value, and write a name with such a character in double quotes", r)
+		return refuse(offset, "%q: filters do not calculate; compare a property with a finished value, and write a name "+
+			"with such a character in double quotes", r)
 	case '&', '|':
 		return refuse(offset, "%q is no operator; write AND or OR", r)
 	default:

@@ -38,7 +38,8 @@ func (p *parser) operand() (operand, error) {
 	case t.is("NULL"):
 		return o, refuse(t.offset, "nothing equals NULL; write IS NULL or IS NOT NULL after the property")
 	case slices.ContainsFunc(reserved, t.is):
-		return o, refuse(t.offset, `%s is not expected here; write a comparison on each side of it, or "%s" in double quotes for a property of that name`, t, t.text)
+		return o, refuse(t.offset,
+			`%s is not expected here; write a comparison on each side of it, or "%s" in double quotes for a property of that name`, t, t.text)
 	case p.opens():
 		return p.function()
 	default:
@@ -75,7 +76,8 @@ func (p *parser) function() (o operand, err error) {
 	case isCasei:
 		return o, refuse(argument.offset, "%s is not expected here; write a property or text in single quotes within CASEI", argument)
 	case argument.kind != tokenText:
-		return o, refuse(argument.offset, "%s is not expected here; write an instant in single quotes, such as DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument)
+		return o, refuse(argument.offset,
+			"%s is not expected here; write an instant in single quotes, such as DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument)
 	default:
 		if name.is("DATE") {
 			advice = "close the date with )"
@@ -85,7 +87,8 @@ func (p *parser) function() (o operand, err error) {
 		when, ok := instant.Parse(argument.text)
 		o.value = value{kind: kindInstant, literal: feature.TimeLiteral(when)}
 		if !ok || name.is("DATE") && !instant.IsDate(argument.text) {
-			return o, refuse(argument.offset, "%s is none of %s; write DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument, strings.ToUpper(name.text))
+			return o, refuse(argument.offset, "%s is none of %s; write DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')",
+				argument, strings.ToUpper(name.text))
 		}
 	}
 	if err := p.advance(); err != nil {
@@ -117,7 +120,8 @@ func unsupported(name string) string {
 
 // geometries are all words that begin a geometry in CQL2, and BBOX. Only the first four are
 // read.
-var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"}
+var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", "MULTIPOINT", "MULTILINESTRING",
+	"MULTIPOLYGON", "GEOMETRYCOLLECTION"}
 
 const boxAdvice = "write BBOX(west, south, east, north) in degrees"
 
@@ -141,7 +145,8 @@ func (p *parser) intersects() (test feature.Test, err error) {
 			p.geometries = append(p.geometries, p.text)
 			err = p.advance()
 		default:
-			return test, refuse(p.offset, "%s is not expected here; write the property of the geometry and a box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))", p.token)
+			return test, refuse(p.offset,
+				"%s is not expected here; write the property of the geometry and a box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))", p.token)
 		}
 		if err != nil {
 			return test, err
@@ -153,7 +158,8 @@ func (p *parser) intersects() (test feature.Test, err error) {
 		}
 	}
 	if boxes != 1 {
-		return test, refuse(p.offset, "S_INTERSECTS takes the property of the geometry and one box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))")
+		return test, refuse(p.offset,
+			"S_INTERSECTS takes the property of the geometry and one box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))")
 	}
 	return feature.NewBoxTest(box), p.expect(")", "close S_INTERSECTS with )")
 }

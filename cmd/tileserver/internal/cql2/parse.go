@@ -11,7 +11,12 @@ import (
 // comparisons maps the operators between a property, on the left, and a value to those of tests. <>
 // is the opposite of =.
 var comparisons = map[string]string{
-	"=": feature.OpEquals, "<>": feature.OpEquals, "<": feature.OpLess, "<=": feature.OpLessOrEqual, ">": feature.OpGreater, ">=": feature.OpGreaterOrEqual,
+	"=":  feature.OpEquals,
+	"<>": feature.OpEquals,
+	"<":  feature.OpLess,
+	"<=": feature.OpLessOrEqual,
+	">":  feature.OpGreater,
+	">=": feature.OpGreaterOrEqual,
 }
 
 // mirrored maps operators to those with the sides exchanged, where they differ.
@@ -168,7 +173,8 @@ func (p *parser) primary() (feature.Test, error) {
 			}
 			return feature.Or(), nil
 		}
-		return feature.Test{}, refuse(left.offset, "%s is no comparison; write a property and an operator before it, such as name = 'Oak'", short(left.source))
+		return feature.Test{}, refuse(left.offset,
+			"%s is no comparison; write a property and an operator before it, such as name = 'Oak'", short(left.source))
 	}
 	return p.predicate(left)
 }
@@ -209,7 +215,8 @@ func (p *parser) predicate(left operand) (test feature.Test, err error) {
 	case not:
 		err = refuse(p.offset, "%s is not expected here; write IN, BETWEEN or LIKE after NOT", p.token)
 	default:
-		err = refuse(p.offset, "%s is not expected after the property %s; write =, <>, <, <=, >, >=, IN, BETWEEN, LIKE or IS NULL, and = TRUE for a boolean", p.token, short(left.property))
+		err = refuse(p.offset, "%s is not expected after the property %s; write =, <>, <, <=, >, >=, IN, BETWEEN, LIKE or "+
+			"IS NULL, and = TRUE for a boolean", p.token, short(left.property))
 	}
 	if not {
 		test = feature.Not(test)
@@ -233,7 +240,9 @@ func (p *parser) comparison(left operand, sign string) (feature.Test, error) {
 	case property.property == "":
 		return feature.Test{}, refuse(left.offset, "two values are compared; write a property on one side, without quotes or in double ones")
 	case literal.property != "":
-		return feature.Test{}, refuse(right.offset, "two properties are compared; write a value on one side, and text in single quotes, such as '%s'", strings.ReplaceAll(short(right.property), "'", "''"))
+		return feature.Test{}, refuse(right.offset,
+			"two properties are compared; write a value on one side, and text in single quotes, such as '%s'",
+			strings.ReplaceAll(short(right.property), "'", "''"))
 	case property.fold && literal.value.kind != kindText:
 		return feature.Test{}, refuse(literal.offset, "CASEI is for text; leave it out, or write the value in single quotes")
 	case literal.value.kind == kindBoolean && comparisons[sign] != feature.OpEquals:

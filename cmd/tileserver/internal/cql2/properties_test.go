@@ -19,7 +19,8 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "name = 'it''s' AND NOT (a < -1.5e3 OR b IN (TRUE, 'x'))", `"a b" LIKE '%\%_'`, "CASEI(a) <> CASEI('İß')",
 		"a BETWEEN DATE('2026-01-31') AND TIMESTAMP('2026-01-31T12:00:00Z')", "S_INTERSECTS(g, POLYGON((1 2, 3 2, 3 4, 1 4, 1 2)))",
-		"A_CONTAINS(a, ('x', 1)) OR A_EQUALS((), b)", "S_INTERSECTS(ENVELOPE(170,-1,-170,1), g) AND a IS NOT NULL", "((((", "NOT NOT NOT", `a = '\\\'`, "\xff",
+		"A_CONTAINS(a, ('x', 1)) OR A_EQUALS((), b)", "S_INTERSECTS(ENVELOPE(170,-1,-170,1), g) AND a IS NOT NULL", "((((",
+		"NOT NOT NOT", `a = '\\\'`, "\xff",
 	} {
 		f.Add(s)
 	}
@@ -27,7 +28,8 @@ func FuzzParse(f *testing.F) {
 		filter, err := Parse(s)
 		if err != nil {
 			var syntax *SyntaxError
-			if filter != nil || !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || syntax.Message == "" || len(err.Error()) > 500 {
+			if filter != nil || !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || syntax.Message == "" ||
+				len(err.Error()) > 500 {
 				t.Fatalf("%q: %v, %v", s, filter, err)
 			}
 			return
@@ -83,8 +85,9 @@ func both(a, b *bool) *bool {
 func either(a, b *bool) *bool { return opposite(both(opposite(a), opposite(b))) }
 
 var (
-	someNames  = []string{"a", "b", "or", "d e"}
-	someTexts  = []string{"", "Oak", "oak", "OAK", "it's", "o%k", "o_k", `o\\k`, "Ökö", "öKÖ", "1", "2026-01-31", "2026-01-31T00:00:00Z", "2026-01-31T00:30:00+01:00", "2026-02-30"}
+	someNames = []string{"a", "b", "or", "d e"}
+	someTexts = []string{"", "Oak", "oak", "OAK", "it's", "o%k", "o_k", `o\\k`, "Ökö", "öKÖ", "1", "2026-01-31",
+		"2026-01-31T00:00:00Z", "2026-01-31T00:30:00+01:00", "2026-02-30"}
 	someBoxes  = []quadkey.Box{{West: 1, South: 2, East: 3, North: 4}, {West: 170, South: -5, East: -170, North: 5.5}}
 	somePieces = []string{"o", "O", "k", "a", "%", "_", `\%`, `\_`, `\\`, "ö", "'"}
 )
@@ -127,7 +130,8 @@ func literal(t *rapid.T, casei bool) (text string, compare func(property any) *i
 			return nil
 		}, typ
 	case "instant":
-		s := rapid.SampledFrom([]string{"DATE('2026-01-31')", "TIMESTAMP('2026-01-30T23:30:00Z')", "timestamp('2026-02-01T00:00:00+00:30')"}).Draw(t, "instant")
+		s := rapid.SampledFrom([]string{"DATE('2026-01-31')", "TIMESTAMP('2026-01-30T23:30:00Z')",
+			"timestamp('2026-02-01T00:00:00+00:30')"}).Draw(t, "instant")
 		want := instantOf(strings.Split(s, "'")[1])
 		return s, func(property any) *int {
 			p, ok := property.(string)

@@ -35,7 +35,9 @@ var found = map[string][]string{
 
 var asked = map[feature.Kind][]string{
 	feature.Text: {"cafe", "Caf%", "", "5", "Ca", "Caf_"}, feature.Texts: {"a", "b", "5", ""}, feature.Number: {"5", "-1.50", "1000", "4.9"},
-	feature.Boolean: {"true", "false"}, feature.Time: {"2026-01-01", "2026-01-01T00:00:00Z", "2025-12-31T13:00:00+01:00"}, feature.Any: {"a", "5", "true", "Bern", "Be"},
+	feature.Boolean: {"true", "false"},
+	feature.Time:    {"2026-01-01", "2026-01-01T00:00:00Z", "2025-12-31T13:00:00+01:00"},
+	feature.Any:     {"a", "5", "true", "Bern", "Be"},
 }
 
 func termOf(t *rapid.T) feature.Term {
@@ -134,7 +136,12 @@ func cql2Of(term feature.Term) string {
 		}
 		return strings.Join(parts, " AND ")
 	}
-	sign := map[string]string{feature.OpLess: " < ", feature.OpLessOrEqual: " <= ", feature.OpGreater: " > ", feature.OpGreaterOrEqual: " >= "}[term.Op]
+	sign := map[string]string{
+		feature.OpLess:           " < ",
+		feature.OpLessOrEqual:    " <= ",
+		feature.OpGreater:        " > ",
+		feature.OpGreaterOrEqual: " >= ",
+	}[term.Op]
 	return name + sign + literals[len(literals)-1]
 }
 
@@ -175,7 +182,12 @@ func means(term feature.Term, object map[string]any) bool {
 			}
 			_, number := v.(float64)
 			ok = ok && !isList && (number || kind == feature.Time)
-			return ok && map[string]bool{feature.OpLess: order < 0, feature.OpLessOrEqual: order <= 0, feature.OpGreater: order > 0, feature.OpGreaterOrEqual: order >= 0}[term.Op]
+			return ok && map[string]bool{
+				feature.OpLess:           order < 0,
+				feature.OpLessOrEqual:    order <= 0,
+				feature.OpGreater:        order > 0,
+				feature.OpGreaterOrEqual: order >= 0,
+			}[term.Op]
 		})
 	})
 	return some != (term.Op == feature.OpDiffers)

@@ -17,8 +17,10 @@ func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 // document runs as a script.
 func TestLinks(t *testing.T) {
 	g, err := docspages.Read(fstest.MapFS{
-		"a.md": text("# A & `b`\n\n[to b](b.md#what-a-text-may-cost), [here](#the-rest), [web](https://example.org/x?y=1&z=2), [file](../deploy/nginx.conf), " +
-			"[**bold** file](none.md), [up](../../etc/passwd), [root](/etc/passwd), [host](//example.org/b.md), [script](javascript:alert(1)), [data](data:text/html,x), [folder](.), [odd](%zz)\n\n" +
+		"a.md": text("# A & `b`\n\n[to b](b.md#what-a-text-may-cost), [here](#the-rest), " +
+			"[web](https://example.org/x?y=1&z=2), [file](../deploy/nginx.conf), " +
+			"[**bold** file](none.md), [up](../../etc/passwd), [root](/etc/passwd), [host](//example.org/b.md), " +
+			"[script](javascript:alert(1)), [data](data:text/html,x), [folder](.), [odd](%zz)\n\n" +
 			"![one](p.png) ![none](q.png) [![in a link](p.png)](none.md) <script>alert(2)</script> <b onclick=x>\n\n<div>block</div>\n\n" +
 			"## The rest\n\n| a | b |\n|---|--:|\n| `x<y` | [b](b.md) |\n\n<!-- not run: why -->\n```sh\necho \"<hi>\"\n```\n"),
 		"b.md":        text("# B\n\n## What a text may cost\n"),
@@ -29,7 +31,8 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(g.Documents) != 2 || g.Documents[0].Title != "A & b" || len(g.Pictures) != 1 || !slices.Equal(g.Documents[1].Sections, []docspages.Section{{ID: "what-a-text-may-cost", Title: "What a text may cost"}}) {
+	if len(g.Documents) != 2 || g.Documents[0].Title != "A & b" || len(g.Pictures) != 1 ||
+		!slices.Equal(g.Documents[1].Sections, []docspages.Section{{ID: "what-a-text-may-cost", Title: "What a text may cost"}}) {
 		t.Fatalf("%+v", g)
 	}
 	page, err := g.HTML(g.Documents[0])
@@ -45,7 +48,8 @@ func TestLinks(t *testing.T) {
 	if !slices.Equal(links, want) {
 		t.Errorf("links %q, want %q", links, want)
 	}
-	for _, want := range []string{"<strong>bold</strong> file", "<code>x&lt;y</code>", "echo &quot;&lt;hi&gt;&quot;", "<th>a</th>", `<h1 id="a--b">A &amp; <code>b</code></h1>`, " none "} {
+	for _, want := range []string{"<strong>bold</strong> file", "<code>x&lt;y</code>", "echo &quot;&lt;hi&gt;&quot;",
+		"<th>a</th>", `<h1 id="a--b">A &amp; <code>b</code></h1>`, " none "} {
 		if !strings.Contains(main, want) {
 			t.Errorf("no %q in\n%s", want, main)
 		}

@@ -42,13 +42,15 @@ func TestCheck(t *testing.T) {
 	} {
 		e := good()
 		tt.change(&e)
-		if err := Check([]Endpoint{e}, known); !errors.Is(err, ErrDeclaration) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), e.ID) {
+		if err := Check([]Endpoint{e}, known); !errors.Is(err, ErrDeclaration) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), e.ID) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 	again := good()
 	again.ID = "getY"
-	if err := Check([]Endpoint{good(), again}, known); !errors.Is(err, ErrDeclaration) || !strings.Contains(err.Error(), "getX answers at the same path") {
+	if err := Check([]Endpoint{good(), again}, known); !errors.Is(err, ErrDeclaration) ||
+		!strings.Contains(err.Error(), "getX answers at the same path") {
 		t.Errorf("two endpoints of one path: %v", err)
 	}
 	again = good()

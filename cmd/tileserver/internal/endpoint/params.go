@@ -468,7 +468,8 @@ func (p *Params) countries(name string) []string {
 	for i, v := range entries {
 		code, ok := CountryCode(v)
 		if !ok {
-			p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1), or to several with commas between them.")
+			p.Refuse(name, "Set "+name+
+				" to the two letters of a country code in use, such as FR (ISO 3166-1), or to several with commas between them.")
 			return nil
 		}
 		entries[i] = code
@@ -507,7 +508,8 @@ func (p *Params) time(name string) (first, last time.Time) {
 	}
 	first, last, ok := instant.ParseSpan(p.Text(name, 64))
 	if !ok || first.Year() < 1 || first.Year() > 6000 || first.IsZero() {
-		p.Refuse(name, "Set "+name+" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
+		p.Refuse(name, "Set "+name+
+			" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
 		return time.Time{}, time.Time{}
 	}
 	return first, last

@@ -218,11 +218,19 @@ var (
 		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).box).Like([]int{7, 46, 9, 48}).Must()
 	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).tile).Like("4/8/5")
 
-	Country   = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, (*Params).country).Like("CH")
-	Countries = New("country", "Countries, ISO 3166-1 alpha-2.", list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).countries).Like([]string{"CH"})
-	Lang      = New("lang", "Language of names, such as de or pt-BR.", Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
-	Names     = New("names", "A language, such as de or pt-BR. Places and labels of regions that have a name in it get that as the attribute `name:` with the language, beside `name`; pictures write it. GeoJSON and addresses that name generations have it of places alone. Each name costs a read or a few; the first 1000 of a tile are looked up.", Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
-	Cursor    = New("cursor", "`next` of the page before, with the same parameters.", Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
+	Country = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"},
+		(*Params).country).Like("CH")
+	Countries = New("country", "Countries, ISO 3166-1 alpha-2.",
+		list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).countries).Like([]string{"CH"})
+	Lang = New("lang", "Language of names, such as de or pt-BR.",
+		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
+	Names = New("names",
+		"A language, such as de or pt-BR. Places and labels of regions that have a name in it get that as the attribute "+
+			"`name:` with the language, beside `name`; pictures write it. GeoJSON and addresses that name generations have it "+
+			"of places alone. Each name costs a read or a few; the first 1000 of a tile are looked up.",
+		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
+	Cursor = New("cursor", "`next` of the page before, with the same parameters.",
+		Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
 		func(q *Params, _ string) string { return q.cursor() })
 
 	// At is an instant for which time zones are known, zero if it is absent.

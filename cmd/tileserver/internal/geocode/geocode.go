@@ -170,14 +170,20 @@ func readText(p *endpoint.Params, name string) string {
 	}
 	v := p.Typed(name, search.MaxQuery)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" characters of UTF-8 without control characters, of which not all are spaces.")
+		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+
+			" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
 }
 
 // kindsOf declares the parameter that chooses kinds of results among the known ones.
 func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
-	of := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string", "enum": known}, "minItems": 1, "maxItems": endpoint.MaxList}
+	of := endpoint.Schema{
+		"type":     "array",
+		"items":    endpoint.Schema{"type": "string", "enum": known},
+		"minItems": 1,
+		"maxItems": endpoint.MaxList,
+	}
 	return endpoint.New("kinds", "Only results of these kinds.", of, func(p *endpoint.Params, _ string) []names.Kind {
 		return readKinds(p, known)
 	}).Like([]names.Kind{names.Region})

@@ -12,7 +12,8 @@ import (
 
 // Parameters of this face alone.
 var (
-	addrParam = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.", endpoint.Schema{"type": "string"}, "8.8.8.8")
+	addrParam = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.",
+		endpoint.Schema{"type": "string"}, "8.8.8.8")
 )
 
 // manual is MaxMind's own description of its web services.

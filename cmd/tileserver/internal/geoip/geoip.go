@@ -80,16 +80,21 @@ type refusal struct {
 func (e *refusal) Error() string { return "geoip: " + e.message }
 
 var (
-	errInvalid    = &refusal{http.StatusBadRequest, "IP_ADDRESS_INVALID", "The value provided is not an IP address; give one like 1.2.3.4 or 2001:db8::1."}
-	errRequired   = &refusal{http.StatusBadRequest, "IP_ADDRESS_REQUIRED", "Put an IP address, or me, at the end of the path."}
-	errReserved   = &refusal{http.StatusBadRequest, "IP_ADDRESS_RESERVED", "The address belongs to a reserved or private range; ask for a public one."}
+	errInvalid = &refusal{http.StatusBadRequest, "IP_ADDRESS_INVALID",
+		"The value provided is not an IP address; give one like 1.2.3.4 or 2001:db8::1."}
+	errRequired = &refusal{http.StatusBadRequest, "IP_ADDRESS_REQUIRED", "Put an IP address, or me, at the end of the path."}
+	errReserved = &refusal{http.StatusBadRequest, "IP_ADDRESS_RESERVED",
+		"The address belongs to a reserved or private range; ask for a public one."}
 	errNotFound   = &refusal{http.StatusNotFound, "IP_ADDRESS_NOT_FOUND", "The address is not in the database."}
-	errPermission = &refusal{http.StatusPaymentRequired, "PERMISSION_REQUIRED", "This server has no data for the insights service; use city or country."}
-	errNoAccount  = &refusal{http.StatusUnauthorized, "ACCOUNT_ID_REQUIRED", "Send an account ID and a license key by Basic authentication."}
-	errNoKey      = &refusal{http.StatusUnauthorized, "LICENSE_KEY_REQUIRED", "Send a license key with the account ID, by Basic authentication."}
-	errNoAuth     = &refusal{http.StatusUnauthorized, "AUTHORIZATION_INVALID", "Send a valid account ID and license key by Basic authentication."}
-	errMediaType  = &refusal{status: http.StatusUnsupportedMediaType}
-	errCharset    = &refusal{status: http.StatusNotAcceptable}
+	errPermission = &refusal{http.StatusPaymentRequired, "PERMISSION_REQUIRED",
+		"This server has no data for the insights service; use city or country."}
+	errNoAccount = &refusal{http.StatusUnauthorized, "ACCOUNT_ID_REQUIRED", "Send an account ID and a license key by Basic authentication."}
+	errNoKey     = &refusal{http.StatusUnauthorized, "LICENSE_KEY_REQUIRED",
+		"Send a license key with the account ID, by Basic authentication."}
+	errNoAuth = &refusal{http.StatusUnauthorized, "AUTHORIZATION_INVALID",
+		"Send a valid account ID and license key by Basic authentication."}
+	errMediaType = &refusal{status: http.StatusUnsupportedMediaType}
+	errCharset   = &refusal{status: http.StatusNotAcceptable}
 )
 
 // answer makes the handler of a service.
@@ -266,7 +271,8 @@ func takesParams(params string) bool {
 	return true
 }
 
-var errQueries = &refusal{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
+var errQueries = &refusal{http.StatusPaymentRequired, "OUT_OF_QUERIES",
+	"The limit of queries is used up; Retry-After tells when to ask again."}
 
 // refusalOf turns an error into a refusal in GeoIP2's terms.
 func refusalOf(err error) error {

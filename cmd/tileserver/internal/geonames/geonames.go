@@ -67,7 +67,8 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, ask.ErrMissing):
-		return &refusal{otherFault, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
+		return &refusal{otherFault,
+			"a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
 	case errors.Is(err, ask.ErrFailed), unreadable(err):
 		return &refusal{otherFault, "the data set cannot be read right now, try again in a moment"}
 	case errors.Is(err, web.ErrBusy):

@@ -400,7 +400,8 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 // the same bound as a search by name. When the bound is reached, the answer is the places found by
 // then, and the most important places were looked at first. If it has found none by then, there may
 // still be such places, so the error is errTooWide.
-func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int,
+	q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
@@ -484,7 +485,10 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 }
 
 // errTooWide refuses a search that used up its work before it found anything.
-var errTooWide = &refusal{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
+var errTooWide = &refusal{
+	value:   14,
+	message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box.",
+}
 
 // choose orders the places found, which all meet the conditions, and takes the
 // rows asked for.

@@ -39,7 +39,9 @@ func TestKeyNeeded(t *testing.T) {
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
 	basic.SetBasicAuth("42", servertest.Key)
 	for name, headers := range map[string][]string{
-		"header": {"X-API-Key", servertest.Key}, "bearer": {"Authorization", "bearer " + servertest.Key}, "basic": {"Authorization", basic.Header.Get("Authorization")},
+		"header": {"X-API-Key", servertest.Key},
+		"bearer": {"Authorization", "bearer " + servertest.Key},
+		"basic":  {"Authorization", basic.Header.Get("Authorization")},
 	} {
 		if res := f.Get(path, headers...); res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", name, res.StatusCode, servertest.Body(t, res))
@@ -82,7 +84,8 @@ func TestKeyInAddress(t *testing.T) {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
 		// Only documents for clients that take nothing but an address have the key.
-		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") || strings.Contains(servertest.Body(t, a), servertest.Key) {
+		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") ||
+			strings.Contains(servertest.Body(t, a), servertest.Key) {
 			t.Errorf("%s: the key in the answer: %s", path, text)
 		}
 	}
@@ -90,7 +93,8 @@ func TestKeyInAddress(t *testing.T) {
 	f.Get("/regions/at?lat=1&lon=2&key=" + servertest.Key + "x")
 	f.Get("/nowhere?username=" + servertest.Key)
 	f.Get("/regions/at?lat=1&lon=2&k%65y=" + servertest.Key)
-	names := []string{"KEY", "access_token", "apikey", "api-key", "subscription-key", "Ocp-Apim-Subscription-Key", "token", "jwt", "client_secret", "X-Amz-Signature", "password", "%zz"}
+	names := []string{"KEY", "access_token", "apikey", "api-key", "subscription-key", "Ocp-Apim-Subscription-Key", "token", "jwt",
+		"client_secret", "X-Amz-Signature", "password", "%zz"}
 	for _, name := range names {
 		f.Get("/regions/at?lat=1&lon=2&" + name + "=" + servertest.Key)
 		f.Get("/regions/at?lat=1;" + name + "=" + servertest.Key + ";lon=2")
@@ -115,10 +119,12 @@ func TestKeyInLinks(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1}), servertest.All...)
 	with := "key=" + url.QueryEscape(servertest.Key)
-	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark", "/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}
+	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark",
+		"/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}
 	for ; len(queue) > 0; queue = queue[1:] {
 		path, _, _ := strings.Cut(queue[0], "#")
-		path = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0", "{tileMatrix}", "0", "{tileRow}", "0", "{tileCol}", "0", `\u0026`, "&", "&amp;", "&").Replace(path)
+		path = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0", "{tileMatrix}", "0", "{tileRow}", "0", "{tileCol}", "0",
+			`\u0026`, "&", "&amp;", "&").Replace(path)
 		bare := strings.TrimRight(strings.Replace(path, with, "", 1), "?&")
 		if seen[bare] || strings.Contains(path, "{") {
 			continue
@@ -131,14 +137,17 @@ func TestKeyInLinks(t *testing.T) {
 			path += map[bool]string{false: "?", true: "&"}[strings.Contains(path, "?")] + with
 		}
 		keyed, header := f.Get(path), f.Get(bare, "X-API-Key", servertest.Key)
-		if keyed.StatusCode != header.StatusCode || keyed.StatusCode == http.StatusUnauthorized || keyed.StatusCode == http.StatusTooManyRequests {
+		if keyed.StatusCode != header.StatusCode || keyed.StatusCode == http.StatusUnauthorized ||
+			keyed.StatusCode == http.StatusTooManyRequests {
 			t.Errorf("%s: %d, by header %d", path, keyed.StatusCode, header.StatusCode)
 		}
 		if !strings.Contains(keyed.Header.Get("Content-Type"), "json") && !strings.Contains(keyed.Header.Get("Content-Type"), "html") {
 			continue
 		}
 		text := servertest.Body(t, keyed)
-		if lines := strings.Contains(keyed.Header.Get("Content-Type"), "ndjson"); !lines && !strings.Contains(keyed.Header.Get("Content-Type"), "html") && keyed.StatusCode == 200 && !json.Valid([]byte(text)) {
+		if lines := strings.Contains(keyed.Header.Get("Content-Type"),
+			"ndjson"); !lines && !strings.Contains(keyed.Header.Get("Content-Type"), "html") && keyed.StatusCode == 200 &&
+			!json.Valid([]byte(text)) {
 			t.Errorf("%s is no JSON: %s", path, text)
 		}
 		if strings.HasPrefix(path, "/ogc/api") {
@@ -160,12 +169,15 @@ func TestKeyInLinks(t *testing.T) {
 			queue = append(queue, link[1])
 		}
 	}
-	for _, path := range []string{"/places/within?bbox=-180,-90,180,90&limit=1&format=csv", "/regions/within?bbox=-180,-90,180,90&limit=1&format=ndjson", "/ogc/collections/places/items?limit=1&f=csv"} {
+	for _, path := range []string{"/places/within?bbox=-180,-90,180,90&limit=1&format=csv",
+		"/regions/within?bbox=-180,-90,180,90&limit=1&format=ndjson", "/ogc/collections/places/items?limit=1&f=csv"} {
 		keyed, header := f.Get(path+"&"+with), f.Get(path, "X-API-Key", servertest.Key)
-		if link, cc := keyed.Header.Get("Link"), keyed.Header.Get("Cache-Control"); !strings.Contains(link, with) || strings.Contains(cc, "public") {
+		if link, cc := keyed.Header.Get("Link"), keyed.Header.Get("Cache-Control"); !strings.Contains(link, with) ||
+			strings.Contains(cc, "public") {
 			t.Errorf("%s: Link %q, %s", path, link, cc)
 		}
-		if again := f.Get(path+"&"+with, "If-None-Match", keyed.Header.Get("Etag")); again.StatusCode != 304 || strings.Contains(again.Header.Get("Cache-Control"), "public") {
+		if again := f.Get(path+"&"+with, "If-None-Match", keyed.Header.Get("Etag")); again.StatusCode != 304 ||
+			strings.Contains(again.Header.Get("Cache-Control"), "public") {
 			t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
 		}
 		if link := header.Header.Get("Link"); link == "" || strings.Contains(link, servertest.Key) {
@@ -183,7 +195,8 @@ func TestLimits(t *testing.T) {
 	ask := func(n int, headers ...string) *http.Response {
 		for i := range n {
 			res := f.Get(path, headers...)
-			if want := fmt.Sprint(n - 1 - i); res.StatusCode != http.StatusOK || res.Header.Get("RateLimit-Remaining") != want || res.Header.Get("RateLimit-Limit") != fmt.Sprint(n) {
+			if want := fmt.Sprint(n - 1 - i); res.StatusCode != http.StatusOK || res.Header.Get("RateLimit-Remaining") != want ||
+				res.Header.Get("RateLimit-Limit") != fmt.Sprint(n) {
 				t.Fatalf("request %d: %d, %v", i, res.StatusCode, res.Header)
 			}
 		}
@@ -199,7 +212,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	// Compatible endpoints say it in their own words.
-	if text := servertest.Body(t, f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.Key)); !strings.HasPrefix(text, "/**/f(") || !strings.Contains(text, `"value":19`) {
+	if text := servertest.Body(t,
+		f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.Key)); !strings.HasPrefix(text, "/**/f(") ||
+		!strings.Contains(text, `"value":19`) {
 		t.Errorf("GeoNames: %s", text)
 	}
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -212,7 +227,9 @@ func TestLimits(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/usage", "X-API-Key", servertest.Key))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Name != "acme" || len(doc.Limits) != 1 || doc.Limits[0] != (ops.UsageLimit{Requests: 3, Window: 60, Remaining: 0, Reset: 30}) || len(doc.Hours) != 1 || doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
+	if doc.Name != "acme" || len(doc.Limits) != 1 ||
+		doc.Limits[0] != (ops.UsageLimit{Requests: 3, Window: 60, Remaining: 0, Reset: 30}) || len(doc.Hours) != 1 ||
+		doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
 		t.Errorf("usage: %+v", doc)
 	}
 	servertest.WantProblem(t, f.Get("/usage"), http.StatusUnauthorized, "key-missing")

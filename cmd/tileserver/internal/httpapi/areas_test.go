@@ -60,7 +60,9 @@ func (y *yards) list() (list []feature.Feature) {
 		list = append(list, feature.Feature{
 			ID: id, Bounds: b, Position: quadkey.Position{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2},
 			Geometry:   feature.Shape(orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}.ToPolygon()),
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}), Mark: feature.Mark(id), Version: 1,
+			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}),
+			Mark:       feature.Mark(id),
+			Version:    1,
 		})
 	}
 	slices.SortFunc(list, func(a, b feature.Feature) int { return strings.Compare(a.ID, b.ID) })
@@ -161,7 +163,9 @@ func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Par
 // its changes.
 func TestAreasOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{
-		"a": {West: 3, South: 46, East: 6, North: 48}, "b": {West: 4, South: 46.5, East: 5, North: 47.5}, "far": {West: 100, South: 0, East: 101, North: 1},
+		"a":   {West: 3, South: 46, East: 6, North: 48},
+		"b":   {West: 4, South: 46.5, East: 5, North: 47.5},
+		"far": {West: 100, South: 0, East: 101, North: 1},
 	}}
 	layertest.Test(t, of, layertest.Options{})
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
@@ -276,8 +280,11 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 	w.Config.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w.Serve()
 	for path, status := range map[string]int{
-		"/regions/at?lat=47&lon=4.5": 503, "/regions/at?lat=47&lon=4.5&types=yards": 503, "/at?lat=47&lon=4.5": 503, "/reverse?lat=47&lon=4.5": 503,
-		"/places/within/yards/a": 503, "/regions/at?lat=47&lon=4.5&types=country": 200, "/at?lat=47&lon=4.5&types=country": 200,
+		"/regions/at?lat=47&lon=4.5":             503,
+		"/regions/at?lat=47&lon=4.5&types=yards": 503,
+		"/at?lat=47&lon=4.5":                     503,
+		"/reverse?lat=47&lon=4.5":                503,
+		"/places/within/yards/a":                 503, "/regions/at?lat=47&lon=4.5&types=country": 200, "/at?lat=47&lon=4.5&types=country": 200,
 	} {
 		if res := w.Get(path); res.StatusCode != status {
 			t.Errorf("%s: %d %s, want %d", path, res.StatusCode, servertest.Body(t, res), status)
@@ -289,7 +296,8 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
+	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards",
+		func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
 	set, err := fence.New(fence.Fences{Enter: []fence.Region{{Type: "yards"}}, Leave: []fence.Region{{Type: "yards", ID: "a"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,12 @@ func TestBasePath(t *testing.T) {
 	if a.StatusCode != 200 || a.Header.Get("Etag") != b.Header.Get("Etag") || servertest.Body(t, a) != servertest.Body(t, b) {
 		t.Errorf("tile: %d %v, without a base %v", a.StatusCode, a.Header, b.Header)
 	}
-	for path, want := range map[string]int{"/maps/": 200, "/maps/readyz": 200, "/maps/regions/country/f%72": 200, "/maps/tiles/country%2Cplaces/3/4/2.mvt": 200} {
+	for path, want := range map[string]int{
+		"/maps/":                                 200,
+		"/maps/readyz":                           200,
+		"/maps/regions/country/f%72":             200,
+		"/maps/tiles/country%2Cplaces/3/4/2.mvt": 200,
+	} {
 		if res := f.Get(path); res.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, res.StatusCode, want)
 		}
@@ -32,7 +37,8 @@ func TestBasePath(t *testing.T) {
 		servertest.WantProblem(t, f.Get(path), 404, "not-found")
 	}
 	for _, tt := range []struct{ header, prefix string }{
-		{"", ""}, {"/eu", "/eu"}, {"/eu/", "/eu"}, {"/a, /eu", "/eu"}, {"eu", ""}, {"//evil.example", ""}, {"/a/../b", ""}, {"/\"><script>", ""}, {"/" + strings.Repeat("x", 300), ""},
+		{"", ""}, {"/eu", "/eu"}, {"/eu/", "/eu"}, {"/a, /eu", "/eu"}, {"eu", ""}, {"//evil.example", ""}, {"/a/../b",
+			""}, {"/\"><script>", ""}, {"/" + strings.Repeat("x", 300), ""},
 	} {
 		res := f.Get("/maps?a=b", "X-Forwarded-Prefix", tt.header)
 		if want := tt.prefix + "/maps/?a=b"; res.StatusCode != 308 || res.Header.Get("Location") != want {
@@ -62,15 +68,25 @@ func TestBasePath(t *testing.T) {
 	}
 	f.Config.PublicURL = "https://maps.example.org/maps"
 	f.Serve()
-	if doc := servertest.Body(t, f.Get("/maps/tiles/country.json", "X-Forwarded-Prefix", "/eu")); !strings.Contains(doc, `"https://maps.example.org/maps/tiles/country/`) {
+	if doc := servertest.Body(t, f.Get("/maps/tiles/country.json", "X-Forwarded-Prefix", "/eu")); !strings.Contains(doc,
+		`"https://maps.example.org/maps/tiles/country/`) {
 		t.Errorf("public address: %s", doc)
 	}
 }
 
 func TestValidBasePath(t *testing.T) {
 	for p, want := range map[string]bool{
-		"": true, "/maps": true, "/a/b-c_d.e~f": true, "/": false, "maps": false, "/maps/": false, "//maps": false, "/a//b": false, "/..": false, "/a/./b": false,
-		"/a b": false, "/a%20b": false, "/ä": false, "/a?b": false, "/a#b": false, "/a:b": false, "/a\nb": false,
+		"":             true,
+		"/maps":        true,
+		"/a/b-c_d.e~f": true,
+		"/":            false,
+		"maps":         false,
+		"/maps/":       false,
+		"//maps":       false,
+		"/a//b":        false,
+		"/..":          false,
+		"/a/./b":       false,
+		"/a b":         false, "/a%20b": false, "/ä": false, "/a?b": false, "/a#b": false, "/a:b": false, "/a\nb": false,
 	} {
 		if got := web.ValidBasePath(p); got != want {
 			t.Errorf("%q: %v", p, got)
@@ -103,7 +119,12 @@ func TestResourcePolicy(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	paths := []string{"/tiles/places/0/0/0.png", "/tiles/places/0/0/0@2x.png", "/sprite.png", "/"}
 	loaded := []string{"/tiles/country/1/0/0.mvt", "/tiles/country.json", "/style.json", "/regions/at?lat=1&lon=1"}
-	for origin, want := range map[string]string{"*": "cross-origin", "none": "", "https://a.example": "", "https://a.example,https://b.example": ""} {
+	for origin, want := range map[string]string{
+		"*":                                   "cross-origin",
+		"none":                                "",
+		"https://a.example":                   "",
+		"https://a.example,https://b.example": "",
+	} {
 		f.Config.CORSOrigin = origin
 		f.Serve()
 		for _, path := range paths {
@@ -124,9 +145,17 @@ func TestResourcePolicy(t *testing.T) {
 func TestSlashes(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for path, want := range map[string]string{
-		"//healthz": "slashes in a row in the path: write one", "/tiles//country/1/0/0.mvt": "two slashes in a row", "/regions//at?lat=1&lon=1": "two slashes in a row",
-		"/ogc///collections": "two slashes in a row", "/regions/at/?lat=1&lon=1": "ends with a slash: leave it out", "/docs/": "ends with a slash",
-		"/nowhere": "", "/points/shops/https:%2F%2Fx.org%2F1": "", "/points/shops/x%2F": "", "/": "", "/tiles/country/x/0/0.mvt": "",
+		"//healthz":                           "slashes in a row in the path: write one",
+		"/tiles//country/1/0/0.mvt":           "two slashes in a row",
+		"/regions//at?lat=1&lon=1":            "two slashes in a row",
+		"/ogc///collections":                  "two slashes in a row",
+		"/regions/at/?lat=1&lon=1":            "ends with a slash: leave it out",
+		"/docs/":                              "ends with a slash",
+		"/nowhere":                            "",
+		"/points/shops/https:%2F%2Fx.org%2F1": "",
+		"/points/shops/x%2F":                  "",
+		"/":                                   "",
+		"/tiles/country/x/0/0.mvt":            "",
 	} {
 		res := f.Get(path)
 		body := servertest.Body(t, res)

@@ -61,7 +61,8 @@ func BenchmarkRegionsAt(b *testing.B) {
 }
 
 func BenchmarkNearby(b *testing.B) {
-	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/places/nearby?lat=47.123&lon=4.567", "/places/nearby?lat=48&lon=6&class=P&country=EE")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/places/nearby?lat=47.123&lon=4.567",
+		"/places/nearby?lat=48&lon=6&class=P&country=EE")
 }
 
 func BenchmarkIP(b *testing.B) {
@@ -135,7 +136,8 @@ func BenchmarkHTTPSearchBare(b *testing.B) {
 }
 
 func BenchmarkAt(b *testing.B) {
-	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/at?lat=47.123&lon=4.567", "/at?lat=48.5&lon=6.1&at=2026-07-01T12:00:00Z")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/at?lat=47.123&lon=4.567",
+		"/at?lat=48.5&lon=6.1&at=2026-07-01T12:00:00Z")
 }
 
 func BenchmarkGeonamesNearby(b *testing.B) {

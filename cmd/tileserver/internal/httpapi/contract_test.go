@@ -108,7 +108,8 @@ func TestDocumentStructure(t *testing.T) {
 				t.Errorf("%s %s: parameter %v is not whole", o.Method, o.Path, p["name"])
 			}
 		}
-		if n := strings.Count(o.Path, "{"); n != len(slices.DeleteFunc(slices.Clone(o.Parameters), func(p map[string]any) bool { return p["in"] != "path" })) {
+		if n := strings.Count(o.Path,
+			"{"); n != len(slices.DeleteFunc(slices.Clone(o.Parameters), func(p map[string]any) bool { return p["in"] != "path" })) {
 			t.Errorf("%s %s: %d parameters in the path are not described", o.Method, o.Path, n)
 		}
 		for status, r := range o.Members["responses"].(map[string]any) {
@@ -166,7 +167,9 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		call := servertest.FirstCall(&o)
 		call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
 		_, asked := doc.Follow(o.Members["responses"].(map[string]any)["429"]).(map[string]any)
-		words := slices.Contains(o.Members["tags"].([]any), any("geonames")) || slices.Contains(o.Members["tags"].([]any), any("geoip2")) || slices.Contains(o.Members["tags"].([]any), any("photon")) || slices.Contains(o.Members["tags"].([]any), any("nominatim"))
+		words := slices.Contains(o.Members["tags"].([]any), any("geonames")) ||
+			slices.Contains(o.Members["tags"].([]any), any("geoip2")) || slices.Contains(o.Members["tags"].([]any), any("photon")) ||
+			slices.Contains(o.Members["tags"].([]any), any("nominatim"))
 		words = words || strings.HasPrefix(o.Path, "/ip/headers") // by a header
 		worlds := []*servertest.Server{nothing}
 		switch tag := o.Members["tags"].([]any)[0]; tag {
@@ -176,7 +179,13 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 			worlds = append(worlds, addresses)
 		}
 		for i, f := range worlds {
-			for j, headers := range [][]string{nil, {"X-API-Key", "x"}, {"Authorization", basic("x")}, {"X-API-Key", key(n)}, {"X-API-Key", key(n)}} {
+			for j, headers := range [][]string{
+				nil,
+				{"X-API-Key", "x"},
+				{"Authorization", basic("x")},
+				{"X-API-Key", key(n)},
+				{"X-API-Key", key(n)},
+			} {
 				what := fmt.Sprintf("%s %s of world %d, request %d", o.Method, call, i, j)
 				res := f.SendWith(o.Method, call, headers...)
 				status := res.StatusCode
@@ -210,7 +219,8 @@ func TestDocsPage(t *testing.T) {
 	f := servertest.New(t, func(cfg *httpapi.Config) { cfg.Version = `<script>"&`; cfg.PublicURL = "https://maps.example.org/q" })
 	res := f.Get("/docs")
 	page := servertest.Body(t, res)
-	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") || !strings.Contains(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") ||
+		!strings.Contains(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
 	for _, o := range servertest.ReadDescription(t).Operations() {
@@ -218,7 +228,8 @@ func TestDocsPage(t *testing.T) {
 			t.Errorf("%s is not on the page", o.Path)
 		}
 	}
-	for _, no := range []string{"<script", "ZgotmplZ", "style=", "curl http://127.0.0.1", "curl 'http://127.0.0.1", "curl &#39;http://127.0.0.1", "javascript:"} {
+	for _, no := range []string{"<script", "ZgotmplZ", "style=", "curl http://127.0.0.1", "curl 'http://127.0.0.1",
+		"curl &#39;http://127.0.0.1", "javascript:"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
 		}

@@ -82,7 +82,9 @@ func TestLastModified(t *testing.T) {
 				want = http.StatusNotModified
 			}
 			again := w.Do(method, c.path, append(c.headers, "If-Modified-Since", date)...)
-			if again.StatusCode != want || c.dated && (again.Header.Get("Etag") != res.Header.Get("Etag") || again.Header.Get("Last-Modified") != "" || servertest.Body(t, again) != "") {
+			if again.StatusCode != want ||
+				c.dated && (again.Header.Get("Etag") != res.Header.Get("Etag") || again.Header.Get("Last-Modified") != "" ||
+					servertest.Body(t, again) != "") {
 				t.Errorf("%s since: %d %v, want %d", what, again.StatusCode, again.Header, want)
 			}
 		}
@@ -227,8 +229,10 @@ func TestDatesOfCollections(t *testing.T) {
 // the ninth. Compressed answers therefore have no date.
 func TestHeadersOfHotAnswers(t *testing.T) {
 	w := servertest.NewShops(t)
-	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png", "/regions/at?lat=48&lon=6",
-		"/places/nearby?lat=48&lon=6", "/at?lat=48&lon=6", "/ip/" + toyworld.Address(42).String(), "/tiles/points:shops/5/16/11.mvt", "/points/shops/nearby?lat=48&lon=6"} {
+	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png",
+		"/regions/at?lat=48&lon=6",
+		"/places/nearby?lat=48&lon=6", "/at?lat=48&lon=6", "/ip/" + toyworld.Address(42).String(), "/tiles/points:shops/5/16/11.mvt",
+		"/points/shops/nearby?lat=48&lon=6"} {
 		for _, coding := range []string{"identity", "gzip", "br"} {
 			if res := w.Get(path, "Accept-Encoding", coding); res.StatusCode != 200 || len(res.Header) > 8 {
 				t.Errorf("%s, %s: %d, %d headers: %v", path, coding, res.StatusCode, len(res.Header), res.Header)

@@ -173,7 +173,13 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
 			}
 		}
-		for _, publish := range []func(context.Context, *dataset.Catalog) error{toyworld.PublishBoundaries, toyworld.PublishAddresses, toyworld.PublishAirports, toyworld.PublishTimeZones, publishMany} {
+		for _, publish := range []func(context.Context, *dataset.Catalog) error{
+			toyworld.PublishBoundaries,
+			toyworld.PublishAddresses,
+			toyworld.PublishAirports,
+			toyworld.PublishTimeZones,
+			publishMany,
+		} {
 			if err := publish(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +213,11 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 			}
 		}
 	}
-	for path, into := range map[string]any{"/tiles/points:shops/0/0/0.geojson": &clusters, "/tiles/all.json?pinned=true": &tiles, "/places/nearby?lat=52&lon=5&limit=1": &found} {
+	for path, into := range map[string]any{
+		"/tiles/points:shops/0/0/0.geojson":   &clusters,
+		"/tiles/all.json?pinned=true":         &tiles,
+		"/places/nearby?lat=52&lon=5&limit=1": &found,
+	} {
 		if err := json.Unmarshal([]byte(servertest.Body(t, w.ask(path))), into); err != nil {
 			t.Fatal(path, err)
 		}
@@ -218,7 +228,16 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	for _, f := range clusters.Features {
 		cluster = cmp.Or(cluster, f.Properties.ID)
 	}
-	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", cluster}
+	words := []string{
+		"{key}",
+		servertest.Key,
+		"{pinned}",
+		"/g/" + generations,
+		"{place}",
+		fmt.Sprint(found.Places[0].ID),
+		"{cluster}",
+		cluster,
+	}
 	if madeUp {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {
@@ -322,7 +341,8 @@ func testClasses(t *testing.T, w *dearWorld) {
 				written = 0 // it is made before the first request
 			}
 			dear := w.work.micros(written)
-			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
+			if free.StatusCode >= http.StatusInternalServerError ||
+				free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
 			unfill := servertest.FillHeavy(w.server)
@@ -338,11 +358,14 @@ func testClasses(t *testing.T, w *dearWorld) {
 				refusals++
 			}
 			if left > lightMicros {
-				t.Errorf("%s is answered %d beside heavy requests, at %d µs: %d reads, %d rows, %d bytes of %d read", q, full.StatusCode, left, w.work.reads.Load(), w.work.rows.Load(), len(text), w.work.bytes.Load())
+				t.Errorf("%s is answered %d beside heavy requests, at %d µs: %d reads, %d rows, %d bytes of %d read", q, full.StatusCode,
+					left, w.work.reads.Load(), w.work.rows.Load(), len(text), w.work.bytes.Load())
 			}
 			t.Logf("%7d µs, %7d beside heavy ones (%d)  %s", dear, left, full.StatusCode, q)
 		}
-		if class == endpoint.Heavy && refusals < len(questions) || (class == endpoint.Light || class == endpoint.Vital) && refusals > 0 || class == endpoint.Mixed && (refusals == 0 || refusals == len(questions)) {
+		if class == endpoint.Heavy && refusals < len(questions) ||
+			(class == endpoint.Light || class == endpoint.Vital) && refusals > 0 ||
+			class == endpoint.Mixed && (refusals == 0 || refusals == len(questions)) {
 			t.Errorf("%s: %d of %d questions take a heavy place, its class is %d", path, refusals, len(questions), class)
 		}
 	}
@@ -409,10 +432,13 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	}
 	admin2 := list[i].Admin2
 	for query, meets := range map[string]func(e entry) bool{
-		"adminCode1=" + first.Admin1:                                                                         func(e entry) bool { return e.Admin1 == first.Admin1 },
-		"country=" + first.Country + "&adminCode1=" + first.Admin1:                                           func(e entry) bool { return e.Country == first.Country && e.Admin1 == first.Admin1 },
-		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" + admin2:                 func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
-		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" + admin2 + "&style=FULL": func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
+		"adminCode1=" + first.Admin1: func(e entry) bool { return e.Admin1 == first.Admin1 },
+		"country=" + first.Country + "&adminCode1=" +
+			first.Admin1: func(e entry) bool { return e.Country == first.Country && e.Admin1 == first.Admin1 },
+		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" +
+			admin2: func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
+		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" + admin2 +
+			"&style=FULL": func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
 	} {
 		var want []int
 		for _, e := range list {

@@ -3,5 +3,11 @@ package httpapi
 import "quadrille/cmd/tileserver/internal/airport"
 
 func init() {
-	register(Face{Name: "airport", At: 70, Kinds: airport.Kinds, List: &airport.List, New: func(p *Parts) Handlers { return airport.New(p.Kit) }})
+	register(Face{
+		Name:  "airport",
+		At:    70,
+		Kinds: airport.Kinds,
+		List:  &airport.List,
+		New:   func(p *Parts) Handlers { return airport.New(p.Kit) },
+	})
 }

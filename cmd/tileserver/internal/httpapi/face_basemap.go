@@ -22,7 +22,11 @@ func init() {
 	register(Face{
 		Name: "basemap", At: 20, Kinds: basemap.Kinds, Metrics: basemap.Described, Settings: func() Settings { return &baseMaps{} },
 		New: func(p *Parts) Handlers {
-			return basemap.New(p.Kit, basemap.Config{Maps: flags[baseMaps](p.Config).set, EmptyTile: p.Config.EmptyTile, CacheBytes: p.Config.baseMapBytes()})
+			return basemap.New(p.Kit, basemap.Config{
+				Maps:       flags[baseMaps](p.Config).set,
+				EmptyTile:  p.Config.EmptyTile,
+				CacheBytes: p.Config.baseMapBytes(),
+			})
 		},
 	})
 }
@@ -60,8 +64,20 @@ func (s *baseMaps) shown() (all []basemaps.Map) {
 		st := l.Status()
 		a := st.Archive
 		m := basemaps.Map{
-			ID: a.ID, Name: st.Name, State: st.State, Title: a.Title, Format: a.Format.String(), Tiles: a.Tiles, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
-			Bounds: a.Bounds, Bytes: a.Size, Modified: a.Modified.UTC().Truncate(time.Second), Since: st.Since.UTC().Truncate(time.Second), Attribution: a.Credit,
+			ID:          a.ID,
+			Name:        st.Name,
+			State:       st.State,
+			Title:       a.Title,
+			Format:      a.Format.String(),
+			Tiles:       a.Tiles,
+			MinZoom:     a.MinZoom,
+			MaxZoom:     a.MaxZoom,
+			TileSize:    a.TileSize,
+			Bounds:      a.Bounds,
+			Bytes:       a.Size,
+			Modified:    a.Modified.UTC().Truncate(time.Second),
+			Since:       st.Since.UTC().Truncate(time.Second),
+			Attribution: a.Credit,
 		}
 		for _, l := range a.Layers {
 			m.Layers = append(m.Layers, basemaps.Layer{ID: l.ID, MinZoom: l.MinZoom})

@@ -20,11 +20,17 @@ type hooks struct {
 	sender *webhook.Sender // nil without live collections
 }
 
-var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts losses of events.", "outcome")
+var descHooks = web.Metric("hook_deliveries_total",
+	"Requests of webhooks, by what became of them; lost counts losses of events.", "outcome")
 
 func init() {
 	register(Face{
-		Name: "collection", At: 80, Kinds: collection.Kinds, List: &collection.List, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
+		Name:     "collection",
+		At:       80,
+		Kinds:    collection.Kinds,
+		List:     &collection.List,
+		Metrics:  []*prometheus.Desc{descHooks},
+		Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Handlers {
 			cfg := collection.Config{
 				MayRead: p.Kit.ReadsCollection, Batch: p.Batch, Draining: p.Config.Draining,

@@ -86,7 +86,8 @@ func TestFormOfTheCallers(t *testing.T) {
 		}
 		res := w.Get(path + join + parameter + "=toy")
 		text := servertest.Body(t, res)
-		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/toy" || !strings.Contains(text, want) || strings.Count(text, "\n") < 2 {
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/toy" || !strings.Contains(text, want) ||
+			strings.Count(text, "\n") < 2 {
 			t.Errorf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
 		}
 		accepted := w.Do(http.MethodGet, path, "Accept", "text/toy, application/json;q=0.5")
@@ -96,14 +97,17 @@ func TestFormOfTheCallers(t *testing.T) {
 		if !strings.HasPrefix(path, "/ogc") {
 			continue
 		}
-		if got := servertest.Body(t, w.Get(path+join+"f=json")); !strings.Contains(got, `f=toy`) || !strings.Contains(got, `"rel":"alternate","type":"text/toy"`) {
+		if got := servertest.Body(t, w.Get(path+join+"f=json")); !strings.Contains(got, `f=toy`) ||
+			!strings.Contains(got, `"rel":"alternate","type":"text/toy"`) {
 			t.Errorf("%s has no link to the form: %.500s", path, got)
 		}
 	}
-	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/toy"`) < 20 || !strings.Contains(text, "`toy` is a line each") {
+	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/toy"`) < 20 ||
+		!strings.Contains(text, "`toy` is a line each") {
 		t.Error("the form is not described")
 	}
-	if text := servertest.Body(t, w.Get("/ogc/collections/places?f=json")); !strings.Contains(text, `/items?f=toy","rel":"items","type":"text/toy"`) {
+	if text := servertest.Body(t, w.Get("/ogc/collections/places?f=json")); !strings.Contains(text,
+		`/items?f=toy","rel":"items","type":"text/toy"`) {
 		t.Errorf("a collection does not tell the form: %s", text)
 	}
 }
@@ -114,9 +118,17 @@ func TestTablesOfEveryList(t *testing.T) {
 	for _, c := range []struct{ path, json, columns string }{
 		{"/places/nearby?lat=47&lon=8", "format=geojson", "id,name,admin1,admin1_name,class,code,country,population,timezone,lat,lon,distance_m"},
 		{"/places/within?bbox=-180,-90,180,90", "format=geojson", "id,name,admin1,admin1_name,class,code,country,population,timezone,lat,lon"},
-		{"/airports/within?bbox=-180,-90,180,90&closed=true", "format=geojson", "id,name,country,elevation_m,iata,icao,ident,local,municipality,region,scheduled,timezone,type,lat,lon"},
+		{
+			"/airports/within?bbox=-180,-90,180,90&closed=true",
+			"format=geojson",
+			"id,name,country,elevation_m,iata,icao,ident,local,municipality,region,scheduled,timezone,type,lat,lon",
+		},
 		{"/stations/within?bbox=-180,-90,180,90", "format=geojson", "id,name,begin,country,elevation_m,end,icao,state,usaf,wban,lat,lon"},
-		{"/points/shops/nearby?lat=47&lon=8&price.lt=9", "format=geojson", "id,name,category,limit,open,price,since,lat,lon,distance_m,version,expires"},
+		{
+			"/points/shops/nearby?lat=47&lon=8&price.lt=9",
+			"format=geojson",
+			"id,name,category,limit,open,price,since,lat,lon,distance_m,version,expires",
+		},
 		{"/points/shops/within?tile=0/0/0&sort=price&fields=price", "format=geojson", "id,price,lat,lon,version,expires"},
 		{"/points/shops/within?tile=0/0/0&properties=price&skipGeometry=true", "format=geojson", "id,price,version,expires"},
 		{"/ogc/collections/places/items?", "f=json", "id,name,admin1,admin1_name,class,code,country,population,timezone,lon,lat"},
@@ -186,7 +198,8 @@ func TestTablesOfEveryList(t *testing.T) {
 		t.Errorf("%s leads to %.200s", link, text)
 	}
 	// A feature without an id has an empty cell for it.
-	if text := servertest.Body(t, w.Get("/places/search?q=WLD&format=csv")); !strings.Contains(text, "\r\n,") || strings.Contains(text, "\n\"\",") {
+	if text := servertest.Body(t, w.Get("/places/search?q=WLD&format=csv")); !strings.Contains(text, "\r\n,") ||
+		strings.Contains(text, "\n\"\",") {
 		t.Errorf("an airport among places: %s", text)
 	}
 	// Without a limit an area is answered with everything, in the order of the rows.
@@ -265,7 +278,8 @@ func TestPropertiesOfEveryList(t *testing.T) {
 		"/places/within?tile=0/0/0&limit=1&skipGeometry=true":                                           `"country":`,
 		"/ogc/collections/country/items/wl?properties=name&f=html":                                      "Westland",
 	} {
-		if text := servertest.Body(t, w.Get(path)); !strings.Contains(text, want) || strings.Contains(path, "skipGeometry") && (strings.Contains(text, "coordinates") || strings.Contains(text, `"lat":`)) {
+		if text := servertest.Body(t, w.Get(path)); !strings.Contains(text, want) ||
+			strings.Contains(path, "skipGeometry") && (strings.Contains(text, "coordinates") || strings.Contains(text, `"lat":`)) {
 			t.Errorf("%s: %.500s, want %s", path, text, want)
 		}
 	}

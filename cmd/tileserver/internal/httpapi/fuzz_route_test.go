@@ -39,21 +39,28 @@ func hostileRoutes(t testing.TB, h http.Handler) []*echo.Route {
 
 // hostileValues are tried everywhere: in paths, parameters, headers and bodies.
 var hostileValues = []string{
-	"", "0", "1", "-1", "1e9", "NaN", "+1", "22", "47.4", "180", "1.2.3.4", "::1%25eth0", "country", "state:us-ks", "all", "places.json", "2.mvt", "0@2x.png",
+	"", "0", "1", "-1", "1e9", "NaN", "+1", "22", "47.4", "180", "1.2.3.4", "::1%25eth0", "country", "state:us-ks", "all",
+	"places.json", "2.mvt", "0@2x.png",
 	"1,2,3,4", "170,-90,-170,90", "2026-01-02T03:04:05Z", "de", "true", "geojson", "us", "ZRH", "066600-99999",
-	"a\r\nX-Evil: 1", "\x00", "\xff\xfe", "<script>alert(1)</script>", "\u2028", "é", "../../etc/passwd", "%2e%2e%2f", strings.Repeat("9", 400), strings.Repeat("a,", 300),
-	"gzip", "br, zstd;q=0.5", "*;q=0", "identity;q=0", "W/\"x\"", "*", "bytes=0-1", "bytes=-1,2-", "for=1.2.3.4;proto=https", "10.0.0.1, x", "evil.example:80", "[::1]:1",
-	"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "application/x-ndjson", "multipart/form-data; boundary=x", `{"ip":"1.2.3.4","fields":["city"]}`,
+	"a\r\nX-Evil: 1", "\x00", "\xff\xfe", "<script>alert(1)</script>", "\u2028", "é", "../../etc/passwd", "%2e%2e%2f",
+	strings.Repeat("9", 400), strings.Repeat("a,", 300),
+	"gzip", "br, zstd;q=0.5", "*;q=0", "identity;q=0", "W/\"x\"", "*", "bytes=0-1", "bytes=-1,2-", "for=1.2.3.4;proto=https",
+	"10.0.0.1, x", "evil.example:80", "[::1]:1",
+	"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "application/x-ndjson", "multipart/form-data; boundary=x",
+	`{"ip":"1.2.3.4","fields":["city"]}`,
 }
 
 var hostileParameters = []string{
-	"lat", "lon", "lng", "types", "type", "limit", "cursor", "bbox", "tile", "q", "lang", "fields", "format", "geometry", "snap", "radius", "country", "class", "code", "at",
+	"lat", "lon", "lng", "types", "type", "limit", "cursor", "bbox", "tile", "q", "lang", "fields", "format", "geometry", "snap",
+	"radius", "country", "class", "code", "at",
 	"from", "to", "id", "pinned", "layers", "callback", "date", "style", "key", "username", "bogus", "geonameId", "maxRows", "startRow",
 }
 
 var hostileHeaders = []string{
-	"Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-Ip",
-	"Traceparent", "X-Request-Id", "Content-Encoding", "Content-Type", "Origin", "Authorization", "X-Api-Key", "X-Geo-City", "Cookie", "Access-Control-Request-Headers",
+	"Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range", "X-Forwarded-For", "X-Forwarded-Host",
+	"X-Forwarded-Proto", "Forwarded", "X-Real-Ip",
+	"Traceparent", "X-Request-Id", "Content-Encoding", "Content-Type", "Origin", "Authorization", "X-Api-Key", "X-Geo-City",
+	"Cookie", "Access-Control-Request-Headers",
 }
 
 // statuses are all that the service documents.
@@ -109,7 +116,8 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 			}
 		}
 	}
-	if n := res.Header.Get("Content-Length"); n != "" && route.Method != http.MethodHead && res.StatusCode != 304 && n != strconv.Itoa(len(b)) {
+	if n := res.Header.Get("Content-Length"); n != "" && route.Method != http.MethodHead && res.StatusCode != 304 &&
+		n != strconv.Itoa(len(b)) {
 		t.Fatalf("%s %s: Content-Length %s of %d bytes", route.Method, u, n, len(b))
 	}
 	coding := res.Header.Get("Content-Encoding")

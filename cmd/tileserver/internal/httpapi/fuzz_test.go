@@ -23,7 +23,8 @@ func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/", "/tiles/country/3/4/2.mvt", "/tiles/all/22/4194303/0.geojson", "/tiles/country:us,places.json", "/tiles/a%2Cb/1/2/3.pbf",
 		"/regions/at?lat=38.5&lon=-98.3&types=country,state", "/regions/country/us?geometry=true", "/regions/at?lat=-90&lon=180&snap=1e4",
-		"/regions/within?bbox=170,-90,-170,90&types=country&limit=3&cursor=QQ", "/regions/within?bbox=+1,-2e1,%203,4&types=state&id=us-ks", "/places/nearby?lat=1&lon=2&cursor=x&format=geojson",
+		"/regions/within?bbox=170,-90,-170,90&types=country&limit=3&cursor=QQ",
+		"/regions/within?bbox=+1,-2e1,%203,4&types=state&id=us-ks", "/places/nearby?lat=1&lon=2&cursor=x&format=geojson",
 		"/places/2988507", "/ip/1.2.3.4", "/ip/::1%25eth0", "/ip/me", "/status", "/../../etc/passwd", "/%2e%2e/%00", "/tiles//////", "/?%zz",
 		"/tiles/\xff/0/0/0.mvt", "/regions/at?lat=NaN&lat=1;", "/ip/%ff", "//host/path", "/tiles/country/1e9/-0/+1.mvt.geojson",
 		"/tiles/places/3/4/2.png", "/tiles/places/0/0/0@2x.png", "/tiles/places/22/4194303/4194303@2x.png",
@@ -40,8 +41,21 @@ func FuzzRequest(f *testing.F) {
 		if err != nil || !strings.HasPrefix(target, "/") {
 			t.Skip()
 		}
-		r := &http.Request{Method: "GET", URL: u, Host: host, RemoteAddr: "192.0.2.1:1", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
-			Header: http.Header{"Accept-Encoding": {encoding}, "X-Forwarded-For": {forwarded}, "X-Forwarded-Host": {host}, "If-None-Match": {encoding}, "Accept": {forwarded}}}
+		r := &http.Request{Method: "GET",
+			URL:        u,
+			Host:       host,
+			RemoteAddr: "192.0.2.1:1",
+			Proto:      "HTTP/1.1",
+			ProtoMajor: 1,
+			ProtoMinor: 1,
+			Body:       http.NoBody,
+			Header: http.Header{
+				"Accept-Encoding":  {encoding},
+				"X-Forwarded-For":  {forwarded},
+				"X-Forwarded-Host": {host},
+				"If-None-Match":    {encoding},
+				"Accept":           {forwarded},
+			}}
 		w := httptest.NewRecorder()
 		fix.Handler.ServeHTTP(w, r)
 		res := w.Result()
@@ -76,14 +90,22 @@ var functionName = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
 func FuzzGlobe(f *testing.F) {
 	for _, seed := range []string{
-		"/places/search?q=zur", "/places/search?q=%E5%8C%97%E4%BA%AC&lang=de&lat=1&lon=2&bbox=1,2,3,4&limit=100&format=geojson", "/places/search?q=pdx&country=US,CH&class=P,S",
-		"/places/within?bbox=170,-90,-170,90&cursor=x&limit=1000", "/places/within?tile=22/0/4194303&code=PPL&format=geojson", "/at?lat=47.4&lon=8.5&at=1969-12-31T23:59:60Z&types=country&lang=fr",
-		"/at?lat=-90&lon=180&at=2100-12-31T23:59:59.999-23:59", "/searchJSON?q=a&country=CH&countryBias=DE&orderby=elevation&style=FULL&startRow=5000&maxRows=1000",
-		"/search?name_startsWith=z&type=json&callback=a.b&fuzzy=0.5", "/searchJSON?continentCode=EU&adminCode2=112&east=1&west=-1&north=1&south=-1&cities=cities1000",
-		"/findNearbyJSON?lat=0&lng=0&radius=1e-9&featureClass=T&featureCode=ISL", "/findNearbyPlaceName?lat=47&lng=8&localCountry=true&style=LONG&lang=local&callback=%24",
-		"/getJSON?geonameId=2657896&lang=it&style=full", "/timezoneJSON?lat=47&lng=8&date=2026-01-01,2100-12-31&radius=10", "/timezone?lat=-89.9&lng=180&type=JSON",
-		"/photon/api?q=z%C3%BCr&lang=de&layer=city&osm_tag=!place:%21city&include=osm.place,a.b&bbox=9,48,7,46&zoom=3&limit=99", "/photon/reverse/?lat=47.4&lon=8.5&radius=1e3&limit=50",
-		"/countryCode?lat=45.7&lng=7&radius=20", "/countryCodeJSON?lat=-70&lng=0&lang=de", "/countrySubdivisionJSON?lat=47.4&lng=8.5&level=5&radius=300",
+		"/places/search?q=zur", "/places/search?q=%E5%8C%97%E4%BA%AC&lang=de&lat=1&lon=2&bbox=1,2,3,4&limit=100&format=geojson",
+		"/places/search?q=pdx&country=US,CH&class=P,S",
+		"/places/within?bbox=170,-90,-170,90&cursor=x&limit=1000", "/places/within?tile=22/0/4194303&code=PPL&format=geojson",
+		"/at?lat=47.4&lon=8.5&at=1969-12-31T23:59:60Z&types=country&lang=fr",
+		"/at?lat=-90&lon=180&at=2100-12-31T23:59:59.999-23:59",
+		"/searchJSON?q=a&country=CH&countryBias=DE&orderby=elevation&style=FULL&startRow=5000&maxRows=1000",
+		"/search?name_startsWith=z&type=json&callback=a.b&fuzzy=0.5",
+		"/searchJSON?continentCode=EU&adminCode2=112&east=1&west=-1&north=1&south=-1&cities=cities1000",
+		"/findNearbyJSON?lat=0&lng=0&radius=1e-9&featureClass=T&featureCode=ISL",
+		"/findNearbyPlaceName?lat=47&lng=8&localCountry=true&style=LONG&lang=local&callback=%24",
+		"/getJSON?geonameId=2657896&lang=it&style=full", "/timezoneJSON?lat=47&lng=8&date=2026-01-01,2100-12-31&radius=10",
+		"/timezone?lat=-89.9&lng=180&type=JSON",
+		"/photon/api?q=z%C3%BCr&lang=de&layer=city&osm_tag=!place:%21city&include=osm.place,a.b&bbox=9,48,7,46&zoom=3&limit=99",
+		"/photon/reverse/?lat=47.4&lon=8.5&radius=1e3&limit=50",
+		"/countryCode?lat=45.7&lng=7&radius=20", "/countryCodeJSON?lat=-70&lng=0&lang=de",
+		"/countrySubdivisionJSON?lat=47.4&lng=8.5&level=5&radius=300",
 	} {
 		f.Add(seed, "gzip", "application/geo+json")
 	}
@@ -93,8 +115,15 @@ func FuzzGlobe(f *testing.F) {
 		if err != nil || !strings.HasPrefix(target, "/") {
 			t.Skip()
 		}
-		r := &http.Request{Method: "GET", URL: u, Host: "example.com", RemoteAddr: "192.0.2.1:1", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
-			Header: http.Header{"Accept-Encoding": {encoding}, "Accept": {accept}}}
+		r := &http.Request{Method: "GET",
+			URL:        u,
+			Host:       "example.com",
+			RemoteAddr: "192.0.2.1:1",
+			Proto:      "HTTP/1.1",
+			ProtoMajor: 1,
+			ProtoMinor: 1,
+			Body:       http.NoBody,
+			Header:     http.Header{"Accept-Encoding": {encoding}, "Accept": {accept}}}
 		w := httptest.NewRecorder()
 		g.Handler.ServeHTTP(w, r)
 		res := w.Result()

@@ -95,8 +95,10 @@ func TestGuide(t *testing.T) {
 		if documents < 3 {
 			t.Errorf("only %d documents can be reached from /docs", documents)
 		}
-		for _, path := range []string{"/docs/", "/docs/none", "/docs/docs.go", "/docs/points.md", "/docs/decisions", "/docs/decisions/store", "/docs/..%2Fgo.mod", "/docs/%2e%2e%2fgo.mod", "/docs/../go.mod",
-			"/docs/..", "/docs/.", "/docs/%00", "/docs/points%00", "/docs//points", "/docs/points/", "/docs/C:%5Cx", "/docs/POINTS", "/docs/" + strings.Repeat("a", 5000)} {
+		for _, path := range []string{"/docs/", "/docs/none", "/docs/docs.go", "/docs/points.md", "/docs/decisions",
+			"/docs/decisions/store", "/docs/..%2Fgo.mod", "/docs/%2e%2e%2fgo.mod", "/docs/../go.mod",
+			"/docs/..", "/docs/.", "/docs/%00", "/docs/points%00", "/docs//points", "/docs/points/", "/docs/C:%5Cx", "/docs/POINTS",
+			"/docs/" + strings.Repeat("a", 5000)} {
 			if res := f.Get(base + path); res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusBadRequest {
 				t.Errorf("%s: %d", path, res.StatusCode)
 			}

@@ -34,7 +34,8 @@ func TestHeavy(t *testing.T) {
 	first := make(chan *http.Response)
 	go func() { first <- f.Get("/tiles/country/1/0/0.png") }()
 	<-enter
-	for _, path := range []string{"/tiles/country/5/1/0.png", "/regions/within?bbox=1,2,3,4", "/places/within?bbox=1,2,3,4", "/places/search?q=a"} {
+	for _, path := range []string{"/tiles/country/5/1/0.png", "/regions/within?bbox=1,2,3,4", "/places/within?bbox=1,2,3,4",
+		"/places/search?q=a"} {
 		if res := f.Get(path); res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: no word on when to come back", path)
 		}

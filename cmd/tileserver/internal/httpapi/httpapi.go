@@ -105,7 +105,13 @@ type Server struct {
 func init() {
 	// Errors that several faces share, at their places among the others in documents.
 	for at, kinds := range map[int][]web.Kind{
-		25: problems.Regions, 42: problems.Layers, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
+		25: problems.Regions,
+		42: problems.Layers,
+		45: problems.Places,
+		65: problems.Airports,
+		75: timezone.Kinds,
+		78: problems.Points,
+		85: problems.Stations,
 	} {
 		register(Face{At: at, Kinds: kinds})
 	}

@@ -143,7 +143,8 @@ func TestEdgesOfTheWorld(t *testing.T) {
 func TestLookupRevalidation(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	reads := func() int64 { return f.Boundaries.Reads.Load() + f.Places.Reads.Load() + f.Addresses.Reads.Load() }
-	for _, path := range []string{"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1", "/places/2988507", "/tiles/all.json"} {
+	for _, path := range []string{"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1",
+		"/places/2988507", "/tiles/all.json"} {
 		etag := f.Get(path).Header.Get("Etag")
 		before := reads()
 		if res := f.Get(path, "If-None-Match", etag); res.StatusCode != http.StatusNotModified || reads() != before {
@@ -162,7 +163,8 @@ func TestLookupRevalidation(t *testing.T) {
 		}
 	}
 	etags := map[string]bool{}
-	for _, path := range []string{"/places/2988507", "/tiles/all.json", "/regions/at?lat=1&lon=1", "/regions/at?lat=1&lon=1&types=state", "/regions/country/us?geometry=true"} {
+	for _, path := range []string{"/places/2988507", "/tiles/all.json", "/regions/at?lat=1&lon=1",
+		"/regions/at?lat=1&lon=1&types=state", "/regions/country/us?geometry=true"} {
 		etags[f.Get(path).Header.Get("Etag")] = true
 	}
 	if len(etags) != 5 {
@@ -172,7 +174,8 @@ func TestLookupRevalidation(t *testing.T) {
 
 func TestMissingDatasets(t *testing.T) {
 	f := servertest.New(t, nil)
-	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.geojson", "/tiles/places/0/0/0.mvt", "/tiles/all.json", "/tiles/places.json",
+	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.geojson", "/tiles/places/0/0/0.mvt",
+		"/tiles/all.json", "/tiles/places.json",
 		"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1", "/places/1", "/ip/1.2.3.4", "/ip/me"} {
 		t.Run(path, func(t *testing.T) { servertest.WantProblem(t, f.Get(path), 404, "dataset-missing") })
 	}

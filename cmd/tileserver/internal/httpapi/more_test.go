@@ -25,12 +25,18 @@ func TestLayerOfTheCallers(t *testing.T) {
 	w := servertest.NewWorld(t)
 	toys := &layertest.Memory{
 		About: feature.Info{
-			Name: "toys", Title: "Toys", Attribution: "Toy & makers", Points: true, Count: 1, Bounds: quadkey.Box{West: 19, South: 0, East: 21, North: 2},
-			Schema: feature.Schema{{Name: "name", Kind: feature.Text}, {Name: "wheels", Kind: feature.Integer}},
+			Name:        "toys",
+			Title:       "Toys",
+			Attribution: "Toy & makers",
+			Points:      true,
+			Count:       1,
+			Bounds:      quadkey.Box{West: 19, South: 0, East: 21, North: 2},
+			Schema:      feature.Schema{{Name: "name", Kind: feature.Text}, {Name: "wheels", Kind: feature.Integer}},
 		},
 		List: []feature.Feature{{
 			ID: "car", Position: quadkey.Position{Lat: 1, Lon: 20},
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))}, feature.Property{Name: "wheels", Value: feature.IntegerValue(4)}),
+			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))},
+				feature.Property{Name: "wheels", Value: feature.IntegerValue(4)}),
 		}},
 	}
 	live := dataset.Fixed[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
@@ -69,13 +75,15 @@ func TestLayerOfTheCallers(t *testing.T) {
 		t.Errorf("pinned tiles: %s", pinned)
 	}
 
-	for _, path := range []string{"/tiles/toys/0/0/0.mvt", pinned, "/tiles/all/0/0/0.mvt", "/ogc/collections/toys/tiles/WebMercatorQuad/0/0/0?f=mvt"} {
+	for _, path := range []string{"/tiles/toys/0/0/0.mvt", pinned, "/tiles/all/0/0/0.mvt",
+		"/ogc/collections/toys/tiles/WebMercatorQuad/0/0/0?f=mvt"} {
 		layers, err := orbmvt.Unmarshal([]byte(ask(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(layers, func(l *orbmvt.Layer) bool { return l.Name == "toys" })
-		if i < 0 || len(layers[i].Features) != 1 || layers[i].Features[0].Properties["name"] != "Red car" || layers[i].Features[0].Properties["wheels"] != 4.0 {
+		if i < 0 || len(layers[i].Features) != 1 || layers[i].Features[0].Properties["name"] != "Red car" ||
+			layers[i].Features[0].Properties["wheels"] != 4.0 {
 			t.Errorf("%s has no toys", path)
 		}
 	}

@@ -29,7 +29,13 @@ import (
 // and metrics, the status of its error, and the description.
 var countFace = httpapi.Face{
 	Name: "count", At: 1000, Kinds: []web.Kind{
-		{Err: errUncounted, Status: http.StatusNotFound, Type: "uncounted", Title: "There is nothing to count", Detail: "Use a layer that /ogc/collections lists."},
+		{
+			Err:    errUncounted,
+			Status: http.StatusNotFound,
+			Type:   "uncounted",
+			Title:  "There is nothing to count",
+			Detail: "Use a layer that /ogc/collections lists.",
+		},
 	},
 	New: func(p *httpapi.Parts) httpapi.Handlers { return &countHandlers{p} },
 }
@@ -91,7 +97,8 @@ func TestNewFace(t *testing.T) {
 	if allow := w.Do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow: %q", allow)
 	}
-	if !slices.Contains(w.Described(), "GET /count/{layer}") || !strings.Contains(servertest.Body(t, w.Get("/docs")), "How many features a layer has") {
+	if !slices.Contains(w.Described(), "GET /count/{layer}") ||
+		!strings.Contains(servertest.Body(t, w.Get("/docs")), "How many features a layer has") {
 		t.Error("it is not described")
 	}
 }

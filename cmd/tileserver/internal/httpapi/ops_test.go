@@ -47,10 +47,12 @@ func TestDamaged(t *testing.T) {
 	if res.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	if p := servertest.WantProblem(t, res, 503, "data-damaged"); !strings.Contains(p.Detail, "places") || strings.Contains(p.Detail, "boundaries") || !strings.Contains(p.Detail, "ingest rollback") {
+	if p := servertest.WantProblem(t, res, 503, "data-damaged"); !strings.Contains(p.Detail, "places") ||
+		strings.Contains(p.Detail, "boundaries") || !strings.Contains(p.Detail, "ingest rollback") {
 		t.Errorf("%+v", p)
 	}
-	if b := servertest.Body(t, f.Get("/status")); !strings.Contains(b, `"name":"places","state":"damaged","generation":1`) || strings.Contains(b, dirs[0]) {
+	if b := servertest.Body(t, f.Get("/status")); !strings.Contains(b, `"name":"places","state":"damaged","generation":1`) ||
+		strings.Contains(b, dirs[0]) {
 		t.Errorf("%s", b)
 	}
 	if m := f.Scrape(); m["quadrille_dataset_damaged{dataset=places}"] != 1 || m["quadrille_dataset_damaged{dataset=boundaries}"] != 0 ||
@@ -111,7 +113,8 @@ func TestBusy(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, ask.Boundaries.Name)
+	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 },
+		ask.Boundaries.Name)
 	f.Boundaries.Before = func(context.Context, string, []byte) error { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
@@ -211,9 +214,18 @@ func TestCORSOrigins(t *testing.T) {
 	const a, b = "https://a.example", "http://b.example:8080"
 	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.All...)
 	for _, path := range []string{
-		"/tiles/country/3/4/2.mvt", "/tiles/country/3/4/2.mvt", "/ip/1.2.3.4", "/ip/x", "/nowhere", "/status", "/openapi.json", "/docs", "/", "/ip/headers", "/ip/ranges?country=FR",
+		"/tiles/country/3/4/2.mvt", "/tiles/country/3/4/2.mvt", "/ip/1.2.3.4", "/ip/x", "/nowhere", "/status", "/openapi.json",
+		"/docs", "/", "/ip/headers", "/ip/ranges?country=FR",
 	} {
-		for origin, want := range map[string]string{a: a, b: b, "": "", "https://c.example": "", "https://A.example": "", a + "," + b: "", "null": ""} {
+		for origin, want := range map[string]string{
+			a:                   a,
+			b:                   b,
+			"":                  "",
+			"https://c.example": "",
+			"https://A.example": "",
+			a + "," + b:         "",
+			"null":              "",
+		} {
 			for _, encoding := range []string{"gzip", "identity"} {
 				headers := []string{"Accept-Encoding", encoding}
 				if origin != "" {
@@ -225,7 +237,8 @@ func TestCORSOrigins(t *testing.T) {
 					t.Errorf("%s of %q: %q and Vary: %s", path, origin, got, vary)
 				}
 				if tag := res.Header.Get("Etag"); tag != "" {
-					if again := f.Get(path, append(headers, "If-None-Match", tag)...); again.StatusCode != 304 || !strings.HasSuffix(strings.Join(again.Header.Values("Vary"), ", "), "Origin") {
+					if again := f.Get(path, append(headers, "If-None-Match", tag)...); again.StatusCode != 304 ||
+						!strings.HasSuffix(strings.Join(again.Header.Values("Vary"), ", "), "Origin") {
 						t.Errorf("%s of %q: 304 is %d with Vary: %s", path, origin, again.StatusCode, again.Header.Values("Vary"))
 					}
 				}
@@ -280,7 +293,12 @@ func TestLogs(t *testing.T) {
 // The refusal of a feature that is switched off says how to switch it on.
 func TestSwitchedOff(t *testing.T) {
 	f := servertest.New(t, nil)
-	for path, want := range map[string]string{"/usage": "--keys", "/usage/top": "--admin-listen", "/metrics": "--public-metrics", "/nowhere": "/docs"} {
+	for path, want := range map[string]string{
+		"/usage":     "--keys",
+		"/usage/top": "--admin-listen",
+		"/metrics":   "--public-metrics",
+		"/nowhere":   "/docs",
+	} {
 		if p := servertest.WantProblem(t, f.Get(path), http.StatusNotFound, "not-found"); !strings.Contains(p.Detail, want) {
 			t.Errorf("%s: %q does not name %s", path, p.Detail, want)
 		}

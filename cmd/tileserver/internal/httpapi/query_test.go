@@ -46,12 +46,14 @@ func TestUnknownParameters(t *testing.T) {
 				}
 				continue
 			}
-			if p := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != tt.parameter || !strings.Contains(p.Detail, tt.detail) || len(p.Detail) > 400 {
+			if p := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != tt.parameter ||
+				!strings.Contains(p.Detail, tt.detail) || len(p.Detail) > 400 {
 				t.Errorf("%.60s: %q: %q", tt.path, p.Parameter, p.Detail)
 			}
 		}
 	}
-	if p := servertest.WantProblem(t, f.PostTo("/ip/batch?filds=ip", strings.NewReader("1.2.3.4\n")), http.StatusBadRequest, "bad-parameter"); p.Parameter != "filds" {
+	if p := servertest.WantProblem(t, f.PostTo("/ip/batch?filds=ip", strings.NewReader("1.2.3.4\n")), http.StatusBadRequest,
+		"bad-parameter"); p.Parameter != "filds" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -63,7 +65,8 @@ func TestFreeParameters(t *testing.T) {
 	for _, path := range []string{
 		"/places/nearby?lat=1&lon=2&_=1&_=2&_cache=x", "/tiles/country/3/1/2.mvt?_t=1700000000", "/tiles/all.json?_", "/ip/1.2.3.4?_=%20",
 		"/regions/at?lat=1&lon=2&key=none-is-asked-for", "/tiles/country/3/1/2.mvt?key=x", "/regions/at?&lat=1&&lon=2&",
-		"/?utm_source=x&limt=1", "/docs?utm_source=x", "/docs.css?v=3", "/openapi.json?v=3", "/healthz?probe=1", "/readyz?a;b=%zz", "/status?a=1&a=2", "/metrics?name%5B%5D=x",
+		"/?utm_source=x&limt=1", "/docs?utm_source=x", "/docs.css?v=3", "/openapi.json?v=3", "/healthz?probe=1", "/readyz?a;b=%zz",
+		"/status?a=1&a=2", "/metrics?name%5B%5D=x",
 		"/ip/headers?limt=1", "/ip/headers/a?b=c&lat=%zz", "/geoip/v2.1/country/1.2.3.4?pretty=1",
 		"/findNearbyJSON?lat=1&lng=2&limt=1&lat=3", "/countryCode?lat=1&lng=2&utm=x", "/searchJSON?q=a&operator=OR&%zz",
 	} {

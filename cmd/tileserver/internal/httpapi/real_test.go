@@ -23,7 +23,10 @@ func TestRealAnswers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	for _, tt := range []struct{ path, want string }{
-		{"/regions/at?lat=47&lon=4.5", `{"lat":47,"lon":4.5,"regions":[{"type":"country","id":"wl","name":"Westland"},{"type":"state","id":"wl-s","name":"South Westland"}]}`},
+		{
+			"/regions/at?lat=47&lon=4.5",
+			`{"lat":47,"lon":4.5,"regions":[{"type":"country","id":"wl","name":"Westland"},{"type":"state","id":"wl-s","name":"South Westland"}]}`,
+		},
 		{"/regions/at?lat=47&lon=4.5&types=state", `{"lat":47,"lon":4.5,"regions":[{"type":"state","id":"wl-s","name":"South Westland"}]}`},
 		{"/regions/at?lat=0&lon=180", `{"lat":0,"lon":180,"regions":[{"type":"country","id":"is","name":"Islands"}]}`},
 		{"/regions/at?lat=0&lon=-179.5", `{"lat":0,"lon":-179.5,"regions":[{"type":"country","id":"is","name":"Islands"}]}`},
@@ -52,7 +55,8 @@ func TestRealAnswers(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/places/4000000000"), 404, "place-not-found")
 
 	// Both formats of a tile name the same regions.
-	for _, path := range []string{"/tiles/country,state/5/16/11", "/tiles/all/9/263/178", "/tiles/country:wl,state:wl-n/6/32/22", "/tiles/all/15/16930/11400"} {
+	for _, path := range []string{"/tiles/country,state/5/16/11", "/tiles/all/9/263/178", "/tiles/country:wl,state:wl-n/6/32/22",
+		"/tiles/all/15/16930/11400"} {
 		fc, err := geojson.UnmarshalFeatureCollection([]byte(servertest.Body(t, w.Get(path+".geojson"))))
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +101,8 @@ func TestRealAnswers(t *testing.T) {
 		}
 		Next string
 	}
-	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS"))), &nearby); err != nil {
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS"))),
+		&nearby); err != nil {
 		t.Fatal(err)
 	}
 	if len(nearby.Places) != 25 || nearby.Next == "" {
@@ -111,7 +116,8 @@ func TestRealAnswers(t *testing.T) {
 		last = p.Distance
 	}
 	first := nearby.Places[24].ID
-	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS&cursor="+nearby.Next))), &nearby); err != nil {
+	if err := json.Unmarshal([]byte(servertest.Body(t,
+		w.Get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS&cursor="+nearby.Next))), &nearby); err != nil {
 		t.Fatal(err)
 	}
 	if nearby.Places[0].ID == first || nearby.Places[0].Distance < last {
@@ -132,7 +138,8 @@ func TestRealAnswers(t *testing.T) {
 			Traits struct{ Network string }
 		}
 		b := servertest.Body(t, w.Get("/ip/"+a.String()))
-		if err := json.Unmarshal([]byte(b), &answer); err != nil || answer.IP != a.String() || answer.Source != "toy ip" || answer.Country.ISOCode == "" || answer.Traits.Network == "" {
+		if err := json.Unmarshal([]byte(b), &answer); err != nil || answer.IP != a.String() || answer.Source != "toy ip" ||
+			answer.Country.ISOCode == "" || answer.Traits.Network == "" {
 			t.Fatalf("%s: %v %s", a, err, b)
 		}
 	}

@@ -35,7 +35,8 @@ func TestRequestID(t *testing.T) {
 		log.Reset()
 		res := f.Get(path, "X-Request-Id", sent)
 		id := res.Header.Get("X-Request-Id")
-		if p := servertest.WantProblem(t, res, 500, "internal"); !requestName.MatchString(id) || id == sent || seen[id] || p.RequestID != id || !strings.Contains(log.String(), "request_id="+id+" ") {
+		if p := servertest.WantProblem(t, res, 500, "internal"); !requestName.MatchString(id) || id == sent || seen[id] ||
+			p.RequestID != id || !strings.Contains(log.String(), "request_id="+id+" ") {
 			t.Errorf("%q: %q, %+v; log %s", sent, id, p, &log)
 		}
 		seen[id] = true

@@ -31,7 +31,8 @@ func TestForgedGeoHeaders(t *testing.T) {
 		for _, path := range []string{"/ip/headers", "/ip/headers/x", "/ip/me", "/ip/" + ip} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.RemoteAddr = ip + ":1"
-			for _, name := range []string{"X-Geo-City", "X-Geo-Country", "X-Geo-Ip", "X-Geo-Status", "X-Geo-Database", "X-Geo-Other", "x-geo-asn", "X_Geo_City"} {
+			for _, name := range []string{"X-Geo-City", "X-Geo-Country", "X-Geo-Ip", "X-Geo-Status", "X-Geo-Database", "X-Geo-Other",
+				"x-geo-asn", "X_Geo_City"} {
 				r.Header[name] = []string{forged, forged}
 			}
 			w := httptest.NewRecorder()
@@ -100,11 +101,15 @@ func TestProblemsAreNoPages(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
 	for _, path := range []string{
-		"/nowhere/" + markup, "/ip/" + markup, "/places/" + markup, "/regions/" + markup + "/" + markup, "/tiles/" + markup + "/1/0/0.mvt", "/tiles/" + markup + ".json",
-		"/places/nearby?lat=" + markup + "&lon=1", "/places/nearby?" + markup + "=1", "/places/search?q=x&lang=" + markup, "/airports/" + markup, "/ip/1.2.3.4?fields=" + markup,
+		"/nowhere/" + markup, "/ip/" + markup, "/places/" + markup, "/regions/" + markup + "/" + markup,
+		"/tiles/" + markup + "/1/0/0.mvt", "/tiles/" + markup + ".json",
+		"/places/nearby?lat=" + markup + "&lon=1", "/places/nearby?" + markup + "=1", "/places/search?q=x&lang=" + markup,
+		"/airports/" + markup, "/ip/1.2.3.4?fields=" + markup,
 	} {
 		page := f.Get(path, "Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-		if b := servertest.Body(t, page); page.StatusCode < 400 || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || page.Header.Get("Vary") != "Accept" ||
+		if b := servertest.Body(t,
+			page); page.StatusCode < 400 || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") ||
+			page.Header.Get("Vary") != "Accept" ||
 			!strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") || page.Header.Get("Cache-Control") != "no-store" ||
 			strings.Contains(b, "<script") || strings.Contains(b, "alert(1)<") || !strings.Contains(b, "<h1>") {
 			t.Errorf("%s: %d %v %s", path, page.StatusCode, page.Header, b)
@@ -112,7 +117,8 @@ func TestProblemsAreNoPages(t *testing.T) {
 		for _, accept := range []string{"*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "text/*"} {
 			res := f.Get(path, "Accept", accept)
 			b := servertest.Body(t, res)
-			if res.StatusCode < 400 || res.Header.Get("Content-Type") != "application/problem+json" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if res.StatusCode < 400 || res.Header.Get("Content-Type") != "application/problem+json" ||
+				res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 			}
 			if strings.ContainsAny(b, "<>&\u2028\u2029\n") || !json.Valid([]byte(b)) {
@@ -123,8 +129,10 @@ func TestProblemsAreNoPages(t *testing.T) {
 	// One that does repeat it.
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
 	w := httptest.NewRecorder()
-	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
-	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"),
+		echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
+	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) ||
+		w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v %s", w.Header(), b)
 	}
 }
@@ -149,7 +157,8 @@ func TestBatchCodingsNotOffered(t *testing.T) {
 		body   []byte
 		coding []string
 	}{
-		{zs.Bytes(), []string{"zstd"}}, {[]byte("x"), []string{"br"}}, {gz, []string{"deflate"}}, {gz, []string{"gzip", "br"}}, {gz, []string{"br", "gzip"}},
+		{zs.Bytes(), []string{"zstd"}}, {[]byte("x"), []string{"br"}}, {gz, []string{"deflate"}}, {gz, []string{"gzip", "br"}}, {gz,
+			[]string{"br", "gzip"}},
 		{gz, []string{"gzip", "gzip"}}, {gz, []string{"gzip, zstd"}}, {gz, []string{"gzip;q=1"}},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/ip/batch", bytes.NewReader(c.body))
@@ -172,14 +181,17 @@ func TestLimitsAreNotShared(t *testing.T) {
 	pinned = "/g/" + strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(pinned)
 	for _, headers := range [][]string{nil, {"X-API-Key", servertest.Key}} {
 		for _, path := range []string{
-			"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/me", "/places/search?q=a",
-			"/places/nearby?lat=1&lon=2", "/timezoneJSON?lat=1&lng=2", "/geoip/v2.1/country/1.2.3.4", "/style.json", "/ip/headers", "/nowhere", "/places/x", pinned,
+			"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/1.2.3.4",
+			"/ip/me", "/places/search?q=a",
+			"/places/nearby?lat=1&lon=2", "/timezoneJSON?lat=1&lng=2", "/geoip/v2.1/country/1.2.3.4", "/style.json", "/ip/headers",
+			"/nowhere", "/places/x", pinned,
 		} {
 			res := f.Get(path, headers...)
 			again := f.Get(path, append([]string{"If-None-Match", res.Header.Get("Etag")}, headers...)...)
 			for _, res := range []*http.Response{res, again} {
 				cache, hasLimit := res.Header.Get("Cache-Control"), res.Header.Get("RateLimit-Remaining") != ""
-				if kept := !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store"); kept && hasLimit || path == pinned && hasLimit == kept {
+				if kept := !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store"); kept && hasLimit ||
+					path == pinned && hasLimit == kept {
 					t.Errorf("%s %v: %d, Cache-Control %s, told what is left: %v", path, headers, res.StatusCode, cache, hasLimit)
 				}
 			}

@@ -17,7 +17,8 @@ import (
 
 // Every parameter for a time accepts the same texts.
 func TestTimesAgree(tt *testing.T) {
-	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, ask.Stations.Name, ask.Weather.Name), servertest.NewGlobe(tt, nil)
+	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, ask.Stations.Name,
+		ask.Weather.Name), servertest.NewGlobe(tt, nil)
 	get := func(f *servertest.Server, path string) func(text string) *http.Response {
 		return func(text string) *http.Response {
 			return f.Get(strings.ReplaceAll(path, "{}", url.QueryEscape(text)))
@@ -33,7 +34,9 @@ func TestTimesAgree(tt *testing.T) {
 		"filter":           get(stations, "/ogc/collections/stations/items?filter=begin%3CTIMESTAMP('{}')"),
 		"filter of points": get(writers, "/ogc/collections/points:drivers/items?filter=name%3CTIMESTAMP('{}')"),
 		"expires": func(text string) *http.Response {
-			return writers.SendTo("PUT", "/points/drivers/d-9", strings.NewReader(`{"type":"Feature","id":"d-9","expires":"`+text+`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", servertest.Key)
+			return writers.SendTo("PUT", "/points/drivers/d-9",
+				strings.NewReader(`{"type":"Feature","id":"d-9","expires":"`+text+
+					`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", servertest.Key)
 		},
 	}
 	rapid.Check(tt, func(t *rapid.T) {

@@ -77,7 +77,8 @@ func TestWhoIsTraced(t *testing.T) {
 				return
 			}
 			s := got[0]
-			if joined := s.SpanContext().TraceID().String() == sampledParent[3:35] && s.Parent().SpanID().String() == sampledParent[36:52]; joined != c.joined || len(s.Links()) != c.links {
+			if joined := s.SpanContext().TraceID().String() == sampledParent[3:35] &&
+				s.Parent().SpanID().String() == sampledParent[36:52]; joined != c.joined || len(s.Links()) != c.links {
 				t.Errorf("joined %v with %d links: %v", joined, len(s.Links()), s)
 			}
 			values := map[string]string{}

@@ -10,20 +10,37 @@ import (
 
 // Parameters of this face alone.
 var (
-	addrParam          = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
-	fieldsParam        = endpoint.Text("fields", maxFieldsText, "Fields of the answer, by their paths; all of them if absent.").Like("country.iso_code,city.names.en")
-	langParam          = endpoint.Text("lang", endpoint.MaxLanguage, endpoint.Lang.Doc).Bounded("pattern", endpoint.Lang.Schema["pattern"]).Like("de")
-	ipParam            = endpoint.Described(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
-	anyPathParam       = endpoint.Described(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.", endpoint.Schema{"type": "string"}, nil)
-	denyParam          = endpoint.New("deny", "Countries whose callers are refused with 403, so that the proxy refuses their requests. Only `/ip/headers` itself reads it: below it, the query is that of the visitor.", endpoint.Schema{"type": "array", "items": endpoint.Country.Schema, "minItems": 1, "maxItems": maxDenied}, readCountries)
-	rangesCountryParam = endpoint.New("country", "Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).Like("de")
-	rangesASNParam     = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.", endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
-	ipVersionParam     = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
-	rangesFormatParam  = endpoint.Word("format", "Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.", "text", "json", "ndjson", "nft", "ipset")
+	addrParam   = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
+	fieldsParam = endpoint.Text("fields", maxFieldsText,
+		"Fields of the answer, by their paths; all of them if absent.").Like("country.iso_code,city.names.en")
+	langParam = endpoint.Text("lang", endpoint.MaxLanguage, endpoint.Lang.Doc).Bounded("pattern",
+		endpoint.Lang.Schema["pattern"]).Like("de")
+	ipParam      = endpoint.Described(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
+	anyPathParam = endpoint.Described(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.",
+		endpoint.Schema{"type": "string"}, nil)
+	denyParam = endpoint.New("deny",
+		"Countries whose callers are refused with 403, so that the proxy refuses their requests. Only `/ip/headers` itself "+
+			"reads it: below it, the query is that of the visitor.", endpoint.Schema{
+			"type":     "array",
+			"items":    endpoint.Country.Schema,
+			"minItems": 1,
+			"maxItems": maxDenied,
+		}, readCountries)
+	rangesCountryParam = endpoint.New("country",
+		"Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. "+
+			"Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).Like("de")
+	rangesASNParam = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.",
+		endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
+	ipVersionParam    = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
+	rangesFormatParam = endpoint.Word("format",
+		"Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, "+
+			"ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.",
+		"text", "json", "ndjson", "nft", "ipset")
 )
 
 // proxyHeaders are the headers of an answer to a proxy.
-var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent", "X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
+var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent",
+	"X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
 // added are endpoints that other files declare.
 var added endpoint.Added[*Handlers]
@@ -62,24 +79,33 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Path: "/ip/batch", Methods: []string{http.MethodPost},
 			ID: "postAddresses", Tag: "addresses", Rank: 3,
 			Summary: "What is known of many addresses",
-			Doc:     "An address in each line of the body, plain, quoted or as `{\"ip\":\"1.2.3.4\",\"fields\":\"country.iso_code\"}`; a line of JSON for each comes back, in order, while further lines are sent: read while writing. Members are `ip`, `fields` and `lang`; others are refused, but for names that begin with `_`. `fields` and `lang` of the query hold for lines that have none. A line that cannot be answered gets an error of its own.",
-			Params:  []endpoint.Param{fieldsParam, langParam},
-			Lines:   []endpoint.Param{ipParam, fieldsParam, langParam},
-			Handle:  s.postBatch, Cost: endpoint.Streamed,
-			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}}, Needed: true,
+			Doc: "An address in each line of the body, plain, quoted or as " +
+				"`{\"ip\":\"1.2.3.4\",\"fields\":\"country.iso_code\"}`; a line of JSON for each comes back, in order, while " +
+				"further lines are sent: read while writing. Members are `ip`, `fields` and `lang`; others are refused, but for " +
+				"names that begin with `_`. `fields` and `lang` of the query hold for lines that have none. A line that cannot be " +
+				"answered gets an error of its own.",
+			Params: []endpoint.Param{fieldsParam, langParam},
+			Lines:  []endpoint.Param{ipParam, fieldsParam, langParam},
+			Handle: s.postBatch, Cost: endpoint.Streamed,
+			Body:    true,
+			Takes:   endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}},
+			Needed:  true,
 			Answers: endpoint.Content{"application/x-ndjson": AddressLine{}}, Keeps: endpoint.Never,
-			Headers:  []string{"X-Geo-Database"},
-			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/ip/batch?fields=country.iso_code", Body: "8.8.8.8\n10.0.0.1\n"},
+			Headers: []string{"X-Geo-Database"},
+			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
+				"bad-body", "dataset-missing"},
+			Example: endpoint.Example{Request: "/ip/batch?fields=country.iso_code", Body: "8.8.8.8\n10.0.0.1\n"},
 		},
 		{
 			Path: headersPath + "/{path}", Also: []string{headersPath}, Any: true,
 			ID: "getAddressHeaders", Tag: "addresses", Rank: 4,
 			Summary: "The caller's place as headers, for a proxy",
-			Doc:     "For the sub-request of a proxy, of any method. It never fails, and is refused by a status only in the countries of `deny`: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used up. There is no body, and that of the request is not read.",
-			Params:  []endpoint.Param{anyPathParam, denyParam},
-			Loose:   true,
-			Handle:  s.getHeaders, Cost: endpoint.Light,
+			Doc: "For the sub-request of a proxy, of any method. It never fails, and is refused by a status only in the " +
+				"countries of `deny`: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used " +
+				"up. There is no body, and that of the request is not read.",
+			Params: []endpoint.Param{anyPathParam, denyParam},
+			Loose:  true,
+			Handle: s.getHeaders, Cost: endpoint.Light,
 			Keys: endpoint.KeysOfProxy, Refuse: s.refuseHeaders,
 			Body:  true,
 			Keeps: endpoint.Never,
@@ -100,10 +126,13 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 			Path: "/ip/ranges",
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
 			Summary: "The networks of a country or an autonomous system",
-			Doc:     "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
-			Params:  []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
-			Handle:  s.getRanges, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}}, Keeps: endpoint.Tagged,
+			Doc: "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. " +
+				"They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known " +
+				"of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
+			Params: []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
+			Handle: s.getRanges, Cost: endpoint.Heavy,
+			Answers:  endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}},
+			Keeps:    endpoint.Tagged,
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},

@@ -149,7 +149,8 @@ func explainAddress(err error, addr netip.Addr) error {
 		return endpoint.Refuse(ipgeo.ErrReserved, "addr", addr.String()+" is in "+b.Prefix.String()+" ("+b.Name+", "+b.RFC+
 			"), which is nowhere in particular; ask for a public address.")
 	case errors.Is(err, ipgeo.ErrNotFound):
-		return endpoint.Refuse(ipgeo.ErrNotFound, "addr", "No source this server was built from covers "+addr.String()+"; /status lists the sources.")
+		return endpoint.Refuse(ipgeo.ErrNotFound, "addr",
+			"No source this server was built from covers "+addr.String()+"; /status lists the sources.")
 	}
 	return err
 }

@@ -65,7 +65,9 @@ func knownCode(p *endpoint.Params, name, text string) string {
 
 // noCountry refuses a code that belongs to no country and is in no source.
 func noCountry(code string) error {
-	return endpoint.Refuse(endpoint.ErrParameter, "country", "Set country to the two letters of a country code in use, such as FR (ISO 3166-1); "+code+" is not the code of a country, and no source has it.")
+	return endpoint.Refuse(endpoint.ErrParameter, "country",
+		"Set country to the two letters of a country code in use, such as FR (ISO 3166-1); "+code+
+			" is not the code of a country, and no source has it.")
 }
 
 // readRanges reads the parameters of /ip/ranges.

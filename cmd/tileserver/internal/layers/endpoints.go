@@ -13,24 +13,34 @@ import (
 
 // Parameters of this face alone.
 var (
-	minRadiusParam  = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
-	fieldsParam     = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
-	pastParam       = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
-	filtersParam    = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
-	sortParam       = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
+	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
+	fieldsParam    = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
+	pastParam      = endpoint.Moment("at",
+		"As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back "+
+			"as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
+	filtersParam = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these "+
+		"values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and "+
+		"`lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.",
+		map[string]any{"category": "cafe"})
+	sortParam = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix),
+		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	ofTypeParam     = endpoint.Described(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"}, "country")
 	ofIDParam       = endpoint.Described(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
 	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without an area all are counted.").May()
 	oneParam        = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	clusterParam    = endpoint.Described(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.", endpoint.Schema{"type": "string"}, "8-1z3k")
-	trackFromParam  = endpoint.Moment("from", "The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
-	trackToParam    = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.", readInstant).Like("2026-07-02T12:00:00Z")
+	clusterParam    = endpoint.Described(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
+		endpoint.Schema{"type": "string"}, "8-1z3k")
+	trackFromParam = endpoint.Moment("from",
+		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
+	trackToParam = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
+		readInstant).Like("2026-07-02T12:00:00Z")
 	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").Or(defaultStops)
 
-	layersParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection, or up to "+strconv.Itoa(maxLayers)+" with commas between them.", endpoint.Schema{"type": "string"}, "shops")
-	layerParam  = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
+	layersParam = endpoint.Described(endpoint.InPath, "collection",
+		"Name of a collection, or up to "+strconv.Itoa(maxLayers)+" with commas between them.", endpoint.Schema{"type": "string"}, "shops")
+	layerParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 )
 
 // lastMillisecond is the last millisecond of the year 9999, counted from 1970.
@@ -147,7 +157,9 @@ func (l *list) withinRegion() endpoint.Endpoint {
 func (l *list) cluster() endpoint.Endpoint {
 	e := l.endpoint("/cluster/{cluster}", "Cluster", 2, false)
 	e.Summary, e.Handle = "The "+l.Words.Things+" in a cluster", l.getCluster
-	e.Doc = "Exactly those that the cluster of a tile stands for: every point is in one cluster of a zoom, or shown alone. A cluster is one of the tiles as they are now; when points have moved, its id may be gone. The list is of the points as they are now, too: one that was written in between may be there or missing."
+	e.Doc = "Exactly those that the cluster of a tile stands for: every point is in one cluster of a zoom, or shown " +
+		"alone. A cluster is one of the tiles as they are now; when points have moved, its id may be gone. The list is of " +
+		"the points as they are now, too: one that was written in between may be there or missing."
 	e.Problems = append(e.Problems, "cluster-not-found")
 	l.area(&e, clusterParam)
 	e.Params = slices.DeleteFunc(e.Params, func(p endpoint.Param) bool { return p == endpoint.Param(pastParam) })
@@ -188,7 +200,9 @@ func (l *list) one() endpoint.Endpoint {
 	const end = "/{id}"
 	e := l.endpoint(end, "Point", 4, false)
 	e.Summary, e.Handle, e.Cost = "A point", l.getOne, endpoint.Light
-	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields`, `properties`, `skipGeometry` or `at` is given."
+	e.Doc = "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: " +
+		"`%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless " +
+		"`fields`, `properties`, `skipGeometry` or `at` is given."
 	e.Params = append(e.Params, oneParam, fieldsParam, listing.Properties, listing.SkipGeometry, pastParam)
 	e.Answers, e.Problems = endpoint.Content{"application/geo+json": l.One}, append(e.Problems, l.NoFeature)
 	return e
@@ -198,7 +212,8 @@ func (l *list) track() endpoint.Endpoint {
 	const end = "/{id}/track"
 	e := l.endpoint(end, "Track", 5, false)
 	e.Summary, e.Handle, e.Cost, e.Keeps = "Where a point was", l.getTrack, endpoint.Light, endpoint.Never
-	e.Doc = "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that left the point where it was. A position holds until the next stop."
+	e.Doc = "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that " +
+		"left the point where it was. A position holds until the next stop."
 	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam)
 	e.Answers, e.Problems = endpoint.Content{"application/json": listing.Track{}}, append(e.Problems, l.NoFeature)
 	return e

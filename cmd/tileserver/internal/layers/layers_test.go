@@ -65,7 +65,12 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 }
 
 func toys(n int) *layertest.Memory {
-	m := &layertest.Memory{About: feature.Info{Name: "toys", Points: true, Bounds: quadkey.World, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}}}
+	m := &layertest.Memory{About: feature.Info{
+		Name:   "toys",
+		Points: true,
+		Bounds: quadkey.World,
+		Schema: feature.Schema{{Name: "name", Kind: feature.Text}},
+	}}
 	for i := range n {
 		m.List = append(m.List, feature.Feature{
 			ID: fmt.Sprint("t-", i), Position: quadkey.Position{Lat: 1, Lon: float64(i % 100)},
@@ -90,7 +95,8 @@ func TestFailingLayers(t *testing.T) {
 			m := toys(1000)
 			s := serve(t, &faulty{m, before, tt.err}, &m.About)
 			for _, path := range []string{
-				"/toys/nearby?lat=1&lon=1&limit=1000", "/toys/within?bbox=-180,-90,180,90&limit=1000&format=geojson", "/toys/within?tile=0/0/0&limit=1000",
+				"/toys/nearby?lat=1&lon=1&limit=1000", "/toys/within?bbox=-180,-90,180,90&limit=1000&format=geojson",
+				"/toys/within?tile=0/0/0&limit=1000",
 				"/toys/within?tile=0/0/0&format=ndjson", "/toys/count", "/toys/count?name.prefix=x", "/toys/t-1",
 			} {
 				res, err := http.Get(s.URL + path)
@@ -214,7 +220,8 @@ func TestCursorsOfOthers(t *testing.T) {
 		t.Errorf("the next page: %d %s", status, text)
 	}
 	for _, url := range []string{
-		o.URL + "/games/within?tile=0/0/0&cursor=" + next, s.URL + "/toys/within?tile=1/0/0&cursor=" + next, s.URL + "/toys/nearby?lat=1&lon=1&cursor=" + next,
+		o.URL + "/games/within?tile=0/0/0&cursor=" + next, s.URL + "/toys/within?tile=1/0/0&cursor=" + next,
+		s.URL + "/toys/nearby?lat=1&lon=1&cursor=" + next,
 		s.URL + "/toys/within?tile=0/0/0&name=x&cursor=" + next,
 	} {
 		if status, text := get(url); status != 400 {

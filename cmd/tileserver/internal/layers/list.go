@@ -41,7 +41,8 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	}
 	q.writer.Near = true
 	if cursor != "" && len(q.asked) > 1 {
-		return endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
+		return endpoint.Refuse(endpoint.ErrParameter, "cursor",
+			"Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
 	}
 	query := feature.Query{Near: near, Filter: q.layer().filter, At: q.at}
 	if err := query.Continue(q.layer().Info(), cursor); err != nil {
@@ -127,7 +128,8 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 
 // send answers with a list. fill writes the list and returns the cursor of the next page.
 // head begins a list that is an object. more, if set, adds members to it.
-func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error), more func(ctx context.Context, dst []byte) ([]byte, error)) error {
+func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error),
+	more func(ctx context.Context, dst []byte) ([]byte, error)) error {
 	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
 		p := page{question: q, list: q.newList(head), body: out.Body}
 		defer func() { out.Body = p.body }()

@@ -198,7 +198,8 @@ func (q *question) explain(err error) error {
 	case !q.at.IsZero() && past != "":
 		return endpoint.Refuse(endpoint.ErrParameter, "at", endpoint.Sentence(past))
 	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
-		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
+		return endpoint.Refuse(feature.ErrTooMuchWork, "",
+			"Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}
 	return err
 }

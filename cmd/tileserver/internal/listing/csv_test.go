@@ -52,7 +52,8 @@ func compact(t testing.TB, object string) feature.Properties {
 
 // A table has the columns that the list and the schema know, and every value in them.
 func TestTables(t *testing.T) {
-	schema := feature.Schema{{Name: "a", Kind: feature.Any}, {Name: "id", Kind: feature.Any}, {Name: "name", Kind: feature.Text}, {Name: "p.x", Kind: feature.Any}}
+	schema := feature.Schema{{Name: "a", Kind: feature.Any}, {Name: "id", Kind: feature.Any}, {Name: "name", Kind: feature.Text},
+		{Name: "p.x", Kind: feature.Any}}
 	at := quadkey.Position{Lat: 47.5, Lon: -8.25}
 	of := func(id, properties string) feature.Feature {
 		return feature.Feature{ID: id, Position: at, Distance: 12.34, Version: 7, Properties: compact(t, properties)}
@@ -69,20 +70,48 @@ func TestTables(t *testing.T) {
 	}{
 		{"no features", List{Set: &Set{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
 		{"open layer", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
-			[]feature.Feature{of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`), of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`)},
+			[]feature.Feature{
+				of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`),
+				of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`),
+			},
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
 		{"more than the schema", List{Set: &Set{Open: true}, Schema: schema[:1], More: true},
 			[]feature.Feature{of("1", `{"a":2,"more":"x;=1","b":[1,"c"],"none":null}`), of("2", `{"a":3}`)},
 			"id,a,lat,lon,more\r\n1,2,47.5,-8.25,\"{\"\"more\"\":\"\"x;'=1\"\",\"\"b\"\":[1,\"\"c\"\"]}\"\r\n2,3,47.5,-8.25,\r\n"},
-		{"fields, of more than the schema", List{Set: &Set{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"b":1,"a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
+		{
+			"fields, of more than the schema",
+			List{Set: &Set{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}},
+			[]feature.Feature{of("1", `{"b":1,"a":1}`)},
+			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
+		},
 		{"no id", List{Schema: schema[2:3]}, []feature.Feature{of("", `{"name":"N"}`)}, "id,name,lat,lon\r\n,N,47.5,-8.25\r\n"},
-		{"layer that knows ids", List{Schema: schema}, []feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)}, "id,name,a,p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n"},
-		{"some fields", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}}, []feature.Feature{of("1", `{"name":"N","a":1}`)}, "id,a,lat,lon\r\n1,1,47.5,-8.25\r\n"},
-		{"several collections", List{Schema: schema[2:3], Several: true}, []feature.Feature{of("1", `{}`)}, "id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n"},
+		{
+			"layer that knows ids",
+			List{Schema: schema},
+			[]feature.Feature{of("1", `{"id":1,"name":"N","a":1e3}`)},
+			"id,name,a,p.x,lat,lon\r\n1,N,1000,,47.5,-8.25\r\n",
+		},
+		{
+			"some fields",
+			List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}},
+			[]feature.Feature{of("1", `{"name":"N","a":1}`)},
+			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
+		},
+		{
+			"several collections",
+			List{Schema: schema[2:3], Several: true},
+			[]feature.Feature{of("1", `{}`)},
+			"id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n",
+		},
 		{"no geometry", List{Shapes: true, Writer: feature.Writer{SkipGeometry: true}}, []feature.Feature{area}, "id\r\nr\r\n"},
-		{"areas", List{Shapes: true}, []feature.Feature{area, unknown}, "id,lat,lon,wkt\r\nr,47.5,-8.25,\"MULTIPOLYGON(((1 2,3 4.5,1 2)),((5 6,7 8,5 6)))\"\r\nu,47.5,-8.25,\r\n"},
+		{
+			"areas",
+			List{Shapes: true},
+			[]feature.Feature{area, unknown},
+			"id,lat,lon,wkt\r\nr,47.5,-8.25,\"MULTIPOLYGON(((1 2,3 4.5,1 2)),((5 6,7 8,5 6)))\"\r\nu,47.5,-8.25,\r\n",
+		},
 		{"projected", List{Shapes: true, Axes: [2]string{"x", "y"}, Writer: feature.Writer{Position: func(dst []byte, p quadkey.Position) []byte {
 			return feature.AppendPosition(dst, quadkey.Position{Lat: 2 * p.Lat, Lon: 2 * p.Lon})
 		}}}, []feature.Feature{area}, "id,x,y,wkt\r\nr,-16.5,95,\"MULTIPOLYGON(((2 4,6 9,2 4)),((10 12,14 16,10 12)))\"\r\n"},
@@ -107,7 +136,8 @@ func TestTables(t *testing.T) {
 	}
 	expires := of("1", `{}`)
 	expires.Expires = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	if got := written(t, "csv", List{Writer: feature.Writer{Versions: true}}, "", expires); !strings.HasSuffix(got, ",7,2026-01-02T03:04:05Z\r\n") {
+	if got := written(t, "csv", List{Writer: feature.Writer{Versions: true}}, "", expires); !strings.HasSuffix(got,
+		",7,2026-01-02T03:04:05Z\r\n") {
 		t.Error(got)
 	}
 }
@@ -136,10 +166,22 @@ func TestFormulas(t *testing.T) {
 		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "\tx": "'\tx",
 		"+41 44 668 18 00": "+41 44 668 18 00", "-5.5": "-5.5", "+1 (555) 123-4567": "+1 (555) 123-4567", "-": "-", "a=b": "a=b", "'=x": "'=x",
 		"=HYPERLINK(\"x\",\"y\")": `"'=HYPERLINK(""x"",""y"")"`, "\r=1": "\"'\r'=1\"", "\n=1": "\"'\n'=1\"",
-		"\uff1d1": "'\uff1d1", "\uff20x": "'\uff20x", "\uff0bcmd": "'\uff0bcmd", "\uff0dcmd": "'\uff0dcmd", "\uff0b41 44": "\uff0b41 44", "ü\uff1d": "ü\uff1d",
+		"\uff1d1":              "'\uff1d1",
+		"\uff20x":              "'\uff20x",
+		"\uff0bcmd":            "'\uff0bcmd",
+		"\uff0dcmd":            "'\uff0dcmd",
+		"\uff0b41 44":          "\uff0b41 44",
+		"ü\uff1d":              "ü\uff1d",
 		"x;=cmd|' /C calc'!A0": "x;'=cmd|' /C calc'!A0", "x\t=1": "x\t'=1", "x|@y": "x|'@y", "x\n-y": "\"x\n'-y\"", "x\r\n+y": "\"x\r\n'+y\"",
 		"x;\"=1\"": `"x;'""=1"""`, "x; =1": "x;' =1", " =1": "' =1", `"=1`: `"'""=1"`, "=1;=2": "'=1;'=2", "x;\uff1d1": "x;'\uff1d1",
-		"x;-5": "x;-5", "x;+41 1;-5": "x;'+41 1;-5", "+5|cmd": "'+5|cmd", "x;y|z\tw": "x;y|z\tw", "a,=b": `"a,=b"`, ";x": ";x", "x;": "x;", "x\r\ny": "\"x\r\ny\"",
+		"x;-5":       "x;-5",
+		"x;+41 1;-5": "x;'+41 1;-5",
+		"+5|cmd":     "'+5|cmd",
+		"x;y|z\tw":   "x;y|z\tw",
+		"a,=b":       `"a,=b"`,
+		";x":         ";x",
+		"x;":         "x;",
+		"x\r\ny":     "\"x\r\ny\"",
 	} {
 		if got := string(appendTextCell(nil, text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -240,7 +282,12 @@ func TestListsAllocateNothing(t *testing.T) {
 	testrace.Plain(t, "the race detector allocates")
 	f, schema := shop(t)
 	for _, form := range Forms {
-		l := List{Set: &Set{Name: "points", Open: true}, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true}}
+		l := List{
+			Set:    &Set{Name: "points", Open: true},
+			Form:   form,
+			Schema: schema,
+			Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true},
+		}
 		dst := l.Begin(make([]byte, 0, 1<<16))
 		if n := testing.AllocsPerRun(100, func() { dst, _ = l.Append(dst[:0], &f, "") }); n > 0 {
 			t.Errorf("%s: %v allocations a feature", form.Name, n)
@@ -251,7 +298,8 @@ func TestListsAllocateNothing(t *testing.T) {
 // shop is a usual point with its schema.
 func shop(t testing.TB) (feature.Feature, feature.Schema) {
 	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, Distance: 812.5, Version: 1_790_000_000_000}
-	f.Properties = compact(t, `{"name":"Café \"Odeon\", Bellevue","category":"cafe","price":4.5,"open":true,"since":"1911-07-01","tags":["wifi","terrace"],"address":{"city":"Zürich","street":"Limmatquai 2"}}`)
+	f.Properties = compact(t,
+		`{"name":"Café \"Odeon\", Bellevue","category":"cafe","price":4.5,"open":true,"since":"1911-07-01","tags":["wifi","terrace"],"address":{"city":"Zürich","street":"Limmatquai 2"}}`)
 	var schema feature.Schema
 	for name := range f.Properties.All() {
 		schema = append(schema, feature.Field{Name: name, Kind: feature.Any})
@@ -267,7 +315,12 @@ func BenchmarkLists(b *testing.B) {
 	f, schema := shop(b)
 	for _, form := range Forms {
 		b.Run(form.Name, func(b *testing.B) {
-			l := List{Set: &Set{Name: "points", Open: true}, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true}}
+			l := List{
+				Set:    &Set{Name: "points", Open: true},
+				Form:   form,
+				Schema: schema,
+				Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true},
+			}
 			dst := l.Begin(nil)
 			b.ReportAllocs()
 			for b.Loop() {

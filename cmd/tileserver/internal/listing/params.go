@@ -12,10 +12,12 @@ import (
 
 // Parameters of several kinds of lists.
 var (
-	Limit         = endpoint.Integer("limit", 1, places.MaxLimit, "Most entries of a page.").Or(places.DefaultLimit)
-	Types         = endpoint.List("types", endpoint.MaxList, "Region types; all of them if absent.").Like([]string{"country"})
-	Class         = endpoint.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false, "GeoNames' feature classes.").Like([]string{"P"})
-	Code          = endpoint.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true, "GeoNames' feature codes.").Like([]string{"PPLC"})
+	Limit = endpoint.Integer("limit", 1, places.MaxLimit, "Most entries of a page.").Or(places.DefaultLimit)
+	Types = endpoint.List("types", endpoint.MaxList, "Region types; all of them if absent.").Like([]string{"country"})
+	Class = endpoint.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false,
+		"GeoNames' feature classes.").Like([]string{"P"})
+	Code = endpoint.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true,
+		"GeoNames' feature codes.").Like([]string{"PPLC"})
 	MinPopulation = endpoint.Integer("min_population", 0, 1<<53, "Fewest inhabitants.").Or(0)
 
 	// SkipGeometry and Properties are the parameters of OGC API – Features.
@@ -28,7 +30,11 @@ var (
 )
 
 // Region names a region as an area.
-var Region = endpoint.New("region", "A region: its type, a colon and its id.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": endpoint.MaxListText},
+var Region = endpoint.New("region", "A region: its type, a colon and its id.", endpoint.Schema{
+	"type":      "string",
+	"minLength": 1,
+	"maxLength": endpoint.MaxListText,
+},
 	func(q *endpoint.Params, name string) (of tiles.Selector) {
 		if of.Type, of.ID, _ = strings.Cut(q.Text(name, endpoint.MaxListText), ":"); of.Type == "" || of.ID == "" {
 			q.Refuse(name, "Set region to a region type and an id such as country:ch.")

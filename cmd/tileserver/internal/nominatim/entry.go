@@ -70,7 +70,13 @@ type shape struct {
 
 // shapes are the shapes of settlements and aerodromes, by the value of their tag.
 var shapes = map[string]shape{
-	"city": {16, 0.16}, "town": {18, 0.04}, "village": {19, 0.02}, "hamlet": {20, 0.02}, "suburb": {20, 0.02}, "aerodrome": {geocoder.RankMost, 0.02}, "heliport": {geocoder.RankMost, 0.02},
+	"city":      {16, 0.16},
+	"town":      {18, 0.04},
+	"village":   {19, 0.02},
+	"hamlet":    {20, 0.02},
+	"suburb":    {20, 0.02},
+	"aerodrome": {geocoder.RankMost, 0.02},
+	"heliport":  {geocoder.RankMost, 0.02},
 }
 
 // pointDegrees is the distance from the middle of anything else to the edge of its box.
@@ -97,7 +103,15 @@ func layerOf(t geocoder.Tags) string {
 // newEntry describes a result in Nominatim's words.
 func newEntry(r *geocoder.Result) entry {
 	t := geocoder.TagsOf(r)
-	e := entry{Result: *r, id: geocoder.NumberOf(r), class: t.Key, typ: t.Value, rank: t.Rank, layer: layerOf(t), country: strings.ToLower(geocoder.CountryOf(r))}
+	e := entry{
+		Result:  *r,
+		id:      geocoder.NumberOf(r),
+		class:   t.Key,
+		typ:     t.Value,
+		rank:    t.Rank,
+		layer:   layerOf(t),
+		country: strings.ToLower(geocoder.CountryOf(r)),
+	}
 	switch r.Kind {
 	case names.Region:
 		e.object = 'R'
@@ -174,7 +188,8 @@ func division(codes ...string) string {
 	for _, code := range codes {
 		code = strings.ToUpper(code)
 		country, part, ok := strings.Cut(code, "-")
-		if ok && len(country) == 2 && len(part) >= 1 && len(part) <= 3 && !strings.ContainsFunc(country+part, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) {
+		if ok && len(country) == 2 && len(part) >= 1 && len(part) <= 3 &&
+			!strings.ContainsFunc(country+part, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) {
 			return code
 		}
 	}

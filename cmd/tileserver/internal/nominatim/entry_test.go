@@ -13,8 +13,15 @@ import (
 func TestNamesakes(t *testing.T) {
 	village := func(id uint32, lat float64, state string) entry {
 		return newEntry(&geocoder.Result{
-			Feature: names.Feature{Kind: geocoder.Place, Name: "Springfield", Country: "US", Lat: lat, Lon: -80, Parents: []names.Parent{{Type: "state", Name: state}, {Type: "country", ID: "us", Name: "United States"}}},
-			Place:   places.Hit{ID: id, Class: "P", Code: "PPL"},
+			Feature: names.Feature{
+				Kind:    geocoder.Place,
+				Name:    "Springfield",
+				Country: "US",
+				Lat:     lat,
+				Lon:     -80,
+				Parents: []names.Parent{{Type: "state", Name: state}, {Type: "country", ID: "us", Name: "United States"}},
+			},
+			Place: places.Hit{ID: id, Class: "P", Code: "PPL"},
 		})
 	}
 	first := village(1, 39, "Ohio")
@@ -36,10 +43,18 @@ func TestNamesakes(t *testing.T) {
 // The layers that requests filter by follow from the tags.
 func TestLayers(t *testing.T) {
 	for code, want := range map[string]string{
-		"P.PPL": "place city address", "P.PPLX": "place suburb address", "A.ADM1": "boundary state address", "A.ZN": "boundary boundary address", "S.AIRP": "aeroway aeroway manmade", "S.RSTN": "railway railway railway",
-		"S.SCH": "building building poi", "H.LK": "natural natural natural", "T.ISL": "place place natural", "R.RD": "highway highway manmade",
+		"P.PPL":  "place city address",
+		"P.PPLX": "place suburb address",
+		"A.ADM1": "boundary state address",
+		"A.ZN":   "boundary boundary address",
+		"S.AIRP": "aeroway aeroway manmade",
+		"S.RSTN": "railway railway railway",
+		"S.SCH":  "building building poi", "H.LK": "natural natural natural", "T.ISL": "place place natural", "R.RD": "highway highway manmade",
 	} {
-		e := newEntry(&geocoder.Result{Feature: names.Feature{Kind: geocoder.Place, Population: 200_000}, Place: places.Hit{Class: code[:1], Code: code[2:], Population: 200_000}})
+		e := newEntry(&geocoder.Result{
+			Feature: names.Feature{Kind: geocoder.Place, Population: 200_000},
+			Place:   places.Hit{Class: code[:1], Code: code[2:], Population: 200_000},
+		})
 		if got := e.class + " " + e.addressType + " " + e.layer; got != want {
 			t.Errorf("%s: %s, want %s", code, got, want)
 		}

@@ -239,7 +239,14 @@ func (w *writer) admin(e *entry) {
 	if geocoder.SectionOf(e.rank) != geocoder.House {
 		a = a.With(e.rank, e.Name)
 	}
-	for _, t := range [...]tag{{"district", a.District}, {"city", a.City}, {"county", a.County}, {"state", a.State}, {"country", a.Country}, {"country_code", e.country}} {
+	for _, t := range [...]tag{
+		{"district", a.District},
+		{"city", a.City},
+		{"county", a.County},
+		{"state", a.State},
+		{"country", a.Country},
+		{"country_code", e.country},
+	} {
 		if t.value != "" {
 			w.text(t.key, t.value)
 		}

@@ -149,7 +149,8 @@ func failureOf(err error) *failure {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, ask.ErrMissing):
-		return &failure{http.StatusNotFound, "A data set this needs is not published on this server: ask its operator to ingest places and names."}
+		return &failure{http.StatusNotFound,
+			"A data set this needs is not published on this server: ask its operator to ingest places and names."}
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		return &failure{http.StatusUnauthorized, "This server wants a key: add key= to the address."}
 	case errors.Is(err, web.ErrRateLimited):

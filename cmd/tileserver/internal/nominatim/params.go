@@ -29,7 +29,14 @@ const (
 )
 
 // formats are the names of formats.
-var formats = [...]string{formatJSON: "json", formatJSONV2: "jsonv2", formatGeoJSON: "geojson", formatGeocodeJSON: "geocodejson", formatXML: "xml", formatText: "text"}
+var formats = [...]string{
+	formatJSON:        "json",
+	formatJSONV2:      "jsonv2",
+	formatGeoJSON:     "geojson",
+	formatGeocodeJSON: "geocodejson",
+	formatXML:         "xml",
+	formatText:        "text",
+}
 
 // params are query parameters as Nominatim reads them: the first of several counts, and
 // unknown ones are ignored.

@@ -227,7 +227,8 @@ func (q *request) readText(f *filter) (string, error) {
 	}
 	switch _, given := q.values["q"]; {
 	case given && some:
-		return "", refuse("Structured query parameters (amenity, street, city, county, state, postalcode, country) cannot be used together with 'q' parameter.")
+		return "", refuse("Structured query parameters (amenity, street, city, county, state, postalcode, country) cannot " +
+			"be used together with 'q' parameter.")
 	case !given && !some:
 		return "", refuse("Nothing to search for.")
 	case given:

@@ -41,7 +41,8 @@ func TestBBox(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "7,46,9", "7,46,9,48,1", "7,46,5,9,48,4", "NaN,46,9,48", "7,46,9,∞", "7,48,9,46", "7,46,9,91", "-181,0,0,0", "0x7,46,9,48", "7,46,9,1e999", "7;46;9;48", strings.Repeat("7,", 500) + "1",
+		"", "7,46,9", "7,46,9,48,1", "7,46,5,9,48,4", "NaN,46,9,48", "7,46,9,∞", "7,48,9,46", "7,46,9,91", "-181,0,0,0",
+		"0x7,46,9,48", "7,46,9,1e999", "7;46;9;48", strings.Repeat("7,", 500) + "1",
 	} {
 		q := (&endpoint.Params{}).Line(url.Values{"bbox": {bad}})
 		if _, ok := bbox(&q); ok || q.Err == nil {
@@ -73,7 +74,8 @@ func TestGeometry(t *testing.T) {
 		t.Errorf("%s, want %s, %v", got, want, err)
 	}
 	// A damaged geometry is an error, and is never projected in part.
-	for _, bad := range []string{`{"type":"Polygon","coordinates":[[[1,2],[3`, `{"type":"Polygon","coordinates":[[[1,2],[3,x]]]}`, `{"type":"Polygon","coordinates":[[[1,2],[3]]]}`} {
+	for _, bad := range []string{`{"type":"Polygon","coordinates":[[[1,2],[3`, `{"type":"Polygon","coordinates":[[[1,2],[3,x]]]}`,
+		`{"type":"Polygon","coordinates":[[[1,2],[3]]]}`} {
 		if got, err := in(systems[1], bad); !errors.Is(err, feature.ErrDamaged) {
 			t.Errorf("%s: %s, %v", bad, got, err)
 		}
@@ -102,7 +104,16 @@ func TestDatetime(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %v", text, got, want, q.Err)
 		}
 	}
-	for _, bad := range []string{"", "/", "yesterday", "2024-13-01", "2024-02-01/2024-01-31", "2024-01-31/2024-02-01/2024-03-01", "..", strings.Repeat("2", 200)} {
+	for _, bad := range []string{
+		"",
+		"/",
+		"yesterday",
+		"2024-13-01",
+		"2024-02-01/2024-01-31",
+		"2024-01-31/2024-02-01/2024-03-01",
+		"..",
+		strings.Repeat("2", 200),
+	} {
 		q := (&endpoint.Params{}).Line(url.Values{"datetime": {bad}})
 		if _, ok := datetime(&q); ok || q.Err == nil {
 			t.Errorf("%.40q is taken", bad)
@@ -112,7 +123,13 @@ func TestDatetime(t *testing.T) {
 	for _, tt := range []struct {
 		begin, end string
 		want       bool
-	}{{"1990-01-01", "2019-12-31", false}, {"1990-01-01", "2020-01-01", true}, {"2020-12-31", "", true}, {"2021-01-01", "", false}, {"", "", true}} {
+	}{
+		{"1990-01-01", "2019-12-31", false},
+		{"1990-01-01", "2020-01-01", true},
+		{"2020-12-31", "", true},
+		{"2021-01-01", "", false},
+		{"", "", true},
+	} {
 		if got := span.meets(tt.begin, tt.end); got != tt.want {
 			t.Errorf("%s to %s: %v", tt.begin, tt.end, got)
 		}
@@ -135,7 +152,15 @@ func TestViewOf(t *testing.T) {
 // A page for people shows a number unchanged.
 func TestCells(t *testing.T) {
 	values := feature.Compact([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
-	for name, want := range map[string]string{"n": "12345678901234567890123", "f": "1.50", "l": "a, 1, true, ", "o": `{"b":1e2}`, "t": "false", "s": "x", "none": ""} {
+	for name, want := range map[string]string{
+		"n":    "12345678901234567890123",
+		"f":    "1.50",
+		"l":    "a, 1, true, ",
+		"o":    `{"b":1e2}`,
+		"t":    "false",
+		"s":    "x",
+		"none": "",
+	} {
 		v, _ := values.Lookup(name)
 		if got := cell(v); got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
@@ -145,7 +170,13 @@ func TestCells(t *testing.T) {
 
 // There are words for every kind of question that a layer can answer.
 func TestCanBeAsked(t *testing.T) {
-	if all := canBeAsked(&feature.Can{Near: true, Area: true, NearArea: true, Importance: true, Sort: true}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
+	if all := canBeAsked(&feature.Can{
+		Near:       true,
+		Area:       true,
+		NearArea:   true,
+		Importance: true,
+		Sort:       true,
+	}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
 		t.Errorf("only these: %q", all)
 	}
 }

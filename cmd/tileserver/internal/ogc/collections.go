@@ -87,7 +87,12 @@ func rank(name string) int { return slices.Index([]string{"name", "id"}, name) }
 // schemaTypes are the types of properties in JSON schemas. A kind that is missing here may have
 // any type.
 var schemaTypes = map[feature.Kind]string{
-	feature.Text: "string", feature.Number: "number", feature.Integer: "integer", feature.Boolean: "boolean", feature.Time: "string", feature.Texts: "array",
+	feature.Text:     "string",
+	feature.Number:   "number",
+	feature.Integer:  "integer",
+	feature.Boolean:  "boolean",
+	feature.Time:     "string",
+	feature.Texts:    "array",
 	feature.RegionID: "string",
 }
 

@@ -49,10 +49,11 @@ func collectionOf(l *fake) *collection {
 
 // endless has features that go on for ever.
 func endless() *fake {
-	return &fake{about: feature.Info{Name: "places", Points: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}}, next: func(_ feature.Mark, f *feature.Feature) bool {
-		*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.Compact([]byte(`"a":1`))}
-		return true
-	}}
+	return &fake{about: feature.Info{Name: "places", Points: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
+		next: func(_ feature.Mark, f *feature.Feature) bool {
+			*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.Compact([]byte(`"a":1`))}
+			return true
+		}}
 }
 
 // asked has the parameters of a filter.
@@ -62,7 +63,8 @@ var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: tr
 // whatever the filter, and the next page goes on.
 func TestFilterWorkIsBounded(t *testing.T) {
 	for _, filter := range []string{
-		"a = 2", strings.Repeat("a = 2 OR ", 900) + "a = 2", "a IN (" + strings.Repeat("2,", 990) + "2)", "a LIKE '" + strings.Repeat("%x", 490) + "'",
+		"a = 2", strings.Repeat("a = 2 OR ", 900) + "a = 2", "a IN (" + strings.Repeat("2,", 990) + "2)",
+		"a LIKE '" + strings.Repeat("%x", 490) + "'",
 		strings.Repeat("NOT ", 90) + "a = 2 AND a = 1",
 	} {
 		f, err := cql2.Parse(filter)

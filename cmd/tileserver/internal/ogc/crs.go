@@ -67,7 +67,8 @@ func fromMercator(x, y float64) (lon, lat float64) {
 // systemParam declares a parameter that names a system. If it is absent, the system is the
 // default.
 func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
-	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris}, system).Or(crs84).Bounded("default", crs84.uri)
+	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris},
+		system).Or(crs84).Bounded("default", crs84.uri)
 }
 
 // system reads a parameter that names a system.
@@ -75,7 +76,8 @@ func system(q *endpoint.Params, name string) *crs {
 	text := q.Text(name, 200)
 	for _, s := range systems {
 		// Clients also write the short form and https.
-		if strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://") == s.uri[len("http://"):] || text == "["+shortName(s)+"]" || text == shortName(s) {
+		if strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://") == s.uri[len("http://"):] ||
+			text == "["+shortName(s)+"]" || text == shortName(s) {
 			return s
 		}
 	}
@@ -96,7 +98,8 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	if !q.Has("bbox") {
 		return quadkey.World, false
 	}
-	const want = "Set bbox to four numbers, the lower corner and the upper one, in the order of the axes of bbox-crs: west,south,east,north in degrees if it is left out. West may be greater than east, across 180."
+	const want = "Set bbox to four numbers, the lower corner and the upper one, in the order of the axes of bbox-crs: " +
+		"west,south,east,north in degrees if it is left out. West may be greater than east, across 180."
 	parts := strings.Split(q.Text("bbox", 320), ",")
 	if len(parts) != 4 && len(parts) != 6 {
 		q.Refuse("bbox", want)

@@ -12,21 +12,34 @@ import (
 // Parameters of this face alone.
 var (
 	fDocumentParam         = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
-	featureCollectionParam = endpoint.Described(endpoint.InPath, "collectionId", "A region type, `places`, `airports`, `stations` or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
-	limitParam             = endpoint.Integer("limit", 1, 1_000_000_000, "How many features a page has at most. More than 1,000 mean 1,000.").Or(defaultLimit)
-	bboxParam              = endpoint.Described(endpoint.InQuery, "bbox", "Features that meet this box: the lower corner and the upper one, in the order of the axes of `bbox-crs`. West greater than east means across 180 degrees. Of six numbers the third and the sixth, heights, are ignored.",
+	featureCollectionParam = endpoint.Described(endpoint.InPath, "collectionId",
+		"A region type, `places`, `airports`, `stations` or `points:name`.",
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
+	limitParam = endpoint.Integer("limit", 1, 1_000_000_000,
+		"How many features a page has at most. More than 1,000 mean 1,000.").Or(defaultLimit)
+	bboxParam = endpoint.Described(endpoint.InQuery, "bbox",
+		"Features that meet this box: the lower corner and the upper one, in the order of the axes of `bbox-crs`. West "+
+			"greater than east means across 180 degrees. Of six numbers the third and the sixth, heights, are ignored.",
 		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "number"}, "minItems": 4, "maxItems": 6}, []int{7, 46, 9, 48})
-	datetimeParam = endpoint.Described(endpoint.InQuery, "datetime", "A time or a day, or an interval with / between its ends; .. is an open end. Features with a begin and an end, as weather stations have, that last at some time of it; of those whose properties have exactly one time, those of it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
+	datetimeParam = endpoint.Described(endpoint.InQuery, "datetime",
+		"A time or a day, or an interval with / between its ends; .. is an open end. Features with a begin and an end, as "+
+			"weather stations have, that last at some time of it; of those whose properties have exactly one time, those of "+
+			"it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
-	filterParam     = endpoint.Text("filter", cql2.MaxBytes, "A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, `S_INTERSECTS(geometry, BBOX(…))`, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
+	filterParam = endpoint.Text("filter", cql2.MaxBytes,
+		"A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
+			"`S_INTERSECTS(geometry, BBOX(…))`, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
 	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").Or("cql2-text")
 	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of boxes in `filter`.", []string{crs84.uri})
 	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)
 	bboxCRSParam    = systemParam("bbox-crs", "The coordinate reference system of `bbox`.", systemIDs)
-	offsetParam     = endpoint.Integer("offset", 0, maxOffset, "How many features to leave out; links use `cursor`, which reads none in vain.").Or(0)
-	cursorParam     = endpoint.Cursor.As("That of a link `next`.")
-	filtersParam    = endpoint.Filtered("Every property that `queryables` lists is a parameter: `country=CH` for features that have this value.", map[string]any{"name": "Zürich"})
-	featureIDParam  = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
+	offsetParam     = endpoint.Integer("offset", 0, maxOffset,
+		"How many features to leave out; links use `cursor`, which reads none in vain.").Or(0)
+	cursorParam  = endpoint.Cursor.As("That of a link `next`.")
+	filtersParam = endpoint.Filtered("Every property that `queryables` lists is a parameter: `country=CH` for "+
+		"features that have this value.", map[string]any{"name": "Zürich"})
+	featureIDParam = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.",
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
 )
 
 // added are endpoints that other files declare.
@@ -118,7 +131,9 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Path: "/ogc/collections/{collectionId}/items",
 			ID:   "getOGCItems", Tag: "ogc", Rank: 7,
 			Summary: "Features of a collection",
-			Doc:     "A page of those that pass all filters. Besides the parameters below, each property that `queryables` lists is one: `?country=CH`. A page ends early where much has been looked at in vain or features are large; the link `next` goes on; forms without links have it in the header Link.",
+			Doc: "A page of those that pass all filters. Besides the parameters below, each property that `queryables` " +
+				"lists is one: `?country=CH`. A page ends early where much has been looked at in vain or features are large; the " +
+				"link `next` goes on; forms without links have it in the header Link.",
 			Params: []endpoint.Param{
 				featureCollectionParam, limitParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, crsParam,
 				bboxCRSParam, offsetParam, cursorParam, filtersParam, listing.Properties, listing.SkipGeometry, s.fFeatures,
@@ -136,8 +151,9 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, listing.Properties, listing.SkipGeometry, s.fFeatures},
 			Handle:  s.getItem, Cost: endpoint.Heavy,
 			Answers: s.content(Feature{}), Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
+			Headers: []string{"Content-Crs", "Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found",
+				"airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
 		},
 	}
 }

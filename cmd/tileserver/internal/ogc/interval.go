@@ -21,7 +21,8 @@ func datetime(q *endpoint.Params) (span interval, ok bool) {
 		return span, false
 	}
 	refuse := func() (interval, bool) {
-		q.Refuse("datetime", "Set datetime to a time such as 2024-01-31T06:00:00Z or a day, or to an interval of two with / between, .. for an open end; write a + as %2B.")
+		q.Refuse("datetime", "Set datetime to a time such as 2024-01-31T06:00:00Z or a day, or to an interval of two with / "+
+			"between, .. for an open end; write a + as %2B.")
 		return interval{}, false
 	}
 	from, to, two := strings.Cut(q.Text("datetime", 100), "/")

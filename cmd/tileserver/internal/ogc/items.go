@@ -42,15 +42,20 @@ const (
 	maxPageBytes = 16 << 20
 )
 
-var errCursor = endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
+var errCursor = endpoint.Refuse(endpoint.ErrParameter, "cursor",
+	"Leave cursor out for the first page; for the next one follow the link next.")
 
-var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
+var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset",
+	"Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
-var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "", "Leave out bbox, datetime and boxes of the filter: this collection cannot be asked by them.")
+var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "",
+	"Leave out bbox, datetime and boxes of the filter: this collection cannot be asked by them.")
 
-var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
+var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter",
+	"Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 
-var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
+var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter",
+	"Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
 // shown is the part of features that a client gets, and its coordinate system.
 type shown struct {
@@ -175,7 +180,8 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 	for _, other := range q.Others() {
 		if !c.has(other.Name) {
 			shown := endpoint.Printable(other.Name)
-			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+
+				" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
 		value := other.Value
@@ -228,7 +234,8 @@ func (c *collection) meets() feature.Meets {
 // page calls fn with a page of features; size returns the length of the answer so far. page
 // returns the cursor of the next page, and how many features were left out before the
 // first.
-func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string, left int, err error) {
+func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string,
+	left int, err error) {
 	a.Limit = a.offset + a.limit + 1 // one more, to see whether another page follows
 	var last feature.Mark
 	found, full := 0, false
@@ -395,7 +402,12 @@ func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next st
 	}
 	all = append(all, s.alternates(address+"/items", here, "This page")...)
 	if next != "" {
-		all = append(all, ogcapi.Link{Href: address + "/items" + query(here, "f", "json", "cursor", next), Rel: "next", Type: ogcapi.TypeGeoJSON, Title: "The next page"})
+		all = append(all, ogcapi.Link{
+			Href:  address + "/items" + query(here, "f", "json", "cursor", next),
+			Rel:   "next",
+			Type:  ogcapi.TypeGeoJSON,
+			Title: "The next page",
+		})
 	}
 	return all
 }

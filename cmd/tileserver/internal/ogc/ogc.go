@@ -291,7 +291,13 @@ func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 		}
 		return &ogcapi.Document{
 			Title: of.About.Title, Form: formSchema,
-			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.About.Name) + "/queryables", Type: "object", Title: of.About.Title, Properties: properties},
+			JSON: Queryables{
+				Schema:     "https://json-schema.org/draft/2020-12/schema",
+				ID:         ogcapi.Collection(base, of.About.Name) + "/queryables",
+				Type:       "object",
+				Title:      of.About.Title,
+				Properties: properties,
+			},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field
@@ -324,7 +330,8 @@ func noCollection(v ask.View) error {
 	if len(names) > endpoint.MaxList {
 		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
 	}
-	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
+	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection",
+		"Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
 }
 
 // row is a feature in a table of a page.
@@ -352,7 +359,10 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 					columns = append(columns, name)
 				}
 			}
-			rows, found = append(rows, row{ID: f.ID, Href: ogcapi.Collection(base, of.About.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html"}), append(found, values)
+			rows, found = append(rows, row{
+				ID:   f.ID,
+				Href: ogcapi.Collection(base, of.About.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
+			}), append(found, values)
 			return 0, nil
 		})
 		return err

@@ -21,8 +21,11 @@ func TestLargeFeatures(t *testing.T) {
 		}
 		id := fmt.Sprintf("%04d", i)
 		*f = feature.Feature{
-			ID: id, Mark: feature.Mark(id), Bounds: quadkey.Box{East: 1, North: 1}, Properties: feature.Compact(fmt.Appendf(nil, `"type":"t","id":"%s"`, id)),
-			Geometry: feature.GeoJSON(append(append([]byte(`{"type":"Polygon","coordinates":[`), bytes.Repeat([]byte{' '}, border)...), "]}"...)),
+			ID:         id,
+			Mark:       feature.Mark(id),
+			Bounds:     quadkey.Box{East: 1, North: 1},
+			Properties: feature.Compact(fmt.Appendf(nil, `"type":"t","id":"%s"`, id)),
+			Geometry:   feature.GeoJSON(append(append([]byte(`{"type":"Polygon","coordinates":[`), bytes.Repeat([]byte{' '}, border)...), "]}"...)),
 		}
 		return i < n
 	}}

@@ -60,7 +60,11 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 		return err
 	}
 	//nolint:gosec // the template has escaped it
-	page, err := (&theme.Document{Title: doc.Title, Root: theme.Root(c.Request().URL.EscapedPath()), Body: template.HTML(body.String())}).HTML()
+	page, err := (&theme.Document{
+		Title: doc.Title,
+		Root:  theme.Root(c.Request().URL.EscapedPath()),
+		Body:  template.HTML(body.String()),
+	}).HTML()
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,13 @@ func (s *Handlers) DescribeBelow(path, server string) ([]byte, error) {
 }
 
 func (s *Handlers) makeDescription() (*apidoc.Document, error) {
-	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problem: web.Problem{}, Problems: s.problems(), Endpoints: s.Described()}
+	options := apidoc.Options{
+		Version:   s.Version,
+		PublicURL: s.PublicURL,
+		Problem:   web.Problem{},
+		Problems:  s.problems(),
+		Endpoints: s.Described(),
+	}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
 	}
@@ -129,7 +135,13 @@ func (s *Handlers) problems() []apidoc.Problem {
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
 		if !known && !k.Unsent() {
-			all = append(all, apidoc.Problem{Type: k.Type, Title: k.Title, Detail: k.Detail, Status: k.Status, Retry: k.Retry || errors.Is(k.Err, web.ErrRateLimited)})
+			all = append(all, apidoc.Problem{
+				Type:   k.Type,
+				Title:  k.Title,
+				Detail: k.Detail,
+				Status: k.Status,
+				Retry:  k.Retry || errors.Is(k.Err, web.ErrRateLimited),
+			})
 		}
 	}
 	return all

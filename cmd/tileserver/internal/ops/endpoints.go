@@ -11,13 +11,22 @@ import (
 // Parameters of this face alone. Those of the frame are read by its script.
 var (
 	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
-	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.", endpoint.Schema{"type": "string"}, "points")
-	centerParam   = endpoint.Described(endpoint.InQuery, "center", "The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.", endpoint.Schema{"type": "string"}, "46.8,8.2")
-	zoomParam     = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.", endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
-	markerParam   = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.", endpoint.Schema{"type": "string"}, "46.95,7.45")
-	layersParam   = endpoint.Described(endpoint.InQuery, "layers", "Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
-	themeParam    = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.", endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
-	langParam     = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
+	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.",
+		endpoint.Schema{"type": "string"}, "points")
+	centerParam = endpoint.Described(endpoint.InQuery, "center",
+		"The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.",
+		endpoint.Schema{"type": "string"}, "46.8,8.2")
+	zoomParam = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.",
+		endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
+	markerParam = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.",
+		endpoint.Schema{"type": "string"}, "46.95,7.45")
+	layersParam = endpoint.Described(endpoint.InQuery, "layers",
+		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
+	themeParam = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.",
+		endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
+	langParam = endpoint.Described(endpoint.InQuery, "lang",
+		"The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. "+
+			"Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
 // Endpoints returns the endpoints of this face. They take parameters that they do not know: links
@@ -60,9 +69,10 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Path: "/status",
 			ID:   "getStatus", Tag: "operations", Rank: 3,
 			Summary: "What is being served",
-			Doc:     "Generations, ages, sources and licences of the data sets. Who asks for `text/html`, as a browser does, gets a page that shows the same.",
-			Loose:   true,
-			Handle:  s.getStatus, Cost: endpoint.Vital,
+			Doc: "Generations, ages, sources and licences of the data sets. Who asks for `text/html`, as a browser does, " +
+				"gets a page that shows the same.",
+			Loose:  true,
+			Handle: s.getStatus, Cost: endpoint.Vital,
 			Keys:    endpoint.KeysUnasked,
 			Answers: endpoint.Content{"application/json": Status{}, "text/html": nil}, Keeps: endpoint.Never,
 			Headers:  []string{"Content-Security-Policy"},
@@ -113,8 +123,11 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
 			Others: []endpoint.Other{
 				{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}},
-				{Status: 404, Text: "As text: the server has neither keys nor limits, so no client is counted. As a problem document: this is not the operator's listener; the detail says how to start one.",
-					Content: endpoint.Content{"text/plain": nil, "application/problem+json": web.Problem{}}, Headers: []string{"Cache-Control-No-Store", "X-Request-Id"}},
+				{Status: 404,
+					Text: "As text: the server has neither keys nor limits, so no client is counted. As a problem document: this " +
+						"is not the operator's listener; the detail says how to start one.",
+					Content: endpoint.Content{"text/plain": nil, "application/problem+json": web.Problem{}},
+					Headers: []string{"Cache-Control-No-Store", "X-Request-Id"}},
 			},
 			Example: endpoint.Example{Request: "/usage/top?limit=20"},
 		},
@@ -128,9 +141,10 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Path: "/openapi.json",
 			ID:   "getOpenAPI", Tag: "documents", Rank: 1,
 			Summary: "This description",
-			Doc:     "As an OpenAPI 3.1 document. `servers` has the address that the operator gave, or else the path of the host under which the server is reached.",
-			Loose:   true,
-			Handle:  s.getOpenAPI, Cost: endpoint.Light,
+			Doc: "As an OpenAPI 3.1 document. `servers` has the address that the operator gave, or else the path of the " +
+				"host under which the server is reached.",
+			Loose:  true,
+			Handle: s.getOpenAPI, Cost: endpoint.Light,
 			Keys:    endpoint.KeysUnasked,
 			Answers: endpoint.Content{"application/json": nil}, Keeps: endpoint.Tagged,
 			Problems: []string{"body-too-large"},
@@ -185,10 +199,12 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Path: "/embed",
 			ID:   "getEmbed", Tag: "documents", Rank: 4,
 			Summary: "The map for a frame of another page",
-			Doc:     "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid counts as not given, and a zoom or latitude out of bounds is brought back into them.",
-			Params:  []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
-			Loose:   true,
-			Handle:  s.getPage, Cost: endpoint.Light,
+			Doc: "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the " +
+				"operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid " +
+				"counts as not given, and a zoom or latitude out of bounds is brought back into them.",
+			Params: []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
+			Loose:  true,
+			Handle: s.getPage, Cost: endpoint.Light,
 			Keys:    endpoint.KeysUnasked,
 			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
 			Problems: []string{"body-too-large"},

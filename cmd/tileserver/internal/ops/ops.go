@@ -132,10 +132,12 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 			". See what is wrong by ingest verify NAME, then serve the generation before by ingest rollback NAME, or ingest the data again.")
 	}
 	if len(waiting) > 0 {
-		return endpoint.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+		return endpoint.Refuse(errNotReady, "",
+			"Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
 	}
 	if len(missing) > 0 {
-		return endpoint.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
+		return endpoint.Refuse(errNotReady, "",
+			"Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
 	}
 	if !serving && s.NoData != nil {
 		if err := s.NoData(); err != nil {

@@ -18,15 +18,18 @@ var (
 	descDamaged    = web.Metric("dataset_damaged", "1 when files of it are damaged.", "dataset")
 	descReadFailed = web.Metric("dataset_read_failures_total", "Reads failed by damage or the disk.", "dataset")
 	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by kind.", "dataset", "kind")
-	descLost       = web.Metric("dataset_records_lost", "Records that the generation in service has fewer than the one it replaced, of the kinds of which more than a tenth is gone.", "dataset")
+	descLost       = web.Metric("dataset_records_lost",
+		"Records that the generation in service has fewer than the one it replaced, of the kinds of which more than a tenth is gone.", "dataset")
 )
 
 // descTrouble counts all collections together, since some are private.
-var descTrouble = web.Metric("store_troubles", "Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
+var descTrouble = web.Metric("store_troubles",
+	"Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
 
 // Described are the metrics that collectDatasets makes.
 var Described = []*prometheus.Desc{
-	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords, descLost, descTrouble,
+	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
+	descLost, descTrouble,
 }
 
 // collectDatasets reports the state of the data sets to Prometheus.

@@ -86,9 +86,11 @@ var assetTypes = map[string]string{
 // switchedOff has, for documented paths that the operator has not switched on, how to switch them
 // on.
 var switchedOff = map[string]string{
-	"/usage":     "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
-	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, and --keys or --address-limit.",
-	"/metrics":   "Metrics are told on the operator's listener alone, --admin-listen: start the server with --public-metrics to have them here too.",
+	"/usage": "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
+	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, " +
+		"and --keys or --address-limit.",
+	"/metrics": "Metrics are told on the operator's listener alone, --admin-listen: start the server with " +
+		"--public-metrics to have them here too.",
 }
 
 // getPage answers GET /, /embed and the files of the map page.

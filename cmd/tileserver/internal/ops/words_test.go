@@ -8,7 +8,11 @@ import (
 // The page of the state says ages, sizes and numbers in words that people read.
 func TestWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second: "", time.Minute: " (just now)", 5 * time.Minute: " (5 minutes ago)", 3 * time.Hour: " (3 hours ago)", 72 * time.Hour: " (3 days ago)",
+		-time.Second:    "",
+		time.Minute:     " (just now)",
+		5 * time.Minute: " (5 minutes ago)",
+		3 * time.Hour:   " (3 hours ago)",
+		72 * time.Hour:  " (3 days ago)",
 	} {
 		if got := age(d); got != want {
 			t.Errorf("age of %v: %q, want %q", d, got, want)
@@ -33,7 +37,8 @@ func TestExtents(t *testing.T) {
 		bounds []float64
 		parts  int
 	}{
-		{nil, 0}, {[]float64{5, 45, 10, 48}, 1}, {[]float64{170, -20, -170, -10}, 2}, {[]float64{8, 47, 8, 47}, 1}, {[]float64{-180, -90, 180, 90}, 1},
+		{nil, 0}, {[]float64{5, 45, 10, 48}, 1}, {[]float64{170, -20, -170, -10}, 2}, {[]float64{8, 47, 8, 47},
+			1}, {[]float64{-180, -90, 180, 90}, 1},
 	} {
 		parts := extentsOf(tc.bounds)
 		if len(parts) != tc.parts {

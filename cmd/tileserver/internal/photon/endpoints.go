@@ -30,7 +30,9 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			ID: "photonSearch", Tag: "photon", Rank: 1,
 			Summary: "What a text names",
 			Doc:     "As Photon's `/api` answers. With `--root-geocoder photon` it is at `/api` too.",
-			Params:  endpoint.Foreign("Photon", "q", "lang", "limit", "lat", "lon", "zoom", "location_bias_scale", "bbox", "countrycode", "suggest_addresses", "layer", "osm_tag", "include", "exclude", "dedupe", "geometry", "debug"), Loose: true,
+			Params: endpoint.Foreign("Photon", "q", "lang", "limit", "lat", "lon", "zoom", "location_bias_scale", "bbox",
+				"countrycode", "suggest_addresses", "layer", "osm_tag", "include", "exclude", "dedupe", "geometry", "debug"),
+			Loose:  true,
 			Handle: s.getSearch, Cost: endpoint.Heavy, Refuse: refuse, Elsewhere: manual,
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
 			Others:  refused,
@@ -40,8 +42,13 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/photon/reverse", Also: []string{"/photon/reverse/"},
 			ID: "photonReverse", Tag: "photon", Rank: 2,
 			Summary: "What is at a point",
-			Doc:     "As Photon's `/reverse` answers: the nearest place, then the regions that contain the point, the smallest first. Regions come first where no place of the point's own country, state and county is near. `city` of a section is the municipality around it, or else the largest place of its divisions. With `--root-geocoder photon` it is at `/reverse` too, and the other one only at `/geocode/reverse`.",
-			Params:  endpoint.Foreign("Photon", "lat", "lon", "lang", "limit", "radius", "query_string_filter", "distance_sort", "layer", "osm_tag", "include", "exclude", "dedupe", "geometry", "debug"), Loose: true,
+			Doc: "As Photon's `/reverse` answers: the nearest place, then the regions that contain the point, the smallest " +
+				"first. Regions come first where no place of the point's own country, state and county is near. `city` of a " +
+				"section is the municipality around it, or else the largest place of its divisions. With `--root-geocoder photon` " +
+				"it is at `/reverse` too, and the other one only at `/geocode/reverse`.",
+			Params: endpoint.Foreign("Photon", "lat", "lon", "lang", "limit", "radius", "query_string_filter", "distance_sort", "layer",
+				"osm_tag", "include", "exclude", "dedupe", "geometry", "debug"),
+			Loose:  true,
 			Handle: s.getReverse, Cost: endpoint.Light, Refuse: refuse, Elsewhere: manual,
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
 			Others:  refused,

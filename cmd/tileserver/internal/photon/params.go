@@ -17,8 +17,9 @@ import (
 
 // Parameters, as Photon lists them in its refusals.
 var (
-	baseParameters    = []string{"lang", "limit", "debug", "dedupe", "geometry", "osm_tag", "layer", "include", "exclude"}
-	searchParameters  = append(slices.Clone(baseParameters), "q", "countrycode", "lat", "lon", "location_bias_scale", "zoom", "bbox", "suggest_addresses")
+	baseParameters   = []string{"lang", "limit", "debug", "dedupe", "geometry", "osm_tag", "layer", "include", "exclude"}
+	searchParameters = append(slices.Clone(baseParameters), "q", "countrycode", "lat", "lon", "location_bias_scale", "zoom",
+		"bbox", "suggest_addresses")
 	reverseParameters = append(slices.Clone(baseParameters), "lat", "lon", "radius", "query_string_filter", "distance_sort")
 )
 

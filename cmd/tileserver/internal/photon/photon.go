@@ -174,7 +174,8 @@ func (q *common) kindsOf() []names.Kind {
 			{key: "place", value: "country", layer: layerCountry}, {key: "place", value: "state", layer: layerState},
 			{key: "boundary", value: "administrative", layer: layerCounty}, {key: "boundary", value: "administrative", layer: layerCity},
 			{key: "boundary", value: "administrative", layer: layerDistrict}, {key: "boundary", value: "region", layer: layerOther},
-			{key: "natural", value: "water", layer: layerOther}, {key: "place", value: "sea", layer: layerOther}, {key: "place", value: "continent", layer: layerOther},
+			{key: "natural", value: "water", layer: layerOther}, {key: "place", value: "sea", layer: layerOther}, {key: "place",
+				value: "continent", layer: layerOther},
 		},
 		names.Airport: {{key: "aeroway", value: "aerodrome", layer: layerHouse}, {key: "aeroway", value: "heliport", layer: layerHouse}},
 	} {

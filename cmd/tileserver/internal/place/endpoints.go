@@ -15,7 +15,11 @@ var (
 	boxParam     = endpoint.BBox.May()
 	latParam     = endpoint.Lat.As("Places near this latitude come first; goes with `lon`.").May()
 	lonParam     = endpoint.Lon.As("Places near this longitude come first; goes with `lat`.").May()
-	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": uint32(math.MaxUint32)}, 2657896)
+	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{
+		"type":    "integer",
+		"minimum": 0,
+		"maximum": uint32(math.MaxUint32),
+	}, 2657896)
 )
 
 // added are endpoints that other files declare.
@@ -28,7 +32,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/places/search",
 			ID:   "searchPlaces", Tag: "places", Rank: 3,
 			Summary: "Places by name",
-			Doc:     "As it is typed: ask at every letter. Longer names are found with one letter wrong. There are no pages; who wants more narrows the search.",
+			Doc: "As it is typed: ask at every letter. Longer names are found with one letter wrong. There are no pages; " +
+				"who wants more narrows the search.",
 			Params: []endpoint.Param{
 				qParam, limitParam, endpoint.Lang, listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation, boxParam, latParam,
 				lonParam, s.form,

@@ -319,7 +319,8 @@ func searchText(p *endpoint.Params, name string) string {
 	}
 	v := p.Typed(name, maxSearchText)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" characters of UTF-8 without control characters, of which not all are spaces.")
+		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+
+			" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
 }

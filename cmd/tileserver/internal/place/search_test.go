@@ -57,7 +57,18 @@ func TestInsert(t *testing.T) {
 }
 
 func TestIsAirportCode(t *testing.T) {
-	for text, want := range map[string]bool{"pdx": true, "KPDX": true, "0S9": true, "pd": false, "kpdxx": false, "123": false, "p x": false, "Zü": false, "zür": false, "": false} {
+	for text, want := range map[string]bool{
+		"pdx":   true,
+		"KPDX":  true,
+		"0S9":   true,
+		"pd":    false,
+		"kpdxx": false,
+		"123":   false,
+		"p x":   false,
+		"Zü":    false,
+		"zür":   false,
+		"":      false,
+	} {
 		if got := isAirportCode(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -32,15 +32,19 @@ func NewTrouble(store, collection string, err error) Trouble {
 		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}
 	switch {
 	case errors.Is(err, live.ErrDamaged):
-		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
+		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver "+
+			"live repair rescues what can be read."
 	case errors.Is(err, cellstore.ErrLayout):
-		t.Detail = "Another version of the program wrote what is stored, which is left as it is. Update the program, or start the one that wrote it."
+		t.Detail = "Another version of the program wrote what is stored, which is left as it is. Update the program, or " +
+			"start the one that wrote it."
 	case cellstore.IsShortage(err):
-		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the limit of open files, such as by LimitNOFILE=, if it lasts."
+		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the " +
+			"limit of open files, such as by LimitNOFILE=, if it lasts."
 	case errors.Is(err, live.ErrUnreadable):
 		t.Detail = "The collection cannot be read; the log says why. It is served by itself once it can be."
 	case errors.Is(err, cellstore.ErrCorrupt):
-		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."
+		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the "+
+			"directory of --usage aside, and start the server again."
 	case errors.Is(err, cellstore.ErrNoSpace):
 		t.State, t.Detail = TroubleFull, "Make room on the disk: writes are taken again by themselves then. Reads go on."
 	}

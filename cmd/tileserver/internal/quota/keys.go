@@ -138,7 +138,8 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 // the file is being written just now, or the program that wrote it was killed.
 var ErrUnfinished = errors.New("the file ends within this line: end it or remove it")
 
-var errKeyLine = errors.New("write NAME:SHA256, and limits such as 600/1m and scopes such as write:shops behind it; tileserver keys new NAME makes such a line")
+var errKeyLine = errors.New("write NAME:SHA256, and limits such as 600/1m and scopes such as write:shops behind it; " +
+	"tileserver keys new NAME makes such a line")
 
 func readKey(line string) (*hashedKey, error) {
 	fields := strings.Fields(line)

@@ -11,7 +11,8 @@ func TestReadKeys(t *testing.T) {
 	if one == two || len(one) < 20 {
 		t.Fatalf("keys %q and %q", one, two)
 	}
-	file := "# keys\n\n" + Line("acme", HashOf(one), []Limit{{600, Minute}, {100000, Day}}) + "\n  " + Line("b.c_d-e", HashOf(two), nil) + "\r\n"
+	file := "# keys\n\n" + Line("acme", HashOf(one), []Limit{{600, Minute}, {100000, Day}}) + "\n  " + Line("b.c_d-e",
+		HashOf(two), nil) + "\r\n"
 	k, err := ReadKeys(strings.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,8 @@ func TestScopes(t *testing.T) {
 		t.Fatal(line)
 	}
 	all := NewKey()
-	keys, err := ReadKeys(strings.NewReader(line + "\nroot:" + strings.Repeat("0", 64) + " write:* 5/1m\n" + Line("reader", HashOf(all), nil, Scope{Collection: AnyCollection})))
+	keys, err := ReadKeys(strings.NewReader(line + "\nroot:" + strings.Repeat("0", 64) + " write:* 5/1m\n" + Line("reader",
+		HashOf(all), nil, Scope{Collection: AnyCollection})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,8 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s: %v", tt.scope, got)
 		}
 	}
-	for _, wrong := range []string{"", ":", "write", "write:", "Write:shops", "write:Shops", "admin:shops", "write:a.b", "write:a*", "write:**", "read:a,b", "write:shops:x"} {
+	for _, wrong := range []string{"", ":", "write", "write:", "Write:shops", "write:Shops", "admin:shops", "write:a.b",
+		"write:a*", "write:**", "read:a,b", "write:shops:x"} {
 		if s, err := ParseScope(wrong); err == nil {
 			t.Errorf("%q was read as %v", wrong, s)
 		}
@@ -111,7 +114,8 @@ func FuzzReadKeys(f *testing.F) {
 				}
 			}
 			again, err := ReadKeys(strings.NewReader(Line(key.Name, key.hash, list, key.Scopes...)))
-			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits || !slices.Equal(again.byHash[key.hash].Scopes, key.Scopes) {
+			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits ||
+				!slices.Equal(again.byHash[key.hash].Scopes, key.Scopes) {
 				t.Errorf("%+v is written as what is not read: %v", key, err)
 			}
 		}

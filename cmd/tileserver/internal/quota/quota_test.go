@@ -109,7 +109,10 @@ func TestParseLimit(t *testing.T) {
 
 func TestClientOf(t *testing.T) {
 	for addr, want := range map[string]string{
-		"198.51.100.7": "198.51.100.7", "::ffff:198.51.100.7": "198.51.100.7", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
+		"198.51.100.7":         "198.51.100.7",
+		"::ffff:198.51.100.7":  "198.51.100.7",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+		"fe80::1%eth0":         "fe80::/64",
 	} {
 		c := ClientOf(netip.MustParseAddr(addr))
 		if c.String() != want {
@@ -229,12 +232,24 @@ func TestConcurrent(t *testing.T) {
 	if v := again.Key("acme", l); !v.Refused {
 		t.Errorf("read back: %+v", v)
 	}
-	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{Client: "unknown", Hour: 500, HourRefused: 1100, Today: 500, TodayRefused: 1100}) {
+	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{
+		Client:       "unknown",
+		Hour:         500,
+		HourRefused:  1100,
+		Today:        500,
+		TodayRefused: 1100,
+	}) {
 		t.Errorf("read back: %+v", top)
 	}
 	again.Key("other", l)
 	again.Look("silent", l)
-	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{Client: "acme", Hour: 500, HourRefused: 1101, Today: 500, TodayRefused: 1101}) || top[1] != (Busy{Client: "other", Hour: 1, HourRefused: 0, Today: 1, TodayRefused: 0}) {
+	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{
+		Client:       "acme",
+		Hour:         500,
+		HourRefused:  1101,
+		Today:        500,
+		TodayRefused: 1101,
+	}) || top[1] != (Busy{Client: "other", Hour: 1, HourRefused: 0, Today: 1, TodayRefused: 0}) {
 		t.Errorf("busiest keys: %+v", top)
 	}
 	if top := again.TopKeys(1); len(top) != 1 || top[0].Client != "acme" {

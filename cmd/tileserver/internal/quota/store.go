@@ -151,7 +151,8 @@ func (m *Meter) Run(ctx context.Context) error {
 		err := m.Flush(ctx, maxFlush)
 		switch was := m.failing.Swap(err != nil); {
 		case err != nil && !was && ctx.Err() == nil:
-			m.opts.Log.Error("usage cannot be written; counting goes on in memory, and what has room there is written later", "flag", "--usage", "error", err)
+			m.opts.Log.Error("usage cannot be written; counting goes on in memory, and what has room there is written later", "flag",
+				"--usage", "error", err)
 		case err == nil && was:
 			m.opts.Log.Info("usage is written again", "flag", "--usage")
 		}
@@ -308,7 +309,11 @@ func (m *Meter) buckets(ctx context.Context, name string, w Window, kept int) ([
 			}
 			i--
 			if !row.Empty() {
-				list = append(list, Bucket{Start: w.start(number - i), Requests: counterOf(row, families[w], passed), Refused: counterOf(row, families[w], turned)})
+				list = append(list, Bucket{
+					Start:    w.start(number - i),
+					Requests: counterOf(row, families[w], passed),
+					Refused:  counterOf(row, families[w], turned),
+				})
 			}
 		}
 	}

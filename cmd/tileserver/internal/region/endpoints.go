@@ -14,8 +14,10 @@ const (
 
 // Parameters of this face alone.
 var (
-	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
-	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
+	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnap,
+		"Take the nearest region within so many metres for a type that has none at the point.")
+	idParam = endpoint.Text("id", 1024,
+		"Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
 	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
 	boxParam        = endpoint.BBox.As(endpoint.BBox.Doc + " Either this, `tile` or `region`.").May()
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
@@ -45,9 +47,21 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/regions/within",
 			ID:   "getRegionsWithin", Tag: "regions", Rank: 2,
 			Summary: "The regions in a box, a tile or a region, or the part of one of them in a box",
-			Doc: "In a box are those that meet it, if only at its edge. In a tile or a region are those that share ground with it: a region is in itself, " +
-				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
-			Params: []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types, idParam, limitParam, cursorParam, s.form, listing.SkipGeometry},
+			Doc: "In a box are those that meet it, if only at its edge. In a tile or a region are those that share ground with " +
+				"it: a region is in itself, " +
+				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point " +
+				"inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
+			Params: []endpoint.Param{
+				boxParam,
+				endpoint.Tile,
+				listing.Region,
+				listing.Types,
+				idParam,
+				limitParam,
+				cursorParam,
+				s.form,
+				listing.SkipGeometry,
+			},
 			Handle: s.getRegionsWithin, Cost: endpoint.Heavy,
 			Answers: list.Answers(), Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},

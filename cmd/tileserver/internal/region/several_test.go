@@ -112,19 +112,37 @@ func TestSeveralTypesRefuse(t *testing.T) {
 		cursor string
 		want   string // regions, or those of an error
 	}{
-		"the same":                {b, nil, quadkey.Box{East: 2, North: 1}, next, "land:b zone:z"},
-		"types in another order":  {b, []string{"land", "zone", "zone"}, quadkey.Box{East: 2, North: 1}, ofTypes, "zone:z"},
-		"a newer data set":        {newer, nil, quadkey.Box{East: 2, North: 1}, next, "land:b zone:z"},
-		"its type is gone":        {without, nil, quadkey.Box{East: 2, North: 1}, next, ""},
-		"another box":             {b, nil, quadkey.World, next, ""},
-		"other types":             {b, []string{"zone"}, quadkey.Box{East: 2, North: 1}, next, ""},
-		"all and not some":        {b, nil, quadkey.Box{East: 2, North: 1}, ofTypes, ""},
-		"no cursor":               {b, nil, quadkey.Box{East: 2, North: 1}, "x", ""},
-		"its first letter lacks":  {b, nil, quadkey.Box{East: 2, North: 1}, next[1:], ""},
-		"a letter is behind it":   {b, nil, quadkey.Box{East: 2, North: 1}, next + "A", ""},
-		"a cursor without a type": {b, nil, quadkey.Box{East: 2, North: 1}, box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land")), ""},
-		"a cursor without an id":  {b, nil, quadkey.Box{East: 2, North: 1}, box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land:")), ""},
-		"a cursor of no region":   {b, nil, quadkey.Box{East: 2, North: 1}, box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land:~")), ""},
+		"the same":               {b, nil, quadkey.Box{East: 2, North: 1}, next, "land:b zone:z"},
+		"types in another order": {b, []string{"land", "zone", "zone"}, quadkey.Box{East: 2, North: 1}, ofTypes, "zone:z"},
+		"a newer data set":       {newer, nil, quadkey.Box{East: 2, North: 1}, next, "land:b zone:z"},
+		"its type is gone":       {without, nil, quadkey.Box{East: 2, North: 1}, next, ""},
+		"another box":            {b, nil, quadkey.World, next, ""},
+		"other types":            {b, []string{"zone"}, quadkey.Box{East: 2, North: 1}, next, ""},
+		"all and not some":       {b, nil, quadkey.Box{East: 2, North: 1}, ofTypes, ""},
+		"no cursor":              {b, nil, quadkey.Box{East: 2, North: 1}, "x", ""},
+		"its first letter lacks": {b, nil, quadkey.Box{East: 2, North: 1}, next[1:], ""},
+		"a letter is behind it":  {b, nil, quadkey.Box{East: 2, North: 1}, next + "A", ""},
+		"a cursor without a type": {
+			b,
+			nil,
+			quadkey.Box{East: 2, North: 1},
+			box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land")),
+			"",
+		},
+		"a cursor without an id": {
+			b,
+			nil,
+			quadkey.Box{East: 2, North: 1},
+			box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land:")),
+			"",
+		},
+		"a cursor of no region": {
+			b,
+			nil,
+			quadkey.Box{East: 2, North: 1},
+			box.Cursor(&feature.Info{Name: "regions of "}, feature.Mark("land:~")),
+			"",
+		},
 	} {
 		got, _, err := page(t, c.of, c.types, feature.Query{In: feature.Box(c.box)}, 10, c.cursor)
 		if got != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, feature.ErrCursor) {
@@ -162,7 +180,8 @@ func TestNearestOfSeveralTypes(t *testing.T) {
 			}
 		}
 	}
-	for _, mark := range []string{"land:a", "land:\xff\xff\xff\xff\xff\xff\xff\xffa", "land:\x00\x00\x00\x00\x00\x00\x00\x00", "sea:\x00\x00\x00\x00\x00\x00\x00\x00a"} {
+	for _, mark := range []string{"land:a", "land:\xff\xff\xff\xff\xff\xff\xff\xffa", "land:\x00\x00\x00\x00\x00\x00\x00\x00",
+		"sea:\x00\x00\x00\x00\x00\x00\x00\x00a"} {
 		for _, err := range of.Features(t.Context(), &feature.Query{Near: &feature.Near{}, After: feature.Mark(mark)}) {
 			if !errors.Is(err, feature.ErrCursor) {
 				t.Errorf("%q: %v", mark, err)

@@ -50,10 +50,24 @@ func IPRanges() []ipgeo.Range {
 		Continent:         ipgeo.Continent{Code: "EU", GeoNameID: 6255148, Names: ipgeo.Names{"en": "Europe"}},
 		Country:           ipgeo.Country{GeoNameID: 2658434, ISOCode: "CH", Names: ipgeo.Names{"de": "Schweiz", "en": "Switzerland"}},
 		RegisteredCountry: ipgeo.Country{GeoNameID: 2921044, ISOCode: "DE", IsInEuropeanUnion: true, Names: ipgeo.Names{"en": "Germany"}},
-		Location:          ipgeo.Location{AccuracyRadius: 20, Latitude: coordinate(47.3682), Longitude: coordinate(8.5671), TimeZone: "Europe/Zurich"},
-		Postal:            ipgeo.Postal{Code: "8001"},
-		Subdivisions:      []ipgeo.Subdivision{{GeoNameID: 2657895, ISOCode: "ZH", Names: ipgeo.Names{"de": "Kanton Zürich", "en": "Zurich"}}, {ISOCode: "112"}},
-		Traits:            ipgeo.Traits{AutonomousSystemNumber: 559, AutonomousSystemOrganization: "SWITCH", ISP: "S & W", IsAnycast: true, MobileCountryCode: "228"},
+		Location: ipgeo.Location{
+			AccuracyRadius: 20,
+			Latitude:       coordinate(47.3682),
+			Longitude:      coordinate(8.5671),
+			TimeZone:       "Europe/Zurich",
+		},
+		Postal: ipgeo.Postal{Code: "8001"},
+		Subdivisions: []ipgeo.Subdivision{
+			{GeoNameID: 2657895, ISOCode: "ZH", Names: ipgeo.Names{"de": "Kanton Zürich", "en": "Zurich"}},
+			{ISOCode: "112"},
+		},
+		Traits: ipgeo.Traits{
+			AutonomousSystemNumber:       559,
+			AutonomousSystemOrganization: "SWITCH",
+			ISP:                          "S & W",
+			IsAnycast:                    true,
+			MobileCountryCode:            "228",
+		},
 	}
 	more := zurich
 	more.City = ipgeo.City{Confidence: 80, GeoNameID: 7, Names: ipgeo.Names{"de": "Nur Deutsch 100%"}}

@@ -184,7 +184,14 @@ func TestAirportMissingData(t *testing.T) {
 		paths   []string // answered 404
 		fine    []string
 	}{
-		{ask.Airports.Name, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
+		{ask.Airports.Name, []string{
+			"/airports/WLD",
+			"/airports/nearby?lat=1&lon=2",
+			"/airports/within?bbox=0,0,1,1",
+			"/airports/WLD/offset" + at,
+			"/airports/WLD/offset",
+			"/tiles/airports/1/0/0.mvt",
+		},
 			[]string{"/places/1/offset", "/tiles/all/1/0/0.geojson"}},
 		{ask.TimeZones.Name, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
 			[]string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/places/1"}},
@@ -203,7 +210,8 @@ func TestAirportMissingData(t *testing.T) {
 			if res := f.Get("/readyz"); res.StatusCode != 200 {
 				t.Errorf("not ready: %s", servertest.Body(t, res))
 			}
-			if b := servertest.Body(t, f.Get("/status")); !strings.Contains(b, `{"name":"`+tt.missing+`","state":"missing"`) || strings.Count(b, `"state":"serving"`) != 2 {
+			if b := servertest.Body(t, f.Get("/status")); !strings.Contains(b, `{"name":"`+tt.missing+`","state":"missing"`) ||
+				strings.Count(b, `"state":"serving"`) != 2 {
 				t.Error(b)
 			}
 		})
@@ -231,7 +239,8 @@ func TestAirportPages(t *testing.T) {
 		}
 		return p
 	}
-	for _, path := range []string{"/airports/nearby?lat=48&lon=5", "/airports/nearby?lat=48&lon=5&type=small", "/airports/within?bbox=4,46,6,50", "/airports/within?bbox=-180,-90,180,90&closed=true"} {
+	for _, path := range []string{"/airports/nearby?lat=48&lon=5", "/airports/nearby?lat=48&lon=5&type=small",
+		"/airports/within?bbox=4,46,6,50", "/airports/within?bbox=-180,-90,180,90&closed=true"} {
 		var all, paged []uint32
 		for _, a := range read(path + "&limit=1000").Airports {
 			all = append(all, a.ID)
@@ -269,7 +278,13 @@ func TestAirportTiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/tiles/airports/0/0/0", "/tiles/airports/6/32/22", "/tiles/places,airports/7/65/44", "/tiles/airports,places/" + deep.String(), "/tiles/all/3/4/2"} {
+	for _, path := range []string{
+		"/tiles/airports/0/0/0",
+		"/tiles/airports/6/32/22",
+		"/tiles/places,airports/7/65/44",
+		"/tiles/airports,places/" + deep.String(),
+		"/tiles/all/3/4/2",
+	} {
 		fc, err := geojson.UnmarshalFeatureCollection([]byte(servertest.Body(t, f.Get(path+".geojson"))))
 		if err != nil {
 			t.Fatal(path, err)
@@ -291,7 +306,8 @@ func TestAirportTiles(t *testing.T) {
 		for _, l := range layers {
 			for _, x := range l.Features {
 				if l.Name == "airports" {
-					vec = append(vec, fmt.Sprint(x.Properties["id"], x.Properties["name"], x.Properties["type"], x.Properties["scheduled"], x.Properties["iata"]))
+					vec = append(vec, fmt.Sprint(x.Properties["id"], x.Properties["name"], x.Properties["type"], x.Properties["scheduled"],
+						x.Properties["iata"]))
 				}
 			}
 		}
@@ -310,8 +326,10 @@ func TestAirportTiles(t *testing.T) {
 // FuzzAirportRequest sends any path and query below the new endpoints: never a
 // failure, always well-formed.
 func FuzzAirportRequest(f *testing.F) {
-	for _, seed := range []string{"airports/WLD", "airports/WLD/offset?at=2026-07-01T12:00:00Z", "airports/nearby?lat=1&lon=2&type=large", "airports/within?bbox=1,2,3,4",
-		"places/1/offset", "airports/%ff", "airports//offset", "airports/WLD/offset/", "airports/nearby/offset", "airports/within?bbox=170,-90,-170,90&closed=true&cursor=QQ"} {
+	for _, seed := range []string{"airports/WLD", "airports/WLD/offset?at=2026-07-01T12:00:00Z",
+		"airports/nearby?lat=1&lon=2&type=large", "airports/within?bbox=1,2,3,4",
+		"places/1/offset", "airports/%ff", "airports//offset", "airports/WLD/offset/", "airports/nearby/offset",
+		"airports/within?bbox=170,-90,-170,90&closed=true&cursor=QQ"} {
 		f.Add(seed)
 	}
 	air := servertest.NewAirfield(f)

@@ -35,13 +35,15 @@ func TestBaseMapCodings(t *testing.T) {
 		} {
 			for range 2 { // made, and then cached
 				res := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted)
-				if got := res.Header.Get("Content-Encoding"); res.StatusCode != 200 || got != want[stored] || res.Header.Get("Vary") != "Accept-Encoding" {
+				if got := res.Header.Get("Content-Encoding"); res.StatusCode != 200 || got != want[stored] ||
+					res.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
 				}
 				if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), servertest.Body(t, res)) != string(bytes.Repeat(servertest.Coast, 50)) {
 					t.Errorf("%s for %q: other bytes", stored, accepted)
 				}
-				if again := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted, "If-None-Match", res.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+				if again := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted, "If-None-Match",
+					res.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
 					t.Errorf("%s for %q: %d for its own tag", stored, accepted, again.StatusCode)
 				}
 			}
@@ -53,13 +55,16 @@ func TestBaseMapTiles(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	for path, want := range map[string]string{
-		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile", "/basemap/gzip/0/0/0.pbf": "application/vnd.mapbox-vector-tile", "/basemap/red/0/0/0.png": "image/png",
+		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile",
+		"/basemap/gzip/0/0/0.pbf": "application/vnd.mapbox-vector-tile",
+		"/basemap/red/0/0/0.png":  "image/png",
 	} {
 		res := f.Get(path, "Accept-Encoding", "gzip")
 		if res.StatusCode != 200 || res.Header.Get("Content-Type") != want || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 		}
-		if head := f.Do(http.MethodHead, path, "Accept-Encoding", "gzip"); head.Header.Get("Content-Length") != res.Header.Get("Content-Length") || servertest.Body(t, head) != "" {
+		if head := f.Do(http.MethodHead, path, "Accept-Encoding",
+			"gzip"); head.Header.Get("Content-Length") != res.Header.Get("Content-Length") || servertest.Body(t, head) != "" {
 			t.Errorf("HEAD %s: %v", path, head.Header)
 		}
 	}
@@ -136,7 +141,8 @@ func TestBaseMapReplaced(t *testing.T) {
 			t.Errorf("%s is %s", m.Name, m.State)
 		}
 	}
-	if page := servertest.Body(t, f.Get("/status", "Accept", "text/html")); !strings.Contains(page, "Base maps") || strings.Contains(page, "<img") || strings.Contains(page, `="javascript:`) {
+	if page := servertest.Body(t, f.Get("/status", "Accept", "text/html")); !strings.Contains(page, "Base maps") ||
+		strings.Contains(page, "<img") || strings.Contains(page, `="javascript:`) {
 		t.Errorf("the page of the status: %s", page)
 	}
 }
@@ -160,7 +166,8 @@ func TestBaseMapTexts(t *testing.T) {
 	if want := `&amp;me <a href="https://example.org/?a=1&amp;b=%3C" target="_blank" rel="noopener">them</a>`; doc.Attribution != strings.ReplaceAll(want, "%3C", "&lt;") && doc.Attribution != want {
 		t.Errorf("attribution %s", doc.Attribution)
 	}
-	if len(doc.Tiles) != 1 || doc.Tiles[0] != "http://example.com/basemap/gzip/{z}/{x}/{y}.mvt" || len(doc.VectorLayers) != 2 || strings.ContainsAny(doc.Name, "\x00\u202e") {
+	if len(doc.Tiles) != 1 || doc.Tiles[0] != "http://example.com/basemap/gzip/{z}/{x}/{y}.mvt" || len(doc.VectorLayers) != 2 ||
+		strings.ContainsAny(doc.Name, "\x00\u202e") {
 		t.Errorf("%+v", doc)
 	}
 }
@@ -187,14 +194,16 @@ func TestBaseMapStyle(t *testing.T) {
 	ask("basemap=gzip,red&names=false")
 	want := []layer{
 		{"background", "background", ""},
-		{"basemap:gzip:water_fill", "fill", "basemap:gzip"}, {"basemap:gzip:water_line", "line", "basemap:gzip"}, {"basemap:gzip:roads_line", "line", "basemap:gzip"},
+		{"basemap:gzip:water_fill", "fill", "basemap:gzip"}, {"basemap:gzip:water_line", "line",
+			"basemap:gzip"}, {"basemap:gzip:roads_line", "line", "basemap:gzip"},
 		{"basemap:red", "raster", "basemap:red"}, {"country_line", "line", "quadrille"},
 		{"country_disputed", "line", "quadrille"}, {"country_coast", "line", "quadrille"},
 	}
 	if fmt.Sprint(style.Layers) != fmt.Sprint(want) {
 		t.Errorf("layers\n%v, want\n%v", style.Layers, want)
 	}
-	if s := style.Sources["basemap:red"]; len(style.Sources) != 3 || s.Type != "raster" || s.TileSize != 256 || s.URL != "http://example.com/basemap/red.json" {
+	if s := style.Sources["basemap:red"]; len(style.Sources) != 3 || s.Type != "raster" || s.TileSize != 256 ||
+		s.URL != "http://example.com/basemap/red.json" {
 		t.Errorf("sources %+v", style.Sources)
 	}
 	if ask(""); len(style.Sources) != 7 {
@@ -215,7 +224,9 @@ func TestBaseMapMetrics(t *testing.T) {
 	}
 	f.Look()
 	for name, want := range map[string]float64{
-		`quadrille_basemap_read_failures_total{basemap=bad}`: 1, `quadrille_basemap_damaged{basemap=bad}`: 1, `quadrille_basemap_stale{basemap=red}`: 0,
+		`quadrille_basemap_read_failures_total{basemap=bad}`:  1,
+		`quadrille_basemap_damaged{basemap=bad}`:              1,
+		`quadrille_basemap_stale{basemap=red}`:                0,
 		`quadrille_response_cache_hits_total{cache=basemaps}`: 1,
 	} {
 		if got, ok := f.Scrape()[name]; !ok || got != want {

@@ -25,7 +25,12 @@ type baseMapWorld struct {
 // Coast is the vector tile that its maps show, large enough to be packed.
 var Coast = archivetest.Vector(strings.Repeat("coast", 20))
 
-var ArchiveCodings = map[string]byte{"plain": archivetest.Plain, "gzip": archivetest.Gzip, "br": archivetest.Brotli, "zstd": archivetest.Zstd}
+var ArchiveCodings = map[string]byte{
+	"plain": archivetest.Plain,
+	"gzip":  archivetest.Gzip,
+	"br":    archivetest.Brotli,
+	"zstd":  archivetest.Zstd,
+}
 
 const hostileText = `<img src=x onerror=alert(1)>&<a href='javascript:alert(1)'>me</a> <a href="https://example.org/?a=1&b=<">them</a>` + "\x00\u202e"
 
@@ -46,14 +51,23 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	for _, coding := range []string{"plain", "gzip", "br", "zstd"} {
 		p := archivetest.PMTiles{Internal: ArchiveCodings[coding], Tiles: ArchiveCodings[coding], Type: 1, Metadata: metadata, Leaf: 2}
 		large := archivetest.Pack(p.Tiles, bytes.Repeat(Coast, 50))
-		archivetest.Write(t, filepath.Join(dir, coding+".pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(p.Tiles, Coast)}, {Z: 1, Data: large}, {Z: 1, X: 1, Y: 1, Data: archivetest.Pack(p.Tiles, Coast)}}))
+		archivetest.Write(t, filepath.Join(dir, coding+".pmtiles"), p.Bytes([]archivetest.Tile{
+			{Data: archivetest.Pack(p.Tiles, Coast)},
+			{Z: 1, Data: large},
+			{Z: 1, X: 1, Y: 1, Data: archivetest.Pack(p.Tiles, Coast)},
+		}))
 		add(coding, coding+".pmtiles")
 	}
 	red := archivetest.Picture(256, color.RGBA{R: 255, A: 255})
-	archivetest.WriteMBTiles(t, filepath.Join(dir, "red.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'png')`)
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "red.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema,
+		`INSERT INTO metadata VALUES ('format', 'png')`)
 	add("red", "red.mbtiles")
 	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, archive.MaxTile+1))
-	archivetest.WriteMBTiles(t, filepath.Join(dir, "bad.mbtiles"), []archivetest.Tile{{Data: Coast}, {Z: 1, Data: bomb}, {Z: 1, X: 1, Data: []byte("\x1f\x8bnot")}},
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "bad.mbtiles"), []archivetest.Tile{
+		{Data: Coast},
+		{Z: 1, Data: bomb},
+		{Z: 1, X: 1, Data: []byte("\x1f\x8bnot")},
+	},
 		archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'pbf')`, `CREATE TRIGGER t AFTER INSERT ON tiles BEGIN SELECT 1; END`)
 	add("bad", "bad.mbtiles")
 	w := &baseMapWorld{Dir: dir}

@@ -70,7 +70,8 @@ func lines(w *servertest.Shops, path string) (list []shopPoint) {
 	w.T.Helper()
 	res := w.Get(path)
 	text := servertest.Body(w.T, res)
-	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/x-ndjson" || res.Header.Get("Cache-Control") != "no-store" {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/x-ndjson" ||
+		res.Header.Get("Cache-Control") != "no-store" {
 		w.T.Fatalf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
 	}
 	for line := range strings.Lines(text) {
@@ -176,7 +177,8 @@ func TestCollectionAnswers(t *testing.T) {
 		form := [...]string{"json", "geojson"}[i%2]
 		near := &feature.Near{Position: quadkey.Position{Lat: 46 + 4*r.Float64(), Lon: 4 + 4*r.Float64()}, MaxM: 200_000, MinM: 1000}
 		cursor := ""
-		path := fmt.Sprintf("/points/shops/nearby?lat=%v&lon=%v&radius=200000&min_radius=1000&limit=7&format=%s&%s", near.Lat, near.Lon, form, f.query)
+		path := fmt.Sprintf("/points/shops/nearby?lat=%v&lon=%v&radius=200000&min_radius=1000&limit=7&format=%s&%s", near.Lat,
+			near.Lon, form, f.query)
 		for range 4 {
 			hits, next := page(w, c, feature.Query{Near: near, Filter: filter}, 7, cursor)
 			got := answer(w, path+cursorOf(cursor))
@@ -189,8 +191,13 @@ func TestCollectionAnswers(t *testing.T) {
 			}
 		}
 		box := quadkey.Box{West: 4 + r.Float64(), South: 46 + r.Float64(), East: 6 + r.Float64(), North: 48 + r.Float64()}
-		for sort, by := range map[string]feature.Sort{"": {}, "&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Down: true}, "&sort=since": {Field: feature.Field{Name: "since", Kind: feature.Time}}} {
-			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East, box.North, form, f.query, sort)
+		for sort, by := range map[string]feature.Sort{
+			"":             {},
+			"&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Down: true},
+			"&sort=since":  {Field: feature.Field{Name: "since", Kind: feature.Time}},
+		} {
+			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East,
+				box.North, form, f.query, sort)
 			query := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Sort: by}}
 			hits, next := page(w, c, query, 100, "")
 			got := answer(w, path)
@@ -313,13 +320,15 @@ func TestSeveralCollections(t *testing.T) {
 	want := append(of("shops"), of("drivers")...)
 	slices.SortStableFunc(want, func(a, b shopPoint) int { return cmp.Compare(*a.Distance, *b.Distance) })
 	got := answer(w, "/points/shops,drivers/nearby?lat=48&lon=6.1&limit=20")
-	if len(got.Points) != 20 || got.Next != "" || !slices.EqualFunc(got.Points, want[:20], func(a, b shopPoint) bool { return a.ID == b.ID && a.Collection == b.Collection }) {
+	if len(got.Points) != 20 || got.Next != "" ||
+		!slices.EqualFunc(got.Points, want[:20], func(a, b shopPoint) bool { return a.ID == b.ID && a.Collection == b.Collection }) {
 		t.Errorf("got %v, want %v", got.Points, want[:20])
 	}
 	if text := servertest.Body(t, w.Get("/points/drivers%2Cshops/count")); text != `{"count":3002,"collections":{"drivers":2,"shops":3000}}` {
 		t.Error(text)
 	}
-	if text := servertest.Body(t, w.Get("/points/drivers,shops/count?category=cafe&bbox=5.99,47.99,6.01,48.01")); !strings.Contains(text, `"drivers":1`) {
+	if text := servertest.Body(t,
+		w.Get("/points/drivers,shops/count?category=cafe&bbox=5.99,47.99,6.01,48.01")); !strings.Contains(text, `"drivers":1`) {
 		t.Error(text)
 	}
 }
@@ -348,7 +357,13 @@ func TestCollectionRefusals(t *testing.T) {
 		{"/points/shops/a/b", 404, "not-found", "", ""},
 		{"/points/shops/%00", 404, "point-not-found", "", ""},
 		{"/points/shops/" + strings.Repeat("x", 300), 404, "point-not-found", "", ""},
-		{"/points/shops/nearby?lat=1&lon=2&limt=1", 400, "bad-parameter", "limt", "did you mean limit? As a filter it names no property of shops: use one of category, limit, name, open, price, since."},
+		{
+			"/points/shops/nearby?lat=1&lon=2&limt=1",
+			400,
+			"bad-parameter",
+			"limt",
+			"did you mean limit? As a filter it names no property of shops: use one of category, limit, name, open, price, since.",
+		},
 		{"/points/shops/nearby?lat=1&lon=2&%22%3Cb%3E=1", 400, "bad-parameter", `"\"<b>"`, "no property"},
 		{"/points/shops/nearby?lat=1&lon=2&p.colour=1", 400, "bad-parameter", "p.colour", "no property"},
 		{"/points/shops/nearby?lat=1&lon=2&price=x", 400, "bad-parameter", "price", "number"},
@@ -418,7 +433,9 @@ func TestCollectionPoint(t *testing.T) {
 		}
 	}
 	first := w.Get("/points/shops")
-	if text := servertest.Body(t, first); !strings.Contains(text, `"name":"shops","title":"Shops \u003cb\u003e\u0026","points":3000,"bbox":[`) || !strings.Contains(text, `{"name":"limit","type":"number"}`) {
+	if text := servertest.Body(t,
+		first); !strings.Contains(text, `"name":"shops","title":"Shops \u003cb\u003e\u0026","points":3000,"bbox":[`) ||
+		!strings.Contains(text, `{"name":"limit","type":"number"}`) {
 		t.Error(text)
 	}
 }
@@ -441,7 +458,8 @@ func TestCollectionCaching(t *testing.T) {
 			}
 		}
 	}
-	if text := servertest.Body(t, w.Get("/points")); strings.Contains(text, "secret") || !strings.Contains(text, `{"name":"drivers","title":"Drivers","points":2,"live":true,"history":"24h0m0s",`) {
+	if text := servertest.Body(t, w.Get("/points")); strings.Contains(text, "secret") ||
+		!strings.Contains(text, `{"name":"drivers","title":"Drivers","points":2,"live":true,"history":"24h0m0s",`) {
 		t.Error(text)
 	}
 	mayRead := func(c echo.Context, name string) bool {
@@ -455,7 +473,8 @@ func TestCollectionCaching(t *testing.T) {
 			t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 		}
 	}
-	if text := servertest.Body(t, w.Get("/points", "X-Reader", "yes")); !strings.Contains(text, `"name":"secret","points":2,"live":true,"private":true`) {
+	if text := servertest.Body(t, w.Get("/points", "X-Reader", "yes")); !strings.Contains(text,
+		`"name":"secret","points":2,"live":true,"private":true`) {
 		t.Error(text)
 	}
 }
@@ -471,7 +490,8 @@ func TestLiveCollection(t *testing.T) {
 	}
 	w.Write(l, live.Write{ID: "d-1", Lat: -10, Lon: -20, Properties: []byte(`{}`)}, live.Write{Kind: live.Delete, ID: "d-2"})
 	for _, when := range []string{fmt.Sprint(at.UnixMilli()), at.UTC().Format(time.RFC3339Nano)} {
-		if got := lines(w, "/points/drivers/within?tile=0/0/0&format=ndjson&at="+when); !slices.EqualFunc(got, first, func(a, b shopPoint) bool { return a.ID == b.ID && a.Geometry == b.Geometry }) {
+		if got := lines(w, "/points/drivers/within?tile=0/0/0&format=ndjson&at="+when); !slices.EqualFunc(got, first,
+			func(a, b shopPoint) bool { return a.ID == b.ID && a.Geometry == b.Geometry }) {
 			t.Errorf("at %s: %v, want %v", when, got, first)
 		}
 		if text := servertest.Body(t, w.Get("/points/drivers/count?at="+when)); text != `{"count":2}` {
@@ -539,7 +559,8 @@ func TestCollectionLines(t *testing.T) {
 	for w.Composed.Heavy.Taken() != 0 { // ends when the handler has
 		time.Sleep(time.Millisecond)
 	}
-	if res := w.Do(http.MethodHead, "/points/shops/within?tile=0/0/0&format=ndjson"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/x-ndjson" {
+	if res := w.Do(http.MethodHead, "/points/shops/within?tile=0/0/0&format=ndjson"); res.StatusCode != http.StatusOK ||
+		res.Header.Get("Content-Type") != "application/x-ndjson" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
 }

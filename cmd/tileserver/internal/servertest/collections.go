@@ -94,7 +94,11 @@ func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 		t.Fatal(err)
 	}
 	w.Config.Collections = &ask.Collections{}
-	for name, seq := range map[string]iter.Seq[points.Point]{"shops": scattered(5000, 1, 20, 3), "shops_label": hostile, "secret": scattered(3, 1, 20, 1)} {
+	for name, seq := range map[string]iter.Seq[points.Point]{
+		"shops":       scattered(5000, 1, 20, 3),
+		"shops_label": hostile,
+		"secret":      scattered(3, 1, 20, 1),
+	} {
 		publishPoints(t, c, name, seq)
 		live := ask.CollectionOf(name).Live(c.Generations)
 		if err := live.Poll(t.Context()); err != nil {

@@ -32,29 +32,64 @@ func TestGeoIPAnswers(t *testing.T) {
 		traits     = `"autonomous_system_number":559,"autonomous_system_organization":"SWITCH","is_anycast":true,"isp":"S & W","mobile_country_code":"228"`
 	)
 	for _, tt := range []struct{ path, typ, want string }{
-		{"country/" + servertest.CityIP, servertest.GeoIPCountry, `{` + continent + `,` + country + `,` + registered + `,"traits":{"ip_address":"81.2.69.160","network":"81.2.69.0/24","is_anycast":true}}`},
-		{"country/" + servertest.InsightIP, servertest.GeoIPCountry, `{` + continent + `,` + country + `,` + registered + `,"traits":{"ip_address":"82.3.4.5","network":"82.3.0.0/16","is_anycast":true}}`},
-		{"country/" + servertest.CountryIP, servertest.GeoIPCountry, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
-		{"city/" + servertest.CountryIP, servertest.GeoIPCity, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
-		{"city/" + servertest.CityIP, servertest.GeoIPCity, `{"city":{"geoname_id":2657896,"names":{"de":"Zürich","en":"Zurich","fr":"Zurich <i>","ja":"チューリッヒ"}},` +
-			continent + `,` + country + `,` + registered + `,` + location +
-			`,"subdivisions":[{"geoname_id":2657895,"iso_code":"ZH","names":{"de":"Kanton Zürich","en":"Zurich"}},{"iso_code":"112"}],` +
-			`"traits":{"ip_address":"81.2.69.160","network":"81.2.69.0/24",` + traits + `}}`},
+		{
+			"country/" + servertest.CityIP,
+			servertest.GeoIPCountry,
+			`{` + continent + `,` + country + `,` + registered +
+				`,"traits":{"ip_address":"81.2.69.160","network":"81.2.69.0/24","is_anycast":true}}`,
+		},
+		{
+			"country/" + servertest.InsightIP,
+			servertest.GeoIPCountry,
+			`{` + continent + `,` + country + `,` + registered + `,"traits":{"ip_address":"82.3.4.5","network":"82.3.0.0/16","is_anycast":true}}`,
+		},
+		{
+			"country/" + servertest.CountryIP,
+			servertest.GeoIPCountry,
+			`{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`,
+		},
+		{
+			"city/" + servertest.CountryIP,
+			servertest.GeoIPCity,
+			`{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`,
+		},
+		{"city/" + servertest.CityIP, servertest.GeoIPCity,
+			`{"city":{"geoname_id":2657896,"names":{"de":"Zürich","en":"Zurich","fr":"Zurich <i>","ja":"チューリッヒ"}},` +
+				continent + `,` + country + `,` + registered + `,` + location +
+				`,"subdivisions":[{"geoname_id":2657895,"iso_code":"ZH","names":{"de":"Kanton Zürich","en":"Zurich"}},{"iso_code":"112"}],` +
+				`"traits":{"ip_address":"81.2.69.160","network":"81.2.69.0/24",` + traits + `}}`},
 		{"city/" + servertest.InsightIP, servertest.GeoIPCity, `{"city":{"geoname_id":7,"names":{"de":"Nur Deutsch 100%"}},` +
 			continent + `,` + country + `,` + registered + `,` + location + `,"subdivisions":[{"iso_code":"ZH"}],` +
 			`"traits":{"ip_address":"82.3.4.5","network":"82.3.0.0/16",` + traits + `}}`},
-		{"city/" + servertest.ASNIP, servertest.GeoIPCity, `{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24","autonomous_system_number":19281}}`},
+		{
+			"city/" + servertest.ASNIP,
+			servertest.GeoIPCity,
+			`{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24","autonomous_system_number":19281}}`,
+		},
 		// The Java client writes out every group.
-		{"country/2a00:1:0:0:0:0:0:1", servertest.GeoIPCountry, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
-		{"country/2a00%3A1%3A%3A1", servertest.GeoIPCountry, `{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`},
+		{
+			"country/2a00:1:0:0:0:0:0:1",
+			servertest.GeoIPCountry,
+			`{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`,
+		},
+		{
+			"country/2a00%3A1%3A%3A1",
+			servertest.GeoIPCountry,
+			`{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`,
+		},
 		// Not established: an address that embeds another. The network is that of the embedded
 		// address, and so is ip_address, which lies in it.
-		{"country/2002:909:909::1", servertest.GeoIPCountry, `{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24"}}`},
+		{
+			"country/2002:909:909::1",
+			servertest.GeoIPCountry,
+			`{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24"}}`,
+		},
 	} {
 		res := f.Get("/geoip/v2.1/"+tt.path, "Accept", "application/json", "Authorization", "Basic NDI6eA==")
 		b := servertest.Body(t, res)
 		servertest.SameJSON(t, b, tt.want)
-		if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != tt.typ || h.Get("Content-Length") != fmt.Sprint(len(b)) || h.Get("Cache-Control") != "public, max-age=300" {
+		if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != tt.typ ||
+			h.Get("Content-Length") != fmt.Sprint(len(b)) || h.Get("Cache-Control") != "public, max-age=300" {
 			t.Errorf("%s: %d %v", tt.path, res.StatusCode, h)
 		}
 		// Absent, never null, empty or false.
@@ -65,7 +100,8 @@ func TestGeoIPAnswers(t *testing.T) {
 		}
 	}
 	me := f.Get("/geoip/v2.1/city/me", "X-Forwarded-For", servertest.CityIP)
-	if b := servertest.Body(t, me); me.StatusCode != 200 || me.Header.Get("Cache-Control") != "private, no-store" || b != servertest.Body(t, f.Get("/geoip/v2.1/city/"+servertest.CityIP)) {
+	if b := servertest.Body(t, me); me.StatusCode != 200 || me.Header.Get("Cache-Control") != "private, no-store" ||
+		b != servertest.Body(t, f.Get("/geoip/v2.1/city/"+servertest.CityIP)) {
 		t.Errorf("me: %d %v %s", me.StatusCode, me.Header, b)
 	}
 	head := f.Do("HEAD", "/geoip/v2.1/city/"+servertest.CityIP)
@@ -112,7 +148,8 @@ func TestGeoIPErrors(t *testing.T) {
 			t.Errorf("%v: %d", err, res.StatusCode)
 		}
 	}
-	if res := servertest.New(t, nil).Get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode != 503 || servertest.Body(t, res) != "" || res.Header.Get("Retry-After") == "" {
+	if res := servertest.New(t, nil).Get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode != 503 || servertest.Body(t, res) != "" ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
 	if res := f.Get("/geoip/v2.1/domain/1.2.3.4"); res.StatusCode != 404 {
@@ -125,10 +162,12 @@ func wantGeoIP(t testing.TB, res *http.Response, status int, code string) {
 	t.Helper()
 	b := servertest.Body(t, res)
 	var values map[string]string
-	if err := json.Unmarshal([]byte(b), &values); err != nil || len(values) != 2 || values["code"] != code || values["error"] == "" || res.StatusCode != status {
+	if err := json.Unmarshal([]byte(b), &values); err != nil || len(values) != 2 || values["code"] != code ||
+		values["error"] == "" || res.StatusCode != status {
 		t.Errorf("%v: %d %s, want %d %s", err, res.StatusCode, b, status, code)
 	}
-	if h := res.Header; h.Get("Content-Type") != servertest.GeoIPError || h.Get("Content-Length") != fmt.Sprint(len(b)) || h.Get("Cache-Control") != "no-store" {
+	if h := res.Header; h.Get("Content-Type") != servertest.GeoIPError || h.Get("Content-Length") != fmt.Sprint(len(b)) ||
+		h.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: %v", code, h)
 	}
 }

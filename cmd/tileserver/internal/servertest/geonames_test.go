@@ -34,15 +34,32 @@ func TestGeonamesTypes(t *testing.T) {
 		texts, numbers []string
 	}{
 		{"toponym", first("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5"),
-			[]string{"lat", "lng", "countryId", "adminCode1", "distance", "fcl", "fclName", "fcode", "fcodeName", "countryCode", "countryName", "adminName1", "toponymName", "name"},
+			[]string{"lat", "lng", "countryId", "adminCode1", "distance", "fcl", "fclName", "fcode", "fcodeName", "countryCode",
+				"countryName", "adminName1", "toponymName", "name"},
 			[]string{"geonameId", "population"}},
 		{"zero", first("/findNearbyJSON?lat=0&lng=0"), []string{"lat", "lng", "distance"}, []string{"geonameId"}},
-		{"record", g.Geonames("/getJSON?geonameId=2657896"), []string{"asciiName", "continentCode", "adminCode2", "adminName2", "adminId1", "adminId2"}, []string{"geonameId", "elevation"}},
-		{"record's zone", g.Geonames("/getJSON?geonameId=2657896")["timezone"].(map[string]any), []string{"timeZoneId"}, []string{"gmtOffset", "dstOffset"}},
+		{
+			"record",
+			g.Geonames("/getJSON?geonameId=2657896"),
+			[]string{"asciiName", "continentCode", "adminCode2", "adminName2", "adminId1", "adminId2"},
+			[]string{"geonameId", "elevation"},
+		},
+		{
+			"record's zone",
+			g.Geonames("/getJSON?geonameId=2657896")["timezone"].(map[string]any),
+			[]string{"timeZoneId"},
+			[]string{"gmtOffset", "dstOffset"},
+		},
 		{"time zone", g.Geonames("/timezoneJSON?lat=47.4&lng=8.5"),
-			[]string{"timezoneId", "countryCode", "countryName", "time", "sunrise", "sunset"}, []string{"lat", "lng", "gmtOffset", "dstOffset", "rawOffset"}},
+			[]string{"timezoneId", "countryCode", "countryName", "time", "sunrise", "sunset"},
+			[]string{"lat", "lng", "gmtOffset", "dstOffset", "rawOffset"}},
 		{"country", g.Geonames("/countryCodeJSON?lat=47.4&lng=8.5"), []string{"languages", "distance", "countryCode", "countryName"}, nil},
-		{"subdivision", g.Geonames("/countrySubdivisionJSON?lat=47.4&lng=8.5"), []string{"countryCode", "countryName", "adminCode1", "adminName1"}, []string{"distance"}},
+		{
+			"subdivision",
+			g.Geonames("/countrySubdivisionJSON?lat=47.4&lng=8.5"),
+			[]string{"countryCode", "countryName", "adminCode1", "adminName1"},
+			[]string{"distance"},
+		},
 	} {
 		for _, name := range tt.texts {
 			if v, ok := tt.doc[name].(string); !ok || v == "" {
@@ -154,13 +171,15 @@ func TestGeonamesErrors(t *testing.T) {
 
 func TestGeonamesFailures(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5", "/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
+	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5",
+		"/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
 	g := servertest.NewGlobe(t, nil)
 	for _, tt := range []struct {
 		err   error
 		value int
 	}{
-		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"), 12}, {servertest.ErrHidden, 12},
+		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"),
+			12}, {servertest.ErrHidden, 12},
 	} {
 		g.Places.Err = fmt.Errorf("secret: %w", tt.err)
 		for _, path := range paths {
@@ -174,14 +193,16 @@ func TestGeonamesFailures(t *testing.T) {
 			t.Errorf("%s without data: %s", path, m)
 		}
 	}
-	if m := servertest.NewGlobe(t, nil, ask.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
+	if m := servertest.NewGlobe(t, nil, ask.Places.Name).WantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m,
+		"not published") {
 		t.Errorf("without time zones: %s", m)
 	}
 	// The nautical zones need countries, which show that a point is at sea.
 	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}
-	if m := servertest.NewGlobe(t, nil, ask.Addresses.Name).WantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
+	if m := servertest.NewGlobe(t, nil, ask.Addresses.Name).WantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m,
+		"not published") {
 		t.Errorf("without anything: %s", m)
 	}
 	if m := servertest.NewGlobe(t, nil).WantGeonames("/timezoneJSON?lat=-90&lng=0", 15); !strings.Contains(m, "no timezone information") {
@@ -192,7 +213,8 @@ func TestGeonamesFailures(t *testing.T) {
 		t.Errorf("without boundaries: %v", doc)
 	}
 	// And their names from boundaries where no places are.
-	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
+	if doc := servertest.NewGlobe(t, nil,
+		ask.Boundaries.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
 		t.Errorf("without places: %v", doc)
 	}
 	g = servertest.NewGlobe(t, nil)
@@ -217,7 +239,8 @@ func TestGeonamesBusy(t *testing.T) {
 	}()
 	<-inside
 	res := g.Get("/getJSON?geonameId=2657896&callback=cb")
-	if text := servertest.Body(t, res); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.HasPrefix(text, "/**/cb(") || !strings.Contains(text, `"value":22`) {
+	if text := servertest.Body(t, res); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" ||
+		!strings.HasPrefix(text, "/**/cb(") || !strings.Contains(text, `"value":22`) {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, text)
 	}
 	close(leave)
@@ -226,7 +249,17 @@ func TestGeonamesBusy(t *testing.T) {
 
 func TestGeonamesScript(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	for callback, ok := range map[string]bool{"cb": true, "a.b.c": true, "$_1": true, "jQuery123_456": true, "a..b": false, "a-b": false, "": true, "ä": false, "a b": false} {
+	for callback, ok := range map[string]bool{
+		"cb":            true,
+		"a.b.c":         true,
+		"$_1":           true,
+		"jQuery123_456": true,
+		"a..b":          false,
+		"a-b":           false,
+		"":              true,
+		"ä":             false,
+		"a b":           false,
+	} {
 		res := g.Get("/countryCodeJSON?lat=47.4&lng=8.5&callback=" + url.QueryEscape(callback))
 		text := servertest.Body(t, res)
 		switch {
@@ -236,7 +269,8 @@ func TestGeonamesScript(t *testing.T) {
 			}
 		case ok:
 			inner := strings.TrimSuffix(strings.TrimPrefix(text, "/**/"+callback+"("), ");")
-			if !json.Valid([]byte(inner)) || res.Header.Get("Content-Type") != "text/javascript;charset=UTF-8" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if !json.Valid([]byte(inner)) || res.Header.Get("Content-Type") != "text/javascript;charset=UTF-8" ||
+				res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %v %s", callback, res.Header, text)
 			}
 		case strings.Contains(text, callback+"("):
@@ -244,7 +278,8 @@ func TestGeonamesScript(t *testing.T) {
 		}
 	}
 	// With a callback, an error is a call, too.
-	if text := servertest.Body(t, g.Get("/getJSON?geonameId=1&callback=cb")); text != `/**/cb({"status":{"message":"the geoname feature does not exist","value":11}});` {
+	if text := servertest.Body(t,
+		g.Get("/getJSON?geonameId=1&callback=cb")); text != `/**/cb({"status":{"message":"the geoname feature does not exist","value":11}});` {
 		t.Error(text)
 	}
 }
@@ -258,7 +293,10 @@ func TestGeonamesQueries(t *testing.T) {
 		{ID: 4, Name: "Abel", Class: "P", Code: "PPLX", Country: "CH", Population: 100, Lat: 0, Lon: 179},
 		{ID: 5, Name: "Abel B", Class: "T", Code: "PPL", Lat: 47.43, Lon: 8.5},
 	}
-	g.Hold(servertest.Places(list, []places.AlternateName{{PlaceID: 1, Lang: "de", Name: "Kain"}, {PlaceID: 1, Lang: "en", Name: "Cain"}}, places.Gazetteer{}))
+	g.Hold(servertest.Places(list, []places.AlternateName{
+		{PlaceID: 1, Lang: "de", Name: "Kain"},
+		{PlaceID: 1, Lang: "en", Name: "Cain"},
+	}, places.Gazetteer{}))
 	ids := func(path string) (list []float64) {
 		for _, p := range g.Geonames(path)["geonames"].([]any) {
 			list = append(list, p.(map[string]any)["geonameId"].(float64))
@@ -296,7 +334,8 @@ func TestGeonamesQueries(t *testing.T) {
 		}
 	}
 	// maxRows=0 costs nothing, and a radius of 0 does not mean no bound.
-	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=abel&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
+	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0",
+		"/searchJSON?q=abel&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
 		if list := g.Geonames(path)["geonames"].([]any); len(list) != 0 {
 			t.Errorf("%s: %v", path, list)
 		}
@@ -313,7 +352,8 @@ func TestGeonamesOrder(t *testing.T) {
 		}
 		return list
 	}
-	for _, query := range []string{"featureClass=P", "featureClass=P&countryBias=CH", "name=b&countryBias=CH", "featureClass=P&orderby=population", "featureClass=P&orderby=elevation", "continentCode=EU&featureClass=P", "q=port"} {
+	for _, query := range []string{"featureClass=P", "featureClass=P&countryBias=CH", "name=b&countryBias=CH",
+		"featureClass=P&orderby=population", "featureClass=P&orderby=elevation", "continentCode=EU&featureClass=P", "q=port"} {
 		whole := ids("/searchJSON?" + query)
 		var paged []float64
 		for start := 0; start < len(whole)+2; start += 2 {
@@ -340,7 +380,8 @@ func TestGeonamesMethods(t *testing.T) {
 		for _, path := range []string{"/" + name, "/" + name + "JSON"} {
 			query := path + "?lat=47.4&lng=8.5&geonameId=2657896&q=bern"
 			get, head := g.Get(query), g.Do(http.MethodHead, query)
-			if head.StatusCode != 200 || servertest.Body(t, head) != "" || head.Header.Get("Content-Length") != get.Header.Get("Content-Length") || get.Header.Get("Content-Length") == "" {
+			if head.StatusCode != 200 || servertest.Body(t, head) != "" ||
+				head.Header.Get("Content-Length") != get.Header.Get("Content-Length") || get.Header.Get("Content-Length") == "" {
 				t.Errorf("%s: HEAD %d %v, GET %v", path, head.StatusCode, head.Header, get.Header)
 			}
 			if tag := get.Header.Get("Etag"); (name == "timezone") == (tag != "") {
@@ -411,7 +452,8 @@ func TestGeonamesShore(t *testing.T) {
 // place in them.
 func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })] // in Oregon
+	// in Oregon
+	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })]
 	portland.Admin1, portland.Modified = "07", servertest.Built
 	at := func(division string) map[string]any {
 		gazetteer := servertest.GlobeGazetteer
@@ -424,7 +466,8 @@ func TestGeonamesSmallRegions(t *testing.T) {
 	}
 	oregon := at("State of Oregon")
 	codes, _ := oregon["codes"].([]any)
-	if oregon["adminCode1"] != "07" || oregon["adminName1"] != "State of Oregon" || len(codes) != 1 || codes[0].(map[string]any)["code"] != "OR" {
+	if oregon["adminCode1"] != "07" || oregon["adminName1"] != "State of Oregon" || len(codes) != 1 ||
+		codes[0].(map[string]any)["code"] != "OR" {
 		t.Errorf("%v", oregon)
 	}
 }
@@ -438,7 +481,8 @@ func TestGeonamesNoLetters(t *testing.T) {
 			t.Errorf("%s: %v", path, at)
 		}
 	}
-	if text := servertest.Body(t, g.Get("/places/search?q=---")); !strings.Contains(text, `"parameter":"q"`) || strings.Contains(text, "secret") {
+	if text := servertest.Body(t, g.Get("/places/search?q=---")); !strings.Contains(text, `"parameter":"q"`) ||
+		strings.Contains(text, "secret") {
 		t.Error(text)
 	}
 }
@@ -448,7 +492,15 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	var rows []places.Place
 	for i := range uint32(2500) {
-		rows = append(rows, places.Place{ID: i + 1, Name: "Town", Country: "US", Class: "P", Code: "PPL", Population: 9000 - int64(i), Admin1: "ME"})
+		rows = append(rows, places.Place{
+			ID:         i + 1,
+			Name:       "Town",
+			Country:    "US",
+			Class:      "P",
+			Code:       "PPL",
+			Population: 9000 - int64(i),
+			Admin1:     "ME",
+		})
 	}
 	rows[2400].Admin1 = "WY"
 	g.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
@@ -502,7 +554,16 @@ func TestGeonamesISODivisions(t *testing.T) {
 		if c.name != "" {
 			gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: c.country + "." + c.admin1, Name: c.name})
 		}
-		callao := places.Place{ID: 3946083, Name: "Callao", Country: c.country, Class: "P", Code: "PPLA", Admin1: c.admin1, Lat: -12.05, Lon: -77.1}
+		callao := places.Place{
+			ID:      3946083,
+			Name:    "Callao",
+			Country: c.country,
+			Class:   "P",
+			Code:    "PPLA",
+			Admin1:  c.admin1,
+			Lat:     -12.05,
+			Lon:     -77.1,
+		}
 		g.Hold(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
 			Type: "state", Features: []build.Feature{servertest.Region(c.region, "Provincia de Lima", -77.2, -12.1, -77, -12)},
 		}))

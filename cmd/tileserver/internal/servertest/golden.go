@@ -34,7 +34,8 @@ func Dump(out *bytes.Buffer, request string, res *http.Response) {
 	if n := strconv.Itoa(b.Len()); res.Header.Get("Content-Length") == n {
 		res.Header.Set("Content-Length", strconv.Itoa(len(text)))
 	}
-	if layers, err := orbmvt.Unmarshal(b.Bytes()); err == nil && strings.Contains(res.Header.Get("Content-Type"), "vector-tile") && b.Len() > 0 {
+	if layers, err := orbmvt.Unmarshal(b.Bytes()); err == nil && strings.Contains(res.Header.Get("Content-Type"),
+		"vector-tile") && b.Len() > 0 {
 		text = "" // the golden shows a vector tile by its features
 		for _, l := range layers {
 			for _, f := range l.Features {

@@ -74,7 +74,11 @@ func TestBatchLines(t *testing.T) {
 		{servertest.CityIP, city},
 	} {
 		// Alone, and as the line between others, with and without a last end.
-		for _, around := range [][2]string{{"", ""}, {"", "\n"}, {servertest.CityIP + "\n" + servertest.ASNIP + "\r\n", "\n" + servertest.CityIP}} {
+		for _, around := range [][2]string{
+			{"", ""},
+			{"", "\n"},
+			{servertest.CityIP + "\n" + servertest.ASNIP + "\r\n", "\n" + servertest.CityIP},
+		} {
 			if tt.line == "" && around[1] == "" {
 				continue // that is no line
 			}
@@ -100,8 +104,12 @@ func TestBatchLines(t *testing.T) {
 		}
 	}
 	// The query's parameters hold for lines without their own.
-	got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch?fields=ip", strings.NewReader(servertest.CityIP+"\n"+`{"ip":"`+servertest.CityIP+`","fields":"country.iso_code"}`+"\n"+servertest.ASNIP+"\n"+`{"ip":"`+servertest.ASNIP+`","lang":"de"}`))))
-	if len(got) != 4 || got[3] != got[2] || got[0] != `{"ip":"81.2.69.160"}` || got[1] != `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}` || got[2] != `{"ip":"9.9.9.9"}` {
+	got := servertest.BatchLines(t,
+		servertest.Body(t, f.Post("/ip/batch?fields=ip",
+			strings.NewReader(servertest.CityIP+"\n"+`{"ip":"`+servertest.CityIP+`","fields":"country.iso_code"}`+"\n"+servertest.ASNIP+
+				"\n"+`{"ip":"`+servertest.ASNIP+`","lang":"de"}`))))
+	if len(got) != 4 || got[3] != got[2] || got[0] != `{"ip":"81.2.69.160"}` ||
+		got[1] != `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}` || got[2] != `{"ip":"9.9.9.9"}` {
 		t.Errorf("fields of the query: %q", got)
 	}
 }
@@ -109,7 +117,8 @@ func TestBatchLines(t *testing.T) {
 func TestBatchHeaders(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	res := f.Post("/ip/batch", strings.NewReader(servertest.CityIP))
-	if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != "application/x-ndjson" || h.Get("Cache-Control") != "private, no-store" ||
+	if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != "application/x-ndjson" ||
+		h.Get("Cache-Control") != "private, no-store" ||
 		h.Get("Access-Control-Allow-Origin") != "*" || h.Get(ipdatabase.Header) == "" || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", res.StatusCode, h)
 	}
@@ -130,7 +139,8 @@ func TestBatchHeaders(t *testing.T) {
 			t.Errorf("%s: %d %v", method, res.StatusCode, res.Header)
 		}
 	}
-	if res := f.Do("OPTIONS", "/ip/batch"); res.StatusCode != 204 || !strings.Contains(res.Header.Get("Access-Control-Allow-Methods"), "POST") {
+	if res := f.Do("OPTIONS", "/ip/batch"); res.StatusCode != 204 ||
+		!strings.Contains(res.Header.Get("Access-Control-Allow-Methods"), "POST") {
 		t.Errorf("preflight: %d %v", res.StatusCode, res.Header)
 	}
 }
@@ -164,7 +174,14 @@ func TestBatchRefused(t *testing.T) {
 		{"bytes that are told", strings.NewReader(strings.Repeat(strings.Repeat(" ", 8000)+"\n", 9)), nil, 413, "batch-too-long", 0},
 		{"bytes", io.MultiReader(strings.NewReader(strings.Repeat(strings.Repeat(" ", 8000)+"\n", 9))), nil, 200, "batch-too-long", 8},
 		{"bytes in one line", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))), nil, 413, "batch-too-long", 0},
-		{"bomb", bytes.NewReader(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))), []string{"Content-Encoding", "gzip"}, 413, "batch-too-long", 0},
+		{
+			"bomb",
+			bytes.NewReader(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))),
+			[]string{"Content-Encoding", "gzip"},
+			413,
+			"batch-too-long",
+			0,
+		},
 		{"not gzip", strings.NewReader(servertest.CityIP + "\n"), []string{"Content-Encoding", "gzip"}, 400, "bad-body", 0},
 		{"empty gzip", strings.NewReader(""), []string{"Content-Encoding", "gzip"}, 400, "bad-body", 0},
 		{"cut off gzip", bytes.NewReader(gz[:len(gz)-5]), []string{"Content-Encoding", "gzip"}, 200, "bad-body", 90},
@@ -176,7 +193,14 @@ func TestBatchRefused(t *testing.T) {
 		{"long list", strings.NewReader("[" + strings.Repeat(`"1.2.3.4", `, 2000) + `"1.2.3.4"]`), nil, 400, "bad-line", 0},
 		{"list of objects", strings.NewReader(`[{"ip":"1.2.3.4"}]`), nil, 400, "bad-line", 0},
 		{"list of lists", strings.NewReader(strings.Repeat("[", 8<<10)), nil, 400, "bad-line", 0},
-		{"cut off", &servertest.CutOff{R: strings.NewReader(servertest.CityIP + "\n" + servertest.CityIP + "\n81.2.69.1")}, nil, 200, "bad-body", 2},
+		{
+			"cut off",
+			&servertest.CutOff{R: strings.NewReader(servertest.CityIP + "\n" + servertest.CityIP + "\n81.2.69.1")},
+			nil,
+			200,
+			"bad-body",
+			2,
+		},
 		{"cut off at once", &servertest.CutOff{R: strings.NewReader("81.2.69.1")}, nil, 400, "bad-body", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,10 +218,13 @@ func TestBatchRefused(t *testing.T) {
 			}
 		})
 	}
-	if got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch", bytes.NewReader(gz), "Content-Encoding", "gzip"))); len(got) != 90 || strings.Contains(strings.Join(got, ""), `"error"`) {
+	if got := servertest.BatchLines(t,
+		servertest.Body(t, f.Post("/ip/batch", bytes.NewReader(gz), "Content-Encoding", "gzip"))); len(got) != 90 ||
+		strings.Contains(strings.Join(got, ""), `"error"`) {
 		t.Errorf("%d lines of a packed batch", len(got))
 	}
-	if got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch", strings.NewReader(strings.Repeat(servertest.CityIP+"\n", 100))))); len(got) != 100 {
+	if got := servertest.BatchLines(t,
+		servertest.Body(t, f.Post("/ip/batch", strings.NewReader(strings.Repeat(servertest.CityIP+"\n", 100))))); len(got) != 100 {
 		t.Errorf("%d lines at the limit", len(got))
 	}
 	servertest.WantProblem(t, servertest.New(t, nil).Post("/ip/batch", strings.NewReader(servertest.CityIP)), 404, "dataset-missing")
@@ -385,7 +412,15 @@ func TestBatchMemory(t *testing.T) {
 }
 
 func FuzzBatch(f *testing.F) {
-	for _, seed := range []string{"1.2.3.4\n", `"1.2.3.4"` + "\r\n::1", `{"ip":"1.2.3.4","fields":["country"],"lang":"de"}`, "\n\n", "{", `{"ip":"\ud800"}`, "\x1f\x8b\x08"} {
+	for _, seed := range []string{
+		"1.2.3.4\n",
+		`"1.2.3.4"` + "\r\n::1",
+		`{"ip":"1.2.3.4","fields":["country"],"lang":"de"}`,
+		"\n\n",
+		"{",
+		`{"ip":"\ud800"}`,
+		"\x1f\x8b\x08",
+	} {
 		f.Add([]byte(seed), false)
 		f.Add(servertest.Gzipped(f, seed), true)
 	}

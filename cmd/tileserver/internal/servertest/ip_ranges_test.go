@@ -24,7 +24,11 @@ func manyRanges() []ipgeo.Range {
 	return append(servertest.IPRanges(),
 		german("2.0.0.0", "2.0.0.255", 3320), german("2.0.1.0", "2.0.1.255", 680), // one /23 of a country
 		german("2.0.3.1", "2.0.3.2", 3320),
-		ipgeo.Range{First: netip.MustParseAddr("2.1.0.0"), Last: netip.MustParseAddr("2.1.0.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "EU"}}},
+		ipgeo.Range{
+			First:  netip.MustParseAddr("2.1.0.0"),
+			Last:   netip.MustParseAddr("2.1.0.255"),
+			Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "EU"}},
+		},
 		german("2a00:2::", "2a00:3:ffff:ffff:ffff:ffff:ffff:ffff", 3320), // adjacent to that of ipRanges, but together they are no network
 	)
 }
@@ -34,7 +38,8 @@ func manyRanges() []ipgeo.Range {
 func TestUnknownCountry(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, path := range []string{
-		"/ip/ranges?", "/places/nearby?lat=47&lon=5&", "/places/within?bbox=4,46,6,48&", "/places/search?q=place&", "/airports/nearby?lat=47&lon=5&", "/airports/within?bbox=4,46,6,48&",
+		"/ip/ranges?", "/places/nearby?lat=47&lon=5&", "/places/within?bbox=4,46,6,48&", "/places/search?q=place&",
+		"/airports/nearby?lat=47&lon=5&", "/airports/within?bbox=4,46,6,48&",
 		"/geocode?q=place&", "/stations/nearby?lat=47&lon=5&", "/stations/within?bbox=4,46,6,48&",
 		"/ogc/collections/places/items?",
 	} {
@@ -74,7 +79,11 @@ func TestRanges(t *testing.T) {
 		{"country=eu&version=6", "text/plain;charset=UTF-8", ""},
 		{"country=EU&asn=680", "text/plain;charset=UTF-8", ""},
 		{"asn=4294967295&format=json", "application/json", `{"networks":[]}` + "\n"},
-		{"asn=3320&format=json", "application/json", `{"networks":["2.0.0.0/24",` + "\n" + `"2.0.3.1/32",` + "\n" + `"2.0.3.2/32",` + "\n" + `"2a00:2::/31"]}` + "\n"},
+		{
+			"asn=3320&format=json",
+			"application/json",
+			`{"networks":["2.0.0.0/24",` + "\n" + `"2.0.3.1/32",` + "\n" + `"2.0.3.2/32",` + "\n" + `"2a00:2::/31"]}` + "\n",
+		},
 		{"asn=680&format=ndjson", "application/x-ndjson", `{"network":"2.0.1.0/24"}` + "\n"},
 		{"asn=680&country=de&format=nft", "text/plain;charset=UTF-8", `table inet quadrille {
 	set country_de_as680_4 {
@@ -122,7 +131,8 @@ add -exist as3320_6 2a00:2::/31
 			t.Errorf("%s: %d when it is known", c.query, again.StatusCode)
 		}
 		head := f.Do(http.MethodHead, "/ip/ranges?"+c.query)
-		if head.StatusCode != 200 || servertest.Body(t, head) != "" || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != c.contentType {
+		if head.StatusCode != 200 || servertest.Body(t, head) != "" || head.Header.Get("ETag") != tag ||
+			head.Header.Get("Content-Type") != c.contentType {
 			t.Errorf("%s: HEAD %d %v", c.query, head.StatusCode, head.Header)
 		}
 	}
@@ -142,7 +152,8 @@ add -exist as3320_6 2a00:2::/31
 		}
 	}
 	for _, query := range []string{"country=AP", "country=fx&format=json", "country=FX&version=4&format=nft"} {
-		if p := servertest.WantProblem(t, f.Get("/ip/ranges?"+query), 400, "bad-parameter"); p.Parameter != "country" || !strings.Contains(p.Detail, "no source has it") {
+		if p := servertest.WantProblem(t, f.Get("/ip/ranges?"+query), 400, "bad-parameter"); p.Parameter != "country" ||
+			!strings.Contains(p.Detail, "no source has it") {
 			t.Errorf("%s: %+v", query, p)
 		}
 	}

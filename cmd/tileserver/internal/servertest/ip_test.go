@@ -26,7 +26,10 @@ func TestIPFields(t *testing.T) {
 		{"fields=country.iso_code", `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}`},
 		{"fields=ip", `{"ip":"81.2.69.160"}`},
 		{"fields=source,ip", `{"ip":"81.2.69.160","source":"Made-up \"City\", Zürich"}`},
-		{"fields=city.names.de,traits.network,location.latitude", `{"ip":"81.2.69.160","city":{"names":{"de":"Zürich"}},"traits":{"network":"81.2.69.0/24"},"location":{"latitude":47.3682}}`},
+		{
+			"fields=city.names.de,traits.network,location.latitude",
+			`{"ip":"81.2.69.160","city":{"names":{"de":"Zürich"}},"traits":{"network":"81.2.69.0/24"},"location":{"latitude":47.3682}}`,
+		},
 		{"fields=extra.no.such.field,postal.confidence", `{"ip":"81.2.69.160"}`},
 		{"fields=subdivisions.iso_code", `{"ip":"81.2.69.160","subdivisions":[{"iso_code":"ZH"},{"iso_code":"112"}]}`},
 		{"fields=country&lang=fr", `{"ip":"81.2.69.160","country":{"geoname_id":2658434,"iso_code":"CH","names":{"en":"Switzerland"}}}`},
@@ -44,7 +47,8 @@ func TestIPFields(t *testing.T) {
 		}
 	}
 	all := servertest.Body(t, f.Get("/ip/"+servertest.CityIP+"?lang=de"))
-	if strings.Contains(all, "チ") || !strings.Contains(all, "Kanton Zürich") || !strings.Contains(all, `"source"`) || !strings.Contains(all, "Switzerland") {
+	if strings.Contains(all, "チ") || !strings.Contains(all, "Kanton Zürich") || !strings.Contains(all, `"source"`) ||
+		!strings.Contains(all, "Switzerland") {
 		t.Errorf("everything in German: %s", all)
 	}
 	// A part that one client asks for is never another client's answer.
@@ -57,8 +61,10 @@ func TestIPFields(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ query, parameter string }{
-		{"fields=", "fields"}, {"fields=a&fields=b", "fields"}, {"fields=" + strings.Repeat("a,", 60) + "b", "fields"}, {"fields=country..names", "fields"}, {"fields=no.such", "fields"},
-		{"fields=%22", "fields"}, {"fields=" + strings.Repeat("a", 65), "fields"}, {"lang=", "lang"}, {"lang=d%20e", "lang"}, {"lang=" + strings.Repeat("d", 50), "lang"},
+		{"fields=", "fields"}, {"fields=a&fields=b", "fields"}, {"fields=" + strings.Repeat("a,", 60) + "b",
+			"fields"}, {"fields=country..names", "fields"}, {"fields=no.such", "fields"},
+		{"fields=%22", "fields"}, {"fields=" + strings.Repeat("a", 65), "fields"}, {"lang=", "lang"}, {"lang=d%20e",
+			"lang"}, {"lang=" + strings.Repeat("d", 50), "lang"},
 	} {
 		if p := servertest.WantProblem(t, f.Get("/ip/"+servertest.CityIP+"?"+tt.query), 400, "bad-parameter"); p.Parameter != tt.parameter {
 			t.Errorf("%s: %+v", tt.query, p)
@@ -70,7 +76,14 @@ func TestIPFields(t *testing.T) {
 func TestDatabaseHeader(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const want = `ip/1; built=2026-03-01T12:00:00Z; data=2026-01-02T03:04:05Z; source="Made-up ?City?, Z??rich"; license="CC0-1.0"`
-	for _, path := range []string{"/ip/" + servertest.CityIP, "/ip/" + servertest.CityIP, "/ip/" + servertest.CityIP, "/ip/" + servertest.CityIP + "?fields=ip", "/geoip/v2.1/city/" + servertest.CityIP, "/ip/headers"} {
+	for _, path := range []string{
+		"/ip/" + servertest.CityIP,
+		"/ip/" + servertest.CityIP,
+		"/ip/" + servertest.CityIP,
+		"/ip/" + servertest.CityIP + "?fields=ip",
+		"/geoip/v2.1/city/" + servertest.CityIP,
+		"/ip/headers",
+	} {
 		if got := f.Get(path).Header.Get(ipdatabase.Header); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
@@ -84,7 +97,14 @@ func TestDatabaseHeader(t *testing.T) {
 func TestIPIndexAndTable(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	paths := []string{}
-	for _, ip := range []string{servertest.CityIP, servertest.InsightIP, servertest.CountryIP, servertest.ASNIP, servertest.GapIP, "10.0.0.1"} {
+	for _, ip := range []string{
+		servertest.CityIP,
+		servertest.InsightIP,
+		servertest.CountryIP,
+		servertest.ASNIP,
+		servertest.GapIP,
+		"10.0.0.1",
+	} {
 		paths = append(paths, "/ip/"+ip, "/ip/"+ip+"?fields=country,city.names.en&lang=de", "/geoip/v2.1/city/"+ip, "/geoip/v2.1/country/"+ip)
 	}
 	var fromIndex []string
@@ -109,22 +129,45 @@ func TestIPHeaders(t *testing.T) {
 		ip   string
 		want want
 	}{
-		{servertest.CityIP, want{"X-Geo-Status": "found", "X-Geo-IP": servertest.CityIP, "X-Geo-Country": "CH", "X-Geo-Continent": "EU", "X-Geo-Subdivision": "ZH", "X-Geo-City": "Zurich",
-			"X-Geo-Timezone": "Europe/Zurich", "X-Geo-Latitude": "47.3682", "X-Geo-Longitude": "8.5671", "X-Geo-ASN": "559", "X-Geo-Network": "81.2.69.0/24"}},
-		{servertest.InsightIP, want{"X-Geo-Status": "found", "X-Geo-IP": servertest.InsightIP, "X-Geo-Country": "CH", "X-Geo-Continent": "EU", "X-Geo-Subdivision": "ZH", "X-Geo-City": "Nur Deutsch 100%25",
-			"X-Geo-Timezone": "Europe/Zurich", "X-Geo-Latitude": "47.3682", "X-Geo-Longitude": "8.5671", "X-Geo-ASN": "559", "X-Geo-Network": "82.3.0.0/16"}},
-		{servertest.CountryIP, want{"X-Geo-Status": "found", "X-Geo-IP": servertest.CountryIP, "X-Geo-Country": "DE", "X-Geo-Network": "2a00:1::/32"}},
+		{servertest.CityIP, want{"X-Geo-Status": "found",
+			"X-Geo-IP":          servertest.CityIP,
+			"X-Geo-Country":     "CH",
+			"X-Geo-Continent":   "EU",
+			"X-Geo-Subdivision": "ZH",
+			"X-Geo-City":        "Zurich",
+			"X-Geo-Timezone":    "Europe/Zurich",
+			"X-Geo-Latitude":    "47.3682",
+			"X-Geo-Longitude":   "8.5671",
+			"X-Geo-ASN":         "559",
+			"X-Geo-Network":     "81.2.69.0/24"}},
+		{servertest.InsightIP, want{"X-Geo-Status": "found",
+			"X-Geo-IP":          servertest.InsightIP,
+			"X-Geo-Country":     "CH",
+			"X-Geo-Continent":   "EU",
+			"X-Geo-Subdivision": "ZH",
+			"X-Geo-City":        "Nur Deutsch 100%25",
+			"X-Geo-Timezone":    "Europe/Zurich",
+			"X-Geo-Latitude":    "47.3682",
+			"X-Geo-Longitude":   "8.5671",
+			"X-Geo-ASN":         "559",
+			"X-Geo-Network":     "82.3.0.0/16"}},
+		{
+			servertest.CountryIP,
+			want{"X-Geo-Status": "found", "X-Geo-IP": servertest.CountryIP, "X-Geo-Country": "DE", "X-Geo-Network": "2a00:1::/32"},
+		},
 		{servertest.GapIP, want{"X-Geo-Status": "not-found", "X-Geo-IP": servertest.GapIP}},
 		{"10.1.2.3", want{"X-Geo-Status": "reserved", "X-Geo-IP": "10.1.2.3"}},
 	} {
-		for _, request := range []string{"GET /ip/headers", "HEAD /ip/headers", "POST /ip/headers/shop/cart?id=1", "OPTIONS /ip/headers/x", "DELETE /ip/headers/%2e%2e/y", "PROPFIND /ip/headers/", "MKCOL /ip/headers/x", "PURGE /ip/headers"} {
+		for _, request := range []string{"GET /ip/headers", "HEAD /ip/headers", "POST /ip/headers/shop/cart?id=1",
+			"OPTIONS /ip/headers/x", "DELETE /ip/headers/%2e%2e/y", "PROPFIND /ip/headers/", "MKCOL /ip/headers/x", "PURGE /ip/headers"} {
 			method, path, _ := strings.Cut(request, " ")
 			// Headers that the client forges must not survive.
 			res := f.Do(method, path, "X-Forwarded-For", tt.ip, "X-Geo-Country", "XX", "X-Real-Ip", "1.1.1.1")
 			if b := servertest.Body(t, res); res.StatusCode != 200 || b != "" || res.Header.Get("Cache-Control") != "private, no-store" {
 				t.Errorf("%s: %d %q %v", request, res.StatusCode, b, res.Header)
 			}
-			for _, name := range []string{"Status", "Ip", "Country", "Continent", "Subdivision", "City", "Timezone", "Latitude", "Longitude", "Asn", "Network"} {
+			for _, name := range []string{"Status", "Ip", "Country", "Continent", "Subdivision", "City", "Timezone", "Latitude",
+				"Longitude", "Asn", "Network"} {
 				values, ok := res.Header["X-Geo-"+name]
 				wanted := ""
 				for k, v := range tt.want {
@@ -147,13 +190,17 @@ func TestIPHeadersDenied(t *testing.T) {
 		query, ip string
 		status    int
 	}{
-		{"?deny=CH", servertest.CityIP, 403}, {"?deny=fr,ch", servertest.CityIP, 403}, {"?deny=DE", servertest.CityIP, 200}, {"?deny=DE", servertest.CountryIP, 403},
-		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=", servertest.CityIP, 400},
-		{"/shop?deny=ch", servertest.CityIP, 200}, {"/shop?deny=all", servertest.CityIP, 200}, {"/?deny=all&deny=", servertest.CityIP, 200}, // those of a visitor
+		{"?deny=CH", servertest.CityIP, 403}, {"?deny=fr,ch", servertest.CityIP, 403}, {"?deny=DE", servertest.CityIP,
+			200}, {"?deny=DE", servertest.CountryIP, 403},
+		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=",
+			servertest.CityIP, 400},
+		// those of a visitor
+		{"/shop?deny=ch", servertest.CityIP, 200}, {"/shop?deny=all", servertest.CityIP, 200}, {"/?deny=all&deny=", servertest.CityIP, 200},
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			res := f.Do(method, "/ip/headers"+tt.query, "X-Forwarded-For", tt.ip)
-			if res.StatusCode != tt.status || tt.status != 400 && res.Header.Get("X-Geo-Ip") != tt.ip || tt.status == 403 && res.Header.Get("X-Geo-Country") == "" {
+			if res.StatusCode != tt.status || tt.status != 400 && res.Header.Get("X-Geo-Ip") != tt.ip ||
+				tt.status == 403 && res.Header.Get("X-Geo-Country") == "" {
 				t.Errorf("%s %s for %s: %d %v", method, tt.query, tt.ip, res.StatusCode, res.Header)
 			}
 		}
@@ -187,7 +234,8 @@ func TestIPHeadersRefused(t *testing.T) {
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit
 		res := f.Do("POST", "/ip/headers/x", headers...)
 		_, set := res.Header["X-Geo-Country"]
-		if res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "refused" || !set || res.Header.Get("X-Geo-Country") != "" || servertest.Body(t, res) != "" || res.Header.Get("Www-Authenticate") != "" {
+		if res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "refused" || !set || res.Header.Get("X-Geo-Country") != "" ||
+			servertest.Body(t, res) != "" || res.Header.Get("Www-Authenticate") != "" {
 			t.Errorf("%v: %d %v", headers, res.StatusCode, res.Header)
 		}
 	}
@@ -318,7 +366,8 @@ func TestIPSwapUnderLoad(t *testing.T) {
 func TestIPMe(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
 	res := f.Get("/ip/me", "X-Forwarded-For", "1.2.3.4")
-	if b := servertest.Body(t, res); !strings.Contains(b, `"ip":"1.2.0.7"`) || res.Header.Get("Cache-Control") != "private, no-store" || res.Header.Get("Etag") != "" {
+	if b := servertest.Body(t, res); !strings.Contains(b, `"ip":"1.2.0.7"`) ||
+		res.Header.Get("Cache-Control") != "private, no-store" || res.Header.Get("Etag") != "" {
 		t.Errorf("%v %s", res.Header, b)
 	}
 }

@@ -34,16 +34,48 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server
 	zh := named.Parent{Type: "state", ID: "ch-zh", Name: "Zürich"}
 	g.Hold(servertest.ZurichRegions(), servertest.Names(
 		named.Feature{
-			Kind: named.Region, Type: "country", ID: "ch", Name: "Switzerland", Country: "CH", Lat: 46.8, Lon: 8.2, Bounds: [4]float64{5.96, 45.8, 10.49, 47.8}, Population: 8_484_100,
-			Names: []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
+			Kind:       named.Region,
+			Type:       "country",
+			ID:         "ch",
+			Name:       "Switzerland",
+			Country:    "CH",
+			Lat:        46.8,
+			Lon:        8.2,
+			Bounds:     [4]float64{5.96, 45.8, 10.49, 47.8},
+			Population: 8_484_100,
+			Names:      []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
 		},
 		named.Feature{
-			Kind: named.Region, Type: "state", ID: "ch-zh", Name: "Zürich", Country: "CH", Code: "CH-ZH", Lat: 47.4, Lon: 8.6, Bounds: [4]float64{8.36, 47.16, 8.98, 47.69},
+			Kind:    named.Region,
+			Type:    "state",
+			ID:      "ch-zh",
+			Name:    "Zürich",
+			Country: "CH",
+			Code:    "CH-ZH",
+			Lat:     47.4,
+			Lon:     8.6,
+			Bounds:  [4]float64{8.36, 47.16, 8.98, 47.69},
 			Parents: []named.Parent{ch}, Level: 1,
 		},
-		named.Feature{Kind: named.Region, Type: "country", ID: "fj", Name: "Fiji", Country: "FJ", Lat: -17.8, Lon: 178, Bounds: [4]float64{177, -19, -179, -16}},
 		named.Feature{
-			Kind: named.Airport, Type: "large_airport", ID: "LSZH", Name: "Zürich Airport", Country: "CH", Code: "ZRH", Lat: 47.458056, Lon: 8.548056,
+			Kind:    named.Region,
+			Type:    "country",
+			ID:      "fj",
+			Name:    "Fiji",
+			Country: "FJ",
+			Lat:     -17.8,
+			Lon:     178,
+			Bounds:  [4]float64{177, -19, -179, -16},
+		},
+		named.Feature{
+			Kind:    named.Airport,
+			Type:    "large_airport",
+			ID:      "LSZH",
+			Name:    "Zürich Airport",
+			Country: "CH",
+			Code:    "ZRH",
+			Lat:     47.458056,
+			Lon:     8.548056,
 			Parents: []named.Parent{zh, ch},
 		},
 		named.Feature{Kind: named.Airport, Type: "heliport", ID: "LSXX", Name: `Heli "1" <b>&</b>`, Country: "CH", Lat: 47.4, Lon: 8.5},
@@ -170,8 +202,10 @@ func TestNominatimSearch(t *testing.T) {
 	var found []nominatimResult
 	nominatim(g, "/nominatim/search?q=switzerland&format=json&polygon_geojson=1&polygon_threshold=0.5&extratags=1", &found)
 	r := &found[0]
-	if r.OSMType != "relation" || r.OSMID != country || r.PlaceID != country || r.Class != "boundary" || r.Type != "administrative" || r.ExtraTags["admin_level"] != "2" ||
-		!slices.Equal(r.BoundingBox, []string{"45.8000000", "47.8000000", "5.9600000", "10.4900000"}) || strings.Count(string(r.GeoJSON), "[8.") != 0 || strings.Count(string(r.GeoJSON), "[10.") != 1 {
+	if r.OSMType != "relation" || r.OSMID != country || r.PlaceID != country || r.Class != "boundary" ||
+		r.Type != "administrative" || r.ExtraTags["admin_level"] != "2" ||
+		!slices.Equal(r.BoundingBox, []string{"45.8000000", "47.8000000", "5.9600000", "10.4900000"}) ||
+		strings.Count(string(r.GeoJSON), "[8.") != 0 || strings.Count(string(r.GeoJSON), "[10.") != 1 {
 		t.Errorf("%+v %s", r, r.GeoJSON)
 	}
 	// Boxes do not go around the back of the world.
@@ -185,7 +219,8 @@ func TestNominatimSearch(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	// A language of the header counts where the parameter is absent.
-	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de", "?q=bern | xx, ja;q=0.9, de;q=0.1, fr;q=0.5", "?q=bern&accept-language=ja,fr | de"} {
+	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de",
+		"?q=bern | xx, ja;q=0.9, de;q=0.1, fr;q=0.5", "?q=bern&accept-language=ja,fr | de"} {
 		path, header, _ := strings.Cut(query, " | ")
 		res := g.Get("/nominatim/search"+path, "Accept-Language", header)
 		byHeader := strings.Contains(strings.Join(res.Header["Vary"], ","), "Accept-Language")
@@ -225,7 +260,8 @@ func TestNominatimGeometry(t *testing.T) {
 		var found []nominatimResult
 		nominatim(g, "/nominatim/search?q=switzerland&polygon_geojson=1&polygon_threshold="+threshold, &found)
 		var shape struct{ Coordinates [][][2]float64 }
-		if err := json.Unmarshal(found[0].GeoJSON, &shape); err != nil || len(shape.Coordinates) != 2 || len(shape.Coordinates[0]) != want || len(shape.Coordinates[1]) != 4 {
+		if err := json.Unmarshal(found[0].GeoJSON, &shape); err != nil || len(shape.Coordinates) != 2 ||
+			len(shape.Coordinates[0]) != want || len(shape.Coordinates[1]) != 4 {
 			t.Errorf("threshold %q: %s, want %d points", threshold, found[0].GeoJSON, want)
 		}
 		if threshold == "0.5" && string(found[0].GeoJSON) != square {
@@ -234,7 +270,9 @@ func TestNominatimGeometry(t *testing.T) {
 	}
 	const point = `{"type":"Point","coordinates":[8.55,47.36667]}`
 	for query, want := range map[string]string{
-		"format=xml&polygon_geojson=1": ` geojson="` + strings.ReplaceAll(point, `"`, "&#34;") + `"`, "format=json&polygon_geojson=1": `"geojson":` + point, "format=geojson": `"geometry":` + point,
+		"format=xml&polygon_geojson=1":  ` geojson="` + strings.ReplaceAll(point, `"`, "&#34;") + `"`,
+		"format=json&polygon_geojson=1": `"geojson":` + point,
+		"format=geojson":                `"geometry":` + point,
 	} {
 		if text := servertest.Body(t, g.Get("/nominatim/search?q=zurich&limit=1&"+query)); !strings.Contains(text, want) {
 			t.Errorf("%s: no %s in %s", query, want, text)
@@ -250,7 +288,8 @@ func TestNominatimGeometry(t *testing.T) {
 func TestNominatimMore(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, query := range []string{
-		"q=zur&limit=1&format=xml&addressdetails=1&accept-language=de&layer=address,manmade&extratags=1&viewbox=5,45,11,48", "city=zur&country=switzerland&limit=1&format=xml&dedupe=0",
+		"q=zur&limit=1&format=xml&addressdetails=1&accept-language=de&layer=address,manmade&extratags=1&viewbox=5,45,11,48",
+		"city=zur&country=switzerland&limit=1&format=xml&dedupe=0",
 	} {
 		var answer struct {
 			More   string `xml:"more_url,attr"`
@@ -289,14 +328,49 @@ func TestNominatimMore(t *testing.T) {
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
 	// The map draws Germany as a part of another country.
-	austrian.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("at", "Austria", 6, 47, 15, 55)}}))
+	austrian.Hold(servertest.Regions(build.Layer{
+		Type:     "country",
+		Features: []build.Feature{servertest.Region("at", "Austria", 6, 47, 15, 55)},
+	}))
 	for query, want := range map[string]map[string]string{
-		"search?q=zurich&limit=1":                   {"type": "city", "name": "Zürich", "city": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
-		"search?q=zurich&featureType=state":         {"type": "state", "name": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
-		"search?q=switzerland&accept-language=de":   {"type": "country", "name": "Schweiz", "country": "Schweiz", "country_code": "ch"},
-		"search?q=heli":                             {"type": "house", "name": `Heli "1" <b>&</b>`, "country": "Switzerland", "country_code": "ch"},
-		"reverse?lat=47.37&lon=8.54":                {"type": "city", "name": "Zürich", "city": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
-		"search?q=freiburg+im+breisgau":             {"type": "city", "name": "Freiburg im Breisgau", "city": "Freiburg im Breisgau", "state": "Baden-Württemberg", "country": "Austria", "country_code": "at"},
+		"search?q=zurich&limit=1": {
+			"type":         "city",
+			"name":         "Zürich",
+			"city":         "Zürich",
+			"state":        "Zürich",
+			"country":      "Switzerland",
+			"country_code": "ch",
+		},
+		"search?q=zurich&featureType=state": {
+			"type":         "state",
+			"name":         "Zürich",
+			"state":        "Zürich",
+			"country":      "Switzerland",
+			"country_code": "ch",
+		},
+		"search?q=switzerland&accept-language=de": {"type": "country", "name": "Schweiz", "country": "Schweiz", "country_code": "ch"},
+		"search?q=heli": {
+			"type":         "house",
+			"name":         `Heli "1" <b>&</b>`,
+			"country":      "Switzerland",
+			"country_code": "ch",
+		},
+		"reverse?lat=47.37&lon=8.54": {
+			"type":         "city",
+			"name":         "Zürich",
+			"city":         "Zürich",
+			"state":        "Zürich",
+			"country":      "Switzerland",
+			"country_code": "ch",
+		},
+		"search?q=freiburg+im+breisgau": {
+			"type":         "city",
+			"name":         "Freiburg im Breisgau",
+			"city":         "Freiburg im Breisgau",
+			"state":        "Baden-Württemberg",
+			"country":      "Austria",
+			"country_code": "at",
+		},
 		"search?q=freiburg+im+breisgau&format=json": nil,
 	} {
 		g := swiss
@@ -305,7 +379,8 @@ func TestNominatimGeocodeJSON(t *testing.T) {
 		}
 		if want == nil {
 			var found []nominatimResult
-			if nominatim(g, "/nominatim/"+query+"&addressdetails=1", &found); found[0].Address["country"] != "Austria" || found[0].Address["country_code"] != "at" {
+			if nominatim(g, "/nominatim/"+query+"&addressdetails=1", &found); found[0].Address["country"] != "Austria" ||
+				found[0].Address["country_code"] != "at" {
 				t.Errorf("%s: %v", query, found[0].Address)
 			}
 			continue
@@ -333,7 +408,8 @@ func TestNominatimGeocodeJSON(t *testing.T) {
 func TestNominatimNamesakes(t *testing.T) {
 	g := newNominatim(t, nil)
 	var found []nominatimResult
-	if nominatim(g, "/nominatim/search?q=portland", &found); len(found) != 2 || found[0].Name != found[1].Name || found[0].OSMID == found[1].OSMID {
+	if nominatim(g, "/nominatim/search?q=portland", &found); len(found) != 2 || found[0].Name != found[1].Name ||
+		found[0].OSMID == found[1].OSMID {
 		t.Errorf("%+v", found)
 	}
 }
@@ -371,9 +447,11 @@ func TestNominatimReverse(t *testing.T) {
 
 func TestNominatimLookup(t *testing.T) {
 	g := newNominatim(t, nil)
-	region, airport := strconv.FormatUint(named.Number(named.Region, "state", "ch-zh"), 10), strconv.FormatUint(named.Number(named.Airport, "", "LSZH"), 10)
+	region, airport := strconv.FormatUint(named.Number(named.Region, "state", "ch-zh"),
+		10), strconv.FormatUint(named.Number(named.Airport, "", "LSZH"), 10)
 	var found []nominatimResult
-	nominatim(g, "/nominatim/lookup?format=json&osm_ids=W"+airport+",n2657896,R"+region+",N1,R1,W"+region+",X9,N99999999999999999999,,N4294967297", &found)
+	nominatim(g, "/nominatim/lookup?format=json&osm_ids=W"+airport+",n2657896,R"+region+",N1,R1,W"+region+
+		",X9,N99999999999999999999,,N4294967297", &found)
 	var kinds []string
 	for _, r := range found {
 		kinds = append(kinds, r.OSMType)
@@ -394,10 +472,14 @@ func TestNominatimLookup(t *testing.T) {
 func TestNominatimRefuses(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, path := range []string{
-		"search", "search?q=a&city=b", "search?q=a&format=html", "search?q=a&viewbox=1,2,3", "search?q=a&viewbox=1,2,3,NaN", "search?q=a&viewbox=1,2,3,x", "search?q=a&limit=x",
-		"search?q=a&layer=planet", "search?q=a&featureType=street", "search?q=a&exclude_place_ids=x", "search?q=a&polygon_svg=1&format=json", "search?q=a&polygon_text=1&format=xml", "search?q=a&polygon_threshold=x", "search?q=a&debug=1",
-		"search?q=a&json_callback=alert(1)&format=json", "search?q=" + strings.Repeat("a", 10_000), "search?q=%ff%fe", "search?city=" + strings.Repeat("a", 150) + "&country=" + strings.Repeat("b", 150),
-		"search?q=a&countrycodes=" + strings.Repeat("de,", 10_000), "reverse", "reverse?lat=1", "reverse?lat=NaN&lon=1", "reverse?lat=1&lon=Inf", "reverse?lat=1&lon=1&zoom=x", "status?format=xml",
+		"search", "search?q=a&city=b", "search?q=a&format=html", "search?q=a&viewbox=1,2,3", "search?q=a&viewbox=1,2,3,NaN",
+		"search?q=a&viewbox=1,2,3,x", "search?q=a&limit=x",
+		"search?q=a&layer=planet", "search?q=a&featureType=street", "search?q=a&exclude_place_ids=x",
+		"search?q=a&polygon_svg=1&format=json", "search?q=a&polygon_text=1&format=xml", "search?q=a&polygon_threshold=x", "search?q=a&debug=1",
+		"search?q=a&json_callback=alert(1)&format=json", "search?q=" + strings.Repeat("a", 10_000), "search?q=%ff%fe",
+		"search?city=" + strings.Repeat("a", 150) + "&country=" + strings.Repeat("b", 150),
+		"search?q=a&countrycodes=" + strings.Repeat("de,", 10_000), "reverse", "reverse?lat=1", "reverse?lat=NaN&lon=1",
+		"reverse?lat=1&lon=Inf", "reverse?lat=1&lon=1&zoom=x", "status?format=xml",
 	} {
 		for _, format := range []string{"json", "jsonv2", "geojson", "geocodejson", "xml"} {
 			target := "/nominatim/" + path
@@ -426,7 +508,8 @@ func TestNominatimRefuses(t *testing.T) {
 		}
 	}
 	empty := servertest.New(t, nil)
-	if res := empty.Get("/nominatim/search?q=a"); res.StatusCode != http.StatusNotFound || !strings.Contains(servertest.Body(t, res), `{"error":{"code":404,`) {
+	if res := empty.Get("/nominatim/search?q=a"); res.StatusCode != http.StatusNotFound ||
+		!strings.Contains(servertest.Body(t, res), `{"error":{"code":404,`) {
 		t.Errorf("without data: %d", res.StatusCode)
 	}
 	if res := empty.Get("/nominatim/status"); res.StatusCode != http.StatusInternalServerError {
@@ -436,7 +519,8 @@ func TestNominatimRefuses(t *testing.T) {
 		t.Errorf("status without data: %s", text)
 	}
 	keyed := servertest.New(t, servertest.Guarded(t, false, quota.Limits{}))
-	if res := keyed.Get("/nominatim/reverse?lat=1&lon=1&format=json"); res.StatusCode != http.StatusUnauthorized || !strings.Contains(servertest.Body(t, res), `{"error":{"code":401,`) {
+	if res := keyed.Get("/nominatim/reverse?lat=1&lon=1&format=json"); res.StatusCode != http.StatusUnauthorized ||
+		!strings.Contains(servertest.Body(t, res), `{"error":{"code":401,`) {
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
 }
@@ -459,7 +543,8 @@ func wellFormed(t *testing.T, what, text string) {
 func TestNominatimHostile(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, text := range []string{
-		`<script>alert("1")</script>`, `'; DROP TABLE placex;--`, "\u202e\u200d\u0301", strings.Repeat("\u0301", 90), "\U0001f600", "\ufffe", `"]]>`, "heli", "1 2 3", "a", "%", strings.Repeat("a ", 99), ",,,,", "a,b,c,d,e,f,g,h",
+		`<script>alert("1")</script>`, `'; DROP TABLE placex;--`, "\u202e\u200d\u0301", strings.Repeat("\u0301",
+			90), "\U0001f600", "\ufffe", `"]]>`, "heli", "1 2 3", "a", "%", strings.Repeat("a ", 99), ",,,,", "a,b,c,d,e,f,g,h",
 	} {
 		for _, format := range []string{"json", "geojson", "geocodejson", "xml"} {
 			target := "/nominatim/search?addressdetails=1&format=" + format + "&q=" + url.QueryEscape(text)
@@ -479,7 +564,8 @@ func TestNominatimHostile(t *testing.T) {
 		}
 	}
 	res := g.Get("/nominatim/search?q=heli&json_callback=f")
-	if text := servertest.Body(t, res); !strings.HasPrefix(text, "/**/f([") || strings.Contains(text, "</b>") || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+	if text := servertest.Body(t, res); !strings.HasPrefix(text, "/**/f([") || strings.Contains(text, "</b>") ||
+		res.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v %s", res.Header, text)
 	}
 }
@@ -487,12 +573,18 @@ func TestNominatimHostile(t *testing.T) {
 // TestNominatimAtRoot: at the root, its paths replace those that were there, except /status.
 func TestNominatimAtRoot(t *testing.T) {
 	g := newNominatim(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "nominatim" })
-	for _, path := range []string{"/search?q=zur", "/search.php?q=zur", "/reverse?lat=47.4&lon=8.5&format=jsonv2", "/reverse.php?lat=47.4&lon=8.5&format=json", "/lookup?osm_ids=N2657896&format=json", "/nominatim/search?q=zur"} {
+	for _, path := range []string{"/search?q=zur", "/search.php?q=zur", "/reverse?lat=47.4&lon=8.5&format=jsonv2",
+		"/reverse.php?lat=47.4&lon=8.5&format=json", "/lookup?osm_ids=N2657896&format=json", "/nominatim/search?q=zur"} {
 		if text := servertest.Body(t, g.Get(path)); !strings.Contains(text, `"place_id":`) {
 			t.Errorf("%s: %s", path, text)
 		}
 	}
-	for path, want := range map[string]string{"/status": `"datasets"`, "/status.php": "OK", "/geocode/reverse?lat=47.4&lon=8.5": `"results"`, "/searchJSON?q=zur": `"geonames"`} {
+	for path, want := range map[string]string{
+		"/status":                           `"datasets"`,
+		"/status.php":                       "OK",
+		"/geocode/reverse?lat=47.4&lon=8.5": `"results"`,
+		"/searchJSON?q=zur":                 `"geonames"`,
+	} {
 		if text := servertest.Body(t, g.Get(path)); !strings.Contains(text, want) {
 			t.Errorf("%s: %s", path, text)
 		}

@@ -21,18 +21,34 @@ func TestLines(t *testing.T) {
 		path, request string
 		want          []string
 	}{
-		{"/ogc/collections/{collectionId}/items", "/ogc/collections/river/items", []string{`{"type":"LineString",` + aa, across, `"numberMatched":2`}},
+		{
+			"/ogc/collections/{collectionId}/items",
+			"/ogc/collections/river/items",
+			[]string{`{"type":"LineString",` + aa, across, `"numberMatched":2`},
+		},
 		{"/ogc/collections/{collectionId}/items", "/ogc/collections/river/items?bbox=5.5,47,5.6,47.5", []string{aa, `"numberMatched":1`}},
 		{"/ogc/collections/{collectionId}/items", "/ogc/collections/river/items?bbox=4,46,8,48", []string{aa, `"numberMatched":1`}},
 		{"/ogc/collections/{collectionId}/items", "/ogc/collections/river/items?bbox=5.5,47.4,5.6,47.5", []string{`"numberMatched":0`}},
 		{"/ogc/collections/{collectionId}/items", "/ogc/collections/river/items?bbox=179.5,1,-179.5,2", []string{across, `"numberMatched":1`}},
 		{"/ogc/collections/{collectionId}/items/{featureId}", "/ogc/collections/river/items/bb", []string{across, `"bbox":[179,1,-179,2]`}},
-		{"/ogc/collections/{collectionId}/items/{featureId}", "/ogc/collections/river/items/aa?crs=http://www.opengis.net/def/crs/EPSG/0/4326", []string{`[[47,5],[47.5,6],[47.25,7]]`}},
+		{
+			"/ogc/collections/{collectionId}/items/{featureId}",
+			"/ogc/collections/river/items/aa?crs=http://www.opengis.net/def/crs/EPSG/0/4326",
+			[]string{`[[47,5],[47.5,6],[47.25,7]]`},
+		},
 		{"/regions/{type}/{id}", "/regions/river/aa?geometry=true", []string{aa, `"bbox":[5,47,7,47.5]`}},
 		{"/regions/within", "/regions/within?bbox=5.5,47,6.5,48", []string{`"id":"aa"`}},
 		{"/regions/within", "/regions/within?bbox=4,46,6,48&types=river&id=aa", []string{half + `]}`}},
-		{"/tiles/{layers}/{z}/{x}/{y}.{format}", "/tiles/river/5/16/11.geojson", []string{`"id":"river:aa"`, `{"type":"LineString","coordinates":[[`}},
-		{"/tiles/{layers}/{z}/{x}/{y}.{format}", "/tiles/river:bb/0/0/0.geojson", []string{`"id":"river:bb"`, `{"type":"MultiLineString","coordinates":[[[`}},
+		{
+			"/tiles/{layers}/{z}/{x}/{y}.{format}",
+			"/tiles/river/5/16/11.geojson",
+			[]string{`"id":"river:aa"`, `{"type":"LineString","coordinates":[[`},
+		},
+		{
+			"/tiles/{layers}/{z}/{x}/{y}.{format}",
+			"/tiles/river:bb/0/0/0.geojson",
+			[]string{`"id":"river:bb"`, `{"type":"MultiLineString","coordinates":[[[`},
+		},
 	} {
 		res := w.Get(tc.request)
 		text := servertest.Body(t, res)

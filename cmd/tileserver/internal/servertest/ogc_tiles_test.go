@@ -58,11 +58,13 @@ func TestOGCTilesAreTheTiles(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", tt.ogc, name, got.Header.Get(name), want.Header.Get(name))
 			}
 		}
-		if varies := strings.Contains(got.Header.Get("Vary"), "Accept,") || got.Header.Get("Vary") == "Accept"; varies == strings.Contains(tt.ogc, "f=") {
+		if varies := strings.Contains(got.Header.Get("Vary"), "Accept,") ||
+			got.Header.Get("Vary") == "Accept"; varies == strings.Contains(tt.ogc, "f=") {
 			t.Errorf("%s: Vary is %q", tt.ogc, got.Header.Get("Vary"))
 		}
 		again := f.Get(tt.ogc, "Accept", tt.accept, "If-None-Match", got.Header.Get("Etag"))
-		if kept := got.Header.Get("Etag") != ""; kept && again.StatusCode != http.StatusNotModified || !strings.HasPrefix(again.Header.Get("Vary"), got.Header.Get("Vary")) {
+		if kept := got.Header.Get("Etag") != ""; kept && again.StatusCode != http.StatusNotModified ||
+			!strings.HasPrefix(again.Header.Get("Vary"), got.Header.Get("Vary")) {
 			t.Errorf("%s again: %d, Vary %q", tt.ogc, again.StatusCode, again.Header.Get("Vary"))
 		}
 	}
@@ -172,7 +174,8 @@ func TestOGCTilesets(t *testing.T) {
 					t.Errorf("limits of %d tile matrices, want %d", len(s.TileMatrixSetLimits), tt.zooms)
 				}
 				for z, l := range s.TileMatrixSetLimits {
-					if last := 1<<z - 1; l.TileMatrix != strconv.Itoa(z) || l.MaxTileRow != last || l.MaxTileCol != last || l.MinTileRow != 0 || l.MinTileCol != 0 {
+					if last := 1<<z - 1; l.TileMatrix != strconv.Itoa(z) || l.MaxTileRow != last || l.MaxTileCol != last ||
+						l.MinTileRow != 0 || l.MinTileCol != 0 {
 						t.Errorf("limits %+v", l)
 					}
 				}
@@ -188,12 +191,15 @@ func TestOGCTilesets(t *testing.T) {
 				case "country_line", "state_line":
 					want = 1
 				}
-				if l.GeometryDimension != want || l.PropertiesSchema.Type != "object" || l.PropertiesSchema.Properties["name"].Type == "" && l.ID == "country" {
+				if l.GeometryDimension != want || l.PropertiesSchema.Type != "object" ||
+					l.PropertiesSchema.Properties["name"].Type == "" && l.ID == "country" {
 					t.Errorf("layer %+v, want dimension %d", l, want)
 				}
 			}
 			var set struct{ ID string }
-			if err := json.Unmarshal([]byte(servertest.Body(t, f.Get(s.href("http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme", "application/json")))), &set); err != nil || set.ID != "WebMercatorQuad" {
+			if err := json.Unmarshal([]byte(servertest.Body(t,
+				f.Get(s.href("http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme", "application/json")))), &set); err != nil ||
+				set.ID != "WebMercatorQuad" {
 				t.Errorf("tiling scheme: %v, %v", set, err)
 			}
 			for _, l := range s.Links {
@@ -258,10 +264,12 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	for _, l := range s.Layers {
 		layers = append(layers, l.ID)
 	}
-	if got := strings.Join(layers, " "); got != "points:cars points:shops points:shops_label" || len(s.TileMatrixSetLimits) != quadkey.MaxZoom+1 {
+	if got := strings.Join(layers, " "); got != "points:cars points:shops points:shops_label" ||
+		len(s.TileMatrixSetLimits) != quadkey.MaxZoom+1 {
 		t.Errorf("layers %s, %d tile matrices", got, len(s.TileMatrixSetLimits))
 	}
-	if res := alone.Get("/ogc/tiles/WebMercatorQuad/5/15/17"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {
+	if res := alone.Get("/ogc/tiles/WebMercatorQuad/5/15/17"); res.StatusCode != http.StatusOK ||
+		res.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("a tile with a live collection: %d, %s", res.StatusCode, res.Header.Get("Cache-Control"))
 	}
 }

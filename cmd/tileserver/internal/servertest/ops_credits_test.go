@@ -28,7 +28,8 @@ func TestCredits(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/country.json?names=de"))), &tiles); err != nil {
 		t.Fatal(err)
 	}
-	if want := `© <a href="https://example.org/l" target="_blank" rel="noopener">City</a>`; !strings.Contains(tiles.Attribution, want) || strings.Contains(tiles.Attribution, "img") {
+	if want := `© <a href="https://example.org/l" target="_blank" rel="noopener">City</a>`; !strings.Contains(tiles.Attribution,
+		want) || strings.Contains(tiles.Attribution, "img") {
 		t.Errorf("TileJSON has %s", tiles.Attribution)
 	}
 	for _, accept := range []string{"application/json", "text/html"} {

@@ -43,11 +43,13 @@ func TestPage(t *testing.T) {
 	} {
 		res := f.Get(tt.path)
 		h := res.Header
-		if b := servertest.Body(t, res); res.StatusCode != 200 || b != tt.body || h.Get("Content-Type") != tt.contentType || h.Get("Cache-Control") != tt.cache {
+		if b := servertest.Body(t, res); res.StatusCode != 200 || b != tt.body || h.Get("Content-Type") != tt.contentType ||
+			h.Get("Cache-Control") != tt.cache {
 			t.Errorf("%s: %d %v %q", tt.path, res.StatusCode, h, b)
 		}
 		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") ||
-			strings.HasSuffix(csp, "; frame-ancestors *") != strings.HasPrefix(tt.path, "/embed") || strings.HasSuffix(csp, "; frame-ancestors 'none'") == strings.HasPrefix(tt.path, "/embed") {
+			strings.HasSuffix(csp, "; frame-ancestors *") != strings.HasPrefix(tt.path, "/embed") ||
+			strings.HasSuffix(csp, "; frame-ancestors 'none'") == strings.HasPrefix(tt.path, "/embed") {
 			t.Errorf("%s: policy %q", tt.path, csp)
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" {
@@ -56,23 +58,28 @@ func TestPage(t *testing.T) {
 		if res := f.Get(tt.path, "If-None-Match", h.Get("Etag")); res.StatusCode != 304 || servertest.Body(t, res) != "" {
 			t.Errorf("%s: %d with its tag", tt.path, res.StatusCode)
 		}
-		if res := f.Do("HEAD", tt.path); res.StatusCode != 200 || servertest.Body(t, res) != "" || res.Header.Get("Content-Length") != fmt.Sprint(len(tt.body)) {
+		if res := f.Do("HEAD", tt.path); res.StatusCode != 200 || servertest.Body(t, res) != "" ||
+			res.Header.Get("Content-Length") != fmt.Sprint(len(tt.body)) {
 			t.Errorf("HEAD %s: %d %v", tt.path, res.StatusCode, res.Header)
 		}
 	}
 	res := f.Get("/assets/map-ABCD2345.js", "Accept-Encoding", "gzip")
-	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "gzip" || len(b) >= len(script) || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
+	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "gzip" || len(b) >= len(script) ||
+		res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
 		t.Errorf("script is not compressed: %v", res.Header)
 	}
 	res = f.Get("/assets/map-ABCD2345.js", "Accept-Encoding", "br")
-	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "br" || b != "packed at build time" || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
+	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "br" || b != "packed at build time" ||
+		res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
 		t.Errorf("script is not sent as it was packed: %v %q", res.Header, b)
 	}
 	if res := f.Get("/assets/map-ABCD2345.js", "Accept-Encoding", "br", "If-None-Match", res.Header.Get("Etag")); res.StatusCode != 304 {
 		t.Errorf("packed script: %d with its tag, want 304", res.StatusCode)
 	}
-	for _, path := range []string{"/README.md", "/assets/map-ABCD2345.js.br", "/embed.html", "/embed/", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
-		"/assets/../index.html", "/..%2findex.html", "/%2e%2e/index.html", "/assets%2Fmap-ABCD2345.css%00", "/index.html/", "/assets/..%5cindex.html"} {
+	for _, path := range []string{"/README.md", "/assets/map-ABCD2345.js.br", "/embed.html", "/embed/", "/secret",
+		"/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
+		"/assets/../index.html", "/..%2findex.html", "/%2e%2e/index.html", "/assets%2Fmap-ABCD2345.css%00", "/index.html/",
+		"/assets/..%5cindex.html"} {
 		if res := f.Get(path); res.StatusCode != 404 {
 			t.Errorf("%s: %d, want 404", path, res.StatusCode)
 		}
@@ -111,7 +118,8 @@ func TestPageAbsent(t *testing.T) {
 	for _, fsys := range []fs.FS{nil, fstest.MapFS{}, brokenFS{}} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Page = fsys })
 		res := f.Get("/")
-		if b := servertest.Body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make page build") || res.Header.Get("Cache-Control") != "no-cache" {
+		if b := servertest.Body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make page build") ||
+			res.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%T: %d %s", fsys, res.StatusCode, b)
 		}
 	}

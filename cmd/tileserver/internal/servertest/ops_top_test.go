@@ -21,10 +21,18 @@ func TestTopHandler(t *testing.T) {
 	}
 	m.Address(quota.Client{}, &quota.Limits{})
 	m.Key("acme", &quota.Limits{})
-	for path, want := range map[string]int{"/usage/top": 200, "/usage/top?limit=1": 200, "/usage/top?limit=0": 400, "/usage/top?limit=x": 400, "/usage/top?limit=1001": 400} {
+	for path, want := range map[string]int{
+		"/usage/top":            200,
+		"/usage/top?limit=1":    200,
+		"/usage/top?limit=0":    400,
+		"/usage/top?limit=x":    400,
+		"/usage/top?limit=1001": 400,
+	} {
 		w := httptest.NewRecorder()
 		ops.TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != want || want == 200 && (!strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) || !strings.Contains(w.Body.String(), `"keys":[{"client":"acme","hour":1`)) {
+		if w.Code != want || want == 200 &&
+			(!strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) ||
+				!strings.Contains(w.Body.String(), `"keys":[{"client":"acme","hour":1`)) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -33,7 +41,11 @@ func TestTopHandler(t *testing.T) {
 // The operator's list is as strict about its parameters as other endpoints.
 func TestTopParameters(t *testing.T) {
 	f := servertest.NewAdmin(t)
-	for path, want := range map[string]string{"/usage/top?limt=1": "did you mean limit?", "/usage/top?limit=1&limit=2": "Give limit once.", "/usage/top?limit=": "Set limit to a whole number from 1 to 1000."} {
+	for path, want := range map[string]string{
+		"/usage/top?limt=1":          "did you mean limit?",
+		"/usage/top?limit=1&limit=2": "Give limit once.",
+		"/usage/top?limit=":          "Set limit to a whole number from 1 to 1000.",
+	} {
 		w := httptest.NewRecorder()
 		f.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {

@@ -79,7 +79,8 @@ func TestPointReal(t *testing.T) {
 			t.Fatal(err)
 		}
 		var regions struct{ Regions []struct{ ID string } }
-		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(fmt.Sprintf("/regions/at?lat=%v&lon=%v", q.lat, q.lon)))), &regions); err != nil {
+		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(fmt.Sprintf("/regions/at?lat=%v&lon=%v", q.lat, q.lon)))),
+			&regions); err != nil {
 			t.Fatal(err)
 		}
 		nearest, _ := ids(t, servertest.Body(t, w.Get(fmt.Sprintf("/places/nearby?lat=%v&lon=%v&class=P&limit=1", q.lat, q.lon))))
@@ -94,7 +95,8 @@ func TestPointReal(t *testing.T) {
 			t.Errorf("%v: %+v", q, at)
 		}
 		var near struct{ Geonames []struct{ GeonameID uint32 } }
-		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(fmt.Sprintf("/findNearbyPlaceNameJSON?lat=%v&lng=%v&maxRows=1", q.lat, q.lon)))), &near); err != nil {
+		if err := json.Unmarshal([]byte(servertest.Body(t,
+			w.Get(fmt.Sprintf("/findNearbyPlaceNameJSON?lat=%v&lng=%v&maxRows=1", q.lat, q.lon)))), &near); err != nil {
 			t.Fatal(err)
 		}
 		if reached := q.lon < 90; reached != (len(near.Geonames) == 1) || reached && near.Geonames[0].GeonameID != at.Place.ID {

@@ -150,8 +150,26 @@ func towns(beginning string) (list []places.Place) {
 func TestAirportAmongPlaces(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	list := slices.Clone(servertest.GlobeAirports)
-	for code, typ := range map[string]string{"LON": "large_airport", "LIM": "large_airport", "BER": "medium_airport", "POR": "small_airport", "CAM": "closed", "STU": "medium_airport", "FRE": "large_airport", "ZZZ": "heliport"} {
-		list = append(list, airports.Airport{ID: 100 + uint32(len(list)), Ident: "X-" + code, IATA: code, Name: code + " airport", Type: typ, Country: "XX", Lat: 1, Lon: 2})
+	for code, typ := range map[string]string{
+		"LON": "large_airport",
+		"LIM": "large_airport",
+		"BER": "medium_airport",
+		"POR": "small_airport",
+		"CAM": "closed",
+		"STU": "medium_airport",
+		"FRE": "large_airport",
+		"ZZZ": "heliport",
+	} {
+		list = append(list, airports.Airport{
+			ID:      100 + uint32(len(list)),
+			Ident:   "X-" + code,
+			IATA:    code,
+			Name:    code + " airport",
+			Type:    typ,
+			Country: "XX",
+			Lat:     1,
+			Lon:     2,
+		})
 	}
 	g.Hold(servertest.Airports(list...))
 	for _, tt := range []struct {
@@ -195,7 +213,8 @@ func TestAirportAmongPlaces(t *testing.T) {
 		places.Place{ID: 1, Name: "London", Class: "P", Code: "PPLC", Population: 8961989},
 		places.Place{ID: 2, Name: `Londrina "}{"`, Class: "P", Code: "PPL", Population: 471832},
 	), nil, places.Gazetteer{}))
-	if got := placeNames(t, servertest.Body(t, g.Get("/places/search?q=lon"))); len(got) != 10 || !slices.Equal(got[:3], []string{"London", "LON airport", `Londrina "}{"`}) {
+	if got := placeNames(t, servertest.Body(t, g.Get("/places/search?q=lon"))); len(got) != 10 ||
+		!slices.Equal(got[:3], []string{"London", "LON airport", `Londrina "}{"`}) {
 		t.Errorf("stored answer: %q", got)
 	}
 	// Without airports the same search finds the places.

@@ -92,10 +92,17 @@ func TestAtInALanguage(t *testing.T) {
 		Kind: names.Region, Type: "country", ID: "ch", Name: "Switzerland", Lat: 47, Lon: 8, Bounds: [4]float64{6, 45.8, 10.5, 47.6},
 		Names: []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
 	}))
-	for query, want := range map[string]string{"": "Switzerland", "&lang=de": "Schweiz", "&lang=es-MX": "Suiza", "&lang=fr": "Switzerland", "&lang=de&types=country": "Schweiz"} {
+	for query, want := range map[string]string{
+		"":                       "Switzerland",
+		"&lang=de":               "Schweiz",
+		"&lang=es-MX":            "Suiza",
+		"&lang=fr":               "Switzerland",
+		"&lang=de&types=country": "Schweiz",
+	} {
 		for range 2 { // a reader's own regions keep their names
 			text := servertest.Body(t, g.Get("/at?lat=47.4&lon=8.5&at=2026-01-01T00:00:00Z"+query))
-			if !strings.Contains(text, `{"type":"country","id":"ch","name":"`+want+`","match":"inside"}`) || !strings.Contains(text, `"timezone":{"id":"Europe/Zurich"`) {
+			if !strings.Contains(text, `{"type":"country","id":"ch","name":"`+want+`","match":"inside"}`) ||
+				!strings.Contains(text, `"timezone":{"id":"Europe/Zurich"`) {
 				t.Errorf("%s: %s", query, text)
 			}
 		}
@@ -110,10 +117,29 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Hold(servertest.Airports(
 		airports.Airport{ID: 1, Ident: "1", Name: "None", Type: airports.Large, Country: "US", Lat: 35.1, Lon: -100},
-		airports.Airport{ID: 2, Ident: "2", Name: "Denver", Type: airports.Large, Country: "US", Lat: 39.85, Lon: -104.67, TimeZone: "America/Los_Angeles"},
-		airports.Airport{ID: 3, Ident: "3", Name: "Stansted", Type: airports.Large, Country: "GB", Lat: 51.885, Lon: 0.235, TimeZone: "Etc/GMT-1"},
+		airports.Airport{
+			ID:       2,
+			Ident:    "2",
+			Name:     "Denver",
+			Type:     airports.Large,
+			Country:  "US",
+			Lat:      39.85,
+			Lon:      -104.67,
+			TimeZone: "America/Los_Angeles",
+		},
+		airports.Airport{
+			ID:       3,
+			Ident:    "3",
+			Name:     "Stansted",
+			Type:     airports.Large,
+			Country:  "GB",
+			Lat:      51.885,
+			Lon:      0.235,
+			TimeZone: "Etc/GMT-1",
+		},
 	))
-	if z := at(g, "lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
+	if z := at(g, "lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" ||
+		z.OffsetS == nil {
 		t.Errorf("%+v", z)
 	}
 	if text := servertest.Body(t, g.Get("/places/2653941/offset?at=2026-07-01T12:00:00Z")); !strings.Contains(text, `"timezone":"Etc/GMT-1"`) {
@@ -128,7 +154,16 @@ func TestTimeZoneOfAirports(t *testing.T) {
 // code for it. Its points still have the zone of the nearest place.
 func TestTimeZoneOfTerritories(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	territory := places.Place{ID: 1, Name: "Territory", Country: "GF", Class: "P", Code: "PPLC", TimeZone: "America/Lima", Lat: -16, Lon: -68.1}
+	territory := places.Place{
+		ID:       1,
+		Name:     "Territory",
+		Country:  "GF",
+		Class:    "P",
+		Code:     "PPLC",
+		TimeZone: "America/Lima",
+		Lat:      -16,
+		Lon:      -68.1,
+	}
 	g.Hold(servertest.Places([]places.Place{territory}, nil, places.Gazetteer{}))
 	if z := at(g, "lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
 		t.Errorf("close by: %+v", z)
@@ -151,7 +186,16 @@ func TestAtMissing(t *testing.T) {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := servertest.NewGlobe(t, nil, published...)
 		if every[i] != ask.Airports.Name {
-			g.Hold(servertest.Airports(airports.Airport{ID: 1, Ident: "LSZH", Name: "Kloten", Type: airports.Large, Country: "CH", Lat: 47.46, Lon: 8.55, TimeZone: "Europe/Zurich"}))
+			g.Hold(servertest.Airports(airports.Airport{
+				ID:       1,
+				Ident:    "LSZH",
+				Name:     "Kloten",
+				Type:     airports.Large,
+				Country:  "CH",
+				Lat:      47.46,
+				Lon:      8.55,
+				TimeZone: "Europe/Zurich",
+			}))
 		}
 		a := at(g, "lat=47.4&lon=8.5")
 		if !slices.Equal(a.Missing, every[i:i+1]) {
@@ -198,7 +242,15 @@ func TestAtMissing(t *testing.T) {
 	// The nearest airport is an open one, and no heliport.
 	var list []airports.Airport
 	for i, typ := range []string{airports.Closed, airports.Heliport, airports.Small, airports.Large} { // the nearest first
-		list = append(list, airports.Airport{ID: uint32(i + 1), Ident: fmt.Sprint("X", i), Name: typ, Type: typ, Country: "CH", Lat: 47.4 + float64(i)/100, Lon: 8.5})
+		list = append(list, airports.Airport{
+			ID:      uint32(i + 1),
+			Ident:   fmt.Sprint("X", i),
+			Name:    typ,
+			Type:    typ,
+			Country: "CH",
+			Lat:     47.4 + float64(i)/100,
+			Lon:     8.5,
+		})
 	}
 	g.Hold(servertest.Airports(list...))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Airport == nil || a.Airport.Name != airports.Small {
@@ -221,7 +273,8 @@ func TestAtCaching(t *testing.T) {
 		t.Errorf("%s\n%s %v", a, b, then.Header)
 	}
 	reads := g.Places.Reads.Load() + g.Boundaries.Reads.Load()
-	if res := g.Get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified || reads != g.Places.Reads.Load()+g.Boundaries.Reads.Load() {
+	if res := g.Get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified ||
+		reads != g.Places.Reads.Load()+g.Boundaries.Reads.Load() {
 		t.Errorf("%d with its tag", res.StatusCode)
 	}
 	for _, name := range []string{ask.Boundaries.Name, ask.Places.Name, ask.Airports.Name, ask.TimeZones.Name, ask.Stations.Name} {
@@ -243,7 +296,8 @@ func TestAtEverywhere(t *testing.T) {
 		for lon := -180.0; lon <= 180; lon += 22.5 {
 			a := at(g, fmt.Sprintf("lat=%v&lon=%v&at=2026-03-29T01:00:00Z", lat, lon))
 			unknown := len(a.Regions) == 1 && a.Regions[0].ID == "nobodys-land"
-			if (a.Timezone.ID == "") != unknown || (a.Timezone.LocalTime == "") != unknown || a.Place == nil || a.Place.DistanceM == nil || *a.Place.DistanceM > quadkey.EarthRadius*math.Pi {
+			if (a.Timezone.ID == "") != unknown || (a.Timezone.LocalTime == "") != unknown || a.Place == nil ||
+				a.Place.DistanceM == nil || *a.Place.DistanceM > quadkey.EarthRadius*math.Pi {
 				t.Fatalf("%v, %v: %+v", lat, lon, a)
 			}
 		}

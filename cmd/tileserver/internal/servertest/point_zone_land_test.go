@@ -85,7 +85,12 @@ var fields = []airports.Airport{
 }
 
 var landCountries = map[string]string{
-	"NP": "Asia/Kathmandu", "DZ": "Africa/Algiers", "LS": "Africa/Maseru", "ZA": "Africa/Johannesburg", "SM": "Europe/San_Marino", "IT": "Europe/Rome",
+	"NP": "Asia/Kathmandu",
+	"DZ": "Africa/Algiers",
+	"LS": "Africa/Maseru",
+	"ZA": "Africa/Johannesburg",
+	"SM": "Europe/San_Marino",
+	"IT": "Europe/Rome",
 	"FR": "Europe/Paris", "GF": "America/Cayenne", "FJ": "Pacific/Fiji",
 }
 

@@ -32,18 +32,24 @@ func TestRegionsWithinInForms(t *testing.T) {
 		Next string
 	}
 	var page collection
-	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(path+"&format=geojson&limit=1000"))), &page); err != nil || len(page.Features) != len(want) {
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(path+"&format=geojson&limit=1000"))), &page); err != nil ||
+		len(page.Features) != len(want) {
 		t.Fatalf("%v, %d features", err, len(page.Features))
 	}
 	for i, f := range page.Features {
-		if f.Geometry == nil || f.Properties.Type != want[i].Type || f.Properties.ID != want[i].ID || f.Properties.BBox != want[i].BBox || f.ID != nil {
+		if f.Geometry == nil || f.Properties.Type != want[i].Type || f.Properties.ID != want[i].ID ||
+			f.Properties.BBox != want[i].BBox || f.ID != nil {
 			t.Errorf("%+v, want %+v with a border", f, want[i])
 		}
 	}
-	if text := servertest.Body(t, w.Get(path+"&format=geojson&skipGeometry=true")); strings.Contains(text, "coordinates") || !strings.Contains(text, `"geometry":null`) {
+	if text := servertest.Body(t, w.Get(path+"&format=geojson&skipGeometry=true")); strings.Contains(text, "coordinates") ||
+		!strings.Contains(text, `"geometry":null`) {
 		t.Errorf("without geometries: %.300s", text)
 	}
-	for _, columns := range []struct{ query, names string }{{"", "id,name,bbox,type,lat,lon,wkt"}, {"&skipGeometry=true", "id,name,bbox,type"}} {
+	for _, columns := range []struct{ query, names string }{
+		{"", "id,name,bbox,type,lat,lon,wkt"},
+		{"&skipGeometry=true", "id,name,bbox,type"},
+	} {
 		var all [][]string
 		next := path + "&format=csv&limit=2" + columns.query
 		for next != "" {
@@ -64,7 +70,8 @@ func TestRegionsWithinInForms(t *testing.T) {
 			}
 		}
 	}
-	if text := servertest.Body(t, w.Get(path+"&format=ndjson&types=country")); strings.Count(text, "\n") < 2 || strings.Count(text, `"type":"country"`) != strings.Count(text, "\n") {
+	if text := servertest.Body(t, w.Get(path+"&format=ndjson&types=country")); strings.Count(text, "\n") < 2 ||
+		strings.Count(text, `"type":"country"`) != strings.Count(text, "\n") {
 		t.Errorf("lines: %.300s", text)
 	}
 	servertest.WantProblem(t, w.Get(path+"&types=country&id=wl&format=csv"), http.StatusBadRequest, "bad-parameter")

@@ -33,7 +33,8 @@ func TestIDsAsPublished(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/places/within/country/$?format=ndjson", "/stations/count?region=country:$", "/points/shops/within/country/$?format=ndjson", "/regions/within?bbox=-180,-90,180,90&types=country&id=$",
+		"/places/within/country/$?format=ndjson", "/stations/count?region=country:$", "/points/shops/within/country/$?format=ndjson",
+		"/regions/within?bbox=-180,-90,180,90&types=country&id=$",
 		"/tiles/country:$/3/4/2.mvt", "/tiles/country:$/3/4/2.geojson", "/tiles/country:$/3/4/2.png", "/tiles/country:$.json",
 	} {
 		ask := func(id string) string {
@@ -47,7 +48,8 @@ func TestIDsAsPublished(t *testing.T) {
 			t.Errorf("%s is\n%.300s, in capitals\n%.300s", path, own, other)
 		}
 	}
-	for _, path := range []string{"/regions/country/W", "/regions/country/wl-", "/regions/country/%57L%2F", "/ogc/collections/country/items/xx"} {
+	for _, path := range []string{"/regions/country/W", "/regions/country/wl-", "/regions/country/%57L%2F",
+		"/ogc/collections/country/items/xx"} {
 		if res := w.Get(path); res.StatusCode == http.StatusOK {
 			t.Errorf("%s: %d", path, res.StatusCode)
 		}

@@ -136,7 +136,8 @@ func TestRealWithin(t *testing.T) {
 		}
 		var counted struct{ Count int }
 		text := servertest.Body(t, w.Get("/regions/count?"+tt.query))
-		if err := json.Unmarshal([]byte(text), &counted); err != nil || counted.Count != len(strings.FieldsFunc(tt.want, func(r rune) bool { return r == ',' })) {
+		if err := json.Unmarshal([]byte(text), &counted); err != nil ||
+			counted.Count != len(strings.FieldsFunc(tt.want, func(r rune) bool { return r == ',' })) {
 			t.Errorf("%s: %s, want %s, %v", tt.query, text, tt.want, err)
 		}
 	}

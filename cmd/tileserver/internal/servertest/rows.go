@@ -91,7 +91,12 @@ func (r *Rows) PublishInto(t testing.TB, c *dataset.Catalog) {
 	t.Helper()
 	b := must.Get(c.Begin(t.Context(), r.Name)).In(t)
 	meta := must.Get(r.build(t.Context(), b.Store())).In(t)
-	m := dataset.Manifest{SchemaVersion: r.Schema, Meta: must.Get(json.Marshal(meta)).In(t), Built: toyworld.Modified, Sources: []dataset.Source{{Name: r.Name}}}
+	m := dataset.Manifest{
+		SchemaVersion: r.Schema,
+		Meta:          must.Get(json.Marshal(meta)).In(t),
+		Built:         toyworld.Modified,
+		Sources:       []dataset.Source{{Name: r.Name}},
+	}
 	must.Get(b.Publish(t.Context(), m)).In(t)
 }
 
@@ -114,7 +119,11 @@ func Regions(layers ...build.Layer) *Rows {
 // Places are rows of places, with their names in languages and the tables that explain their codes.
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
 	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
-		return places.Build(ctx, s, places.Source{Places: buildtest.Each(list), Names: buildtest.Each(names), Gazetteer: gazetteer}, places.BuildOptions{})
+		return places.Build(ctx, s, places.Source{
+			Places:    buildtest.Each(list),
+			Names:     buildtest.Each(names),
+			Gazetteer: gazetteer,
+		}, places.BuildOptions{})
 	})
 }
 
@@ -134,21 +143,23 @@ func Stations(list ...stations.Station) *Rows {
 
 // Weather are rows of observations of some stations.
 func Weather(of []stations.Station, list []stations.Observation) *Rows {
-	return rowsOf(ask.Weather.Dataset, func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
-		store, meta, _, err := Stations(of...).open()
-		if err != nil {
-			return m, stations.WeatherStats{}, err
-		}
-		finder, err := openAs(ctx, store, meta, stations.Open)
-		if err != nil {
-			return m, stations.WeatherStats{}, err
-		}
-		return stations.BuildWeather(ctx, s, finder, buildtest.Each(list), stations.BuildOptions{})
-	})
+	return rowsOf(ask.Weather.Dataset,
+		func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
+			store, meta, _, err := Stations(of...).open()
+			if err != nil {
+				return m, stations.WeatherStats{}, err
+			}
+			finder, err := openAs(ctx, store, meta, stations.Open)
+			if err != nil {
+				return m, stations.WeatherStats{}, err
+			}
+			return stations.BuildWeather(ctx, s, finder, buildtest.Each(list), stations.BuildOptions{})
+		})
 }
 
 // openAs opens a reader of rows.
-func openAs[M, R any](ctx context.Context, store cellstore.Store, raw json.RawMessage, open func(context.Context, cellstore.Store, M) (R, error)) (r R, err error) {
+func openAs[M, R any](ctx context.Context, store cellstore.Store, raw json.RawMessage,
+	open func(context.Context, cellstore.Store, M) (R, error)) (r R, err error) {
 	var meta M
 	if err := json.Unmarshal(raw, &meta); err != nil {
 		return r, err

@@ -53,7 +53,10 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 			}
 		}
 	})
-	for _, meta := range []live.Meta{{Name: "drivers", Title: "Drivers", History: live.Duration(24 * time.Hour)}, {Name: "secret", Private: true}} {
+	for _, meta := range []live.Meta{
+		{Name: "drivers", Title: "Drivers", History: live.Duration(24 * time.Hour)},
+		{Name: "secret", Private: true},
+	} {
 		l, err := w.Live.Create(t.Context(), meta)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +71,8 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {
 		// No name below invalid leads anywhere.
-		if _, _, err := earlier.Put(t.Context(), w.Live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
+		if _, _, err := earlier.Put(t.Context(), w.Live.Collection("drivers"), name,
+			webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
 			t.Fatal(err)
 		}
 	}

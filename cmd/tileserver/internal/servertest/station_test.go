@@ -27,23 +27,34 @@ func TestStationAnswers(t *testing.T) {
 		{"/stations/nearest?lat=47.383&lon=8.567", `{"station":` + zurichJSON + `,"distance_m":0.0}}`},
 		{"/stations/nearest?lat=-17&lon=180&format=json", `{"station":` + lineJSON + `,"distance_m":10633.6}}`},
 		{"/stations/nearest?lat=-17&lon=-180&format=geojson",
-			`{"type":"Feature","id":"A0000100001","geometry":{"type":"Point","coordinates":[-179.9,-17]},"properties":` + lineJSON + `,"distance_m":10633.6}}`},
+			`{"type":"Feature","id":"A0000100001","geometry":{"type":"Point","coordinates":[-179.9,-17]},"properties":` + lineJSON +
+				`,"distance_m":10633.6}}`},
 		{"/stations/nearby?lat=47.383&lon=8.567&radius=20000",
 			`{"stations":[` + zurichJSON + `,"distance_m":0.0},` + klotenJSON + `,"distance_m":11035.1}]}`},
 		{"/stations/nearby?lat=47.383&lon=8.567&radius=20000&at=1940-06-01", `{"stations":[` + klotenJSON + `,"distance_m":11035.1}]}`},
-		{"/stations/nearby?lat=47.383&lon=8.567&limit=1&at=2000-06-01T12:00:00%2B02:00&country=ch", `{"stations":[` + zurichJSON + `,"distance_m":0.0}]}`},
+		{
+			"/stations/nearby?lat=47.383&lon=8.567&limit=1&at=2000-06-01T12:00:00%2B02:00&country=ch",
+			`{"stations":[` + zurichJSON + `,"distance_m":0.0}]}`,
+		},
 		{"/stations/nearby?lat=0&lon=0&radius=1", `{"stations":[]}`},
 		{"/stations/within?bbox=170,-20,-170,-10&limit=5", `{"bbox":[170,-20,-170,-10],"stations":[` + lineJSON + `},` + suvaJSON + `}]}`},
 		{"/stations/within?bbox=0,0,1,1&format=geojson", `{"bbox":[0,0,1,1],"type":"FeatureCollection","features":[]}`},
 		{"/stations/066600-99999", zurichJSON + `}`},
 		{"/stations/a0000100001", lineJSON + `}`},
-		{"/stations/066600-99999/observations?limit=1&from=2024-01-01&to=2024-01-01T00:59:59Z", `{"station":"06660099999","observations":[{"time":"2024-01-01T00:00:00Z","temperature_c":0}]}`},
-		{"/stations/066700-99999/observations?from=2024-01-02T04:00:00Z", `{"station":"06670099999","observations":[{"time":"2024-01-02T05:00:00Z","temperature_c":29.1},{"time":"2024-01-02T04:00:00Z","temperature_c":28.1}]}`},
+		{
+			"/stations/066600-99999/observations?limit=1&from=2024-01-01&to=2024-01-01T00:59:59Z",
+			`{"station":"06660099999","observations":[{"time":"2024-01-01T00:00:00Z","temperature_c":0}]}`,
+		},
+		{
+			"/stations/066700-99999/observations?from=2024-01-02T04:00:00Z",
+			`{"station":"06670099999","observations":[{"time":"2024-01-02T05:00:00Z","temperature_c":29.1},{"time":"2024-01-02T04:00:00Z","temperature_c":28.1}]}`,
+		},
 		{"/stations/916900-99999/observations", `{"station":"91690099999","observations":[]}`},
 		{"/weather/0/0/0.json", `{"tile":"0/0/0","hour":"2024-01-02T05:00:00Z","observations":2,"temperature_c":29.05,"temperature_min_c":29,"temperature_max_c":29.1,"side":4,` +
 			`"parts":[{"x":2,"y":1,"observations":2,"temperature_c":29.05,"temperature_min_c":29,"temperature_max_c":29.1}]}`},
-		{"/weather/8/134/89.json?at=2024-01-01T03:59:00Z", `{"tile":"8/134/89","hour":"2024-01-01T03:00:00Z","observations":2,"temperature_c":3.05,"temperature_min_c":3,"temperature_max_c":3.1,"side":1,` +
-			`"parts":[{"x":0,"y":0,"observations":2,"temperature_c":3.05,"temperature_min_c":3,"temperature_max_c":3.1}]}`},
+		{"/weather/8/134/89.json?at=2024-01-01T03:59:00Z",
+			`{"tile":"8/134/89","hour":"2024-01-01T03:00:00Z","observations":2,"temperature_c":3.05,"temperature_min_c":3,"temperature_max_c":3.1,"side":1,` +
+				`"parts":[{"x":0,"y":0,"observations":2,"temperature_c":3.05,"temperature_min_c":3,"temperature_max_c":3.1}]}`},
 		{"/weather/7/0/0.json?at=1950-01-01", `{"tile":"7/0/0","hour":"1950-01-01T00:00:00Z","observations":0,"side":2,"parts":[]}`},
 	} {
 		res := f.Get(tt.path)
@@ -68,7 +79,9 @@ func TestStationAnswers(t *testing.T) {
 			t.Errorf("%s: HEAD answers %d", tt.path, res.StatusCode)
 		}
 	}
-	if res := f.Get("/stations/nearest?lat=1&lon=1", "Accept", "application/geo+json"); res.Header.Get("Content-Type") != "application/geo+json" || !strings.HasPrefix(res.Header.Get("Vary"), "Accept") {
+	if res := f.Get("/stations/nearest?lat=1&lon=1", "Accept",
+		"application/geo+json"); res.Header.Get("Content-Type") != "application/geo+json" ||
+		!strings.HasPrefix(res.Header.Get("Vary"), "Accept") {
 		t.Error(res.Header)
 	}
 	// The tiles of a station hold it, and no two are the same.
@@ -76,7 +89,8 @@ func TestStationAnswers(t *testing.T) {
 		ID    string
 		Tiles []string
 	}
-	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/stations/066600-99999/tiles"))), &doc); err != nil || doc.ID != "06660099999" || len(doc.Tiles) == 0 {
+	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/stations/066600-99999/tiles"))), &doc); err != nil ||
+		doc.ID != "06660099999" || len(doc.Tiles) == 0 {
 		t.Error(doc, err)
 	}
 }
@@ -166,7 +180,8 @@ func TestStationProblems(t *testing.T) {
 // Each data set has its own endpoints, which answer once it is published.
 func TestStationDatasets(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1", "/stations/066600-99999", "/stations/066600-99999/tiles"}
+	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1",
+		"/stations/066600-99999", "/stations/066600-99999/tiles"}
 	weather := []string{"/stations/066600-99999/observations", "/weather/0/0/0.json"}
 	f := servertest.NewStations(t)
 	for _, path := range append(paths, weather...) {

@@ -31,7 +31,17 @@ func toyStations() []stations.Station {
 	high := 431.9
 	day := func(y int) time.Time { return time.Date(y, 1, 2, 0, 0, 0, 0, time.UTC) }
 	return []stations.Station{
-		{ID: id("066600-99999"), Name: "ZÜRICH <b>", Country: "CH", ICAO: "LSZX", Lat: 47.383, Lon: 8.567, ElevationM: &high, Begin: day(1949), End: day(2025)},
+		{
+			ID:         id("066600-99999"),
+			Name:       "ZÜRICH <b>",
+			Country:    "CH",
+			ICAO:       "LSZX",
+			Lat:        47.383,
+			Lon:        8.567,
+			ElevationM: &high,
+			Begin:      day(1949),
+			End:        day(2025),
+		},
 		{ID: id("066700-99999"), Name: "KLOTEN", Country: "CH", Lat: 47.48, Lon: 8.536, Begin: day(1931), End: day(1990)},
 		{ID: id("916900-99999"), Name: "SUVA", Country: "FJ", Lat: -18.05, Lon: 178.567},
 		{ID: id("A00001-00001"), Name: "DATE LINE", Lat: -17, Lon: -179.9},

@@ -137,19 +137,22 @@ func (s *suite) bounds() {
 			name := p["name"].(string)
 			schema := p["schema"].(map[string]any)
 			good, bad := AtBounds(schema, p["explode"] == false && schema["type"] == "array")
-			bounded := slices.ContainsFunc([]string{"minimum", "maximum", "enum", "maxLength", "pattern", "maxItems"}, func(k string) bool { return schema[k] != nil })
+			bounded := slices.ContainsFunc([]string{"minimum", "maximum", "enum", "maxLength", "pattern", "maxItems"},
+				func(k string) bool { return schema[k] != nil })
 			if bounded && len(bad) == 0 {
 				t.Errorf("%s of %s: its schema has a bound, and nothing is known that lies beyond it", o.Path, name)
 			}
 			for _, value := range append(bad, "a\x01b") {
 				res := f.Send(o.Method, WithQuery(base, name, &value))
-				if got := WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); got.Parameter != name && got.Parameter != "lat" && got.Parameter != "tile" {
+				if got := WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); got.Parameter != name && got.Parameter != "lat" &&
+					got.Parameter != "tile" {
 					t.Errorf("%s of %s=%q: parameter %q: %s", o.Path, name, value, got.Parameter, got.Detail)
 				}
 			}
 			for _, value := range good {
 				res := f.Send(o.Method, WithQuery(base, name, &value))
-				if text := Body(t, res); res.StatusCode == http.StatusBadRequest && !strings.Contains(text, "Add l") && !strings.Contains(text, "either") {
+				if text := Body(t, res); res.StatusCode == http.StatusBadRequest && !strings.Contains(text, "Add l") &&
+					!strings.Contains(text, "either") {
 					t.Errorf("%s of %s=%q: %s", o.Path, name, value, text)
 				}
 			}
@@ -191,7 +194,8 @@ func (s *suite) hostile() {
 		refused := func(what, path, parameter string) {
 			t.Helper()
 			res := send(o.Method, path)
-			if p := WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
+			if p := WantProblem(t, res, http.StatusBadRequest,
+				"bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
 				t.Errorf("%s of %s: parameter %.60q, %q", what, path[:min(len(path), 80)], p.Parameter, p.Detail)
 			}
 		}

@@ -27,7 +27,8 @@ func TestEmptyTile(t *testing.T) {
 				}
 			case res.StatusCode != max(status, 200) && status != 0 || status == 0 && res.StatusCode != 204:
 				t.Errorf("%d: %d", status, res.StatusCode)
-			case b != "" || res.Header.Get("Etag") == "" || status == 200 && (res.Header.Get("Content-Length") != "0" || res.Header.Get("Content-Type") != contentType):
+			case b != "" || res.Header.Get("Etag") == "" ||
+				status == 200 && (res.Header.Get("Content-Length") != "0" || res.Header.Get("Content-Type") != contentType):
 				t.Errorf("%d: %v %q", status, res.Header, b)
 			}
 		}

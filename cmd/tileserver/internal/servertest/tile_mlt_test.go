@@ -17,15 +17,18 @@ import (
 // collections too.
 func TestMLTIsTheTile(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
-	for _, path := range []string{"all/5/16/11", "country/0/0/0", "places/5/16/11", "airports/5/16/11", "country,points:shops,points:cars/5/17/15", "points:cars/5/17/15", "country:nowhere/5/16/11", "country/23/0/0"} {
+	for _, path := range []string{"all/5/16/11", "country/0/0/0", "places/5/16/11", "airports/5/16/11",
+		"country,points:shops,points:cars/5/17/15", "points:cars/5/17/15", "country:nowhere/5/16/11", "country/23/0/0"} {
 		want, got := f.Get("/tiles/"+path+".mvt"), f.Get("/tiles/"+path+".mlt")
 		if got.StatusCode != want.StatusCode || got.Header.Get("Cache-Control") != want.Header.Get("Cache-Control") {
-			t.Errorf("%s: %d, %q; of the vector tile %d, %q", path, got.StatusCode, got.Header.Get("Cache-Control"), want.StatusCode, want.Header.Get("Cache-Control"))
+			t.Errorf("%s: %d, %q; of the vector tile %d, %q", path, got.StatusCode, got.Header.Get("Cache-Control"), want.StatusCode,
+				want.Header.Get("Cache-Control"))
 		}
 		if want.StatusCode != http.StatusOK {
 			continue
 		}
-		if got.Header.Get("Content-Type") != "application/vnd.maplibre-tile" || got.Header.Get("Etag") != "" && got.Header.Get("Etag") == want.Header.Get("Etag") {
+		if got.Header.Get("Content-Type") != "application/vnd.maplibre-tile" ||
+			got.Header.Get("Etag") != "" && got.Header.Get("Etag") == want.Header.Get("Etag") {
 			t.Errorf("%s: %v", path, got.Header)
 		}
 		of := func(b, extension string) any {

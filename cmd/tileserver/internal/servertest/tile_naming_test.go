@@ -21,7 +21,8 @@ func TestNamesInALanguage(t *testing.T) {
 		path := "/tiles/places/5/16/11" + form
 		local, named := f.Get(path), f.Get(path+"?names=fr")
 		if named.StatusCode != 200 || named.Header.Get("Etag") == local.Header.Get("Etag") {
-			t.Errorf("%s: %d, tag %s; without names the tag is %s, want another", path, named.StatusCode, named.Header.Get("Etag"), local.Header.Get("Etag"))
+			t.Errorf("%s: %d, tag %s; without names the tag is %s, want another", path, named.StatusCode, named.Header.Get("Etag"),
+				local.Header.Get("Etag"))
 		}
 		servertest.WantProblem(t, f.Get(path+"?names=de,fr"), 400, "bad-parameter")
 		servertest.WantProblem(t, f.Get(path+"?names=-"), 400, "bad-parameter")
@@ -31,7 +32,8 @@ func TestNamesInALanguage(t *testing.T) {
 		t.Errorf("TileJSON: %s, want its tiles to have names=fr, and places name:fr", doc)
 	}
 	// Nothing of these has names in languages.
-	for _, path := range []string{"/tiles/points:shops/5/16/11.mvt", "/tiles/country/5/16/11.mvt", "/tiles/country/5/16/11.png", "/tiles/points:shops.json", "/tiles/country.json"} {
+	for _, path := range []string{"/tiles/points:shops/5/16/11.mvt", "/tiles/country/5/16/11.mvt", "/tiles/country/5/16/11.png",
+		"/tiles/points:shops.json", "/tiles/country.json"} {
 		local, named := f.Get(path), f.Get(path+"?names=fr")
 		if named.Header.Get("Etag") == "" || named.Header.Get("Etag") != local.Header.Get("Etag") {
 			t.Errorf("%s: tag %q with names=fr, want %q as without", path, named.Header.Get("Etag"), local.Header.Get("Etag"))
@@ -61,7 +63,8 @@ func TestTilesetsInALanguage(t *testing.T) {
 		}
 		servertest.WantProblem(t, f.Get(path+"-"), 400, "bad-parameter")
 	}
-	if text := servertest.Body(t, f.Get("/ogc/collections/points:shops/tiles/WebMercatorQuad?f=json&names=fr")); strings.Contains(text, "names") {
+	if text := servertest.Body(t,
+		f.Get("/ogc/collections/points:shops/tiles/WebMercatorQuad?f=json&names=fr")); strings.Contains(text, "names") {
 		t.Errorf("a collection of points: %s, want no names=", text)
 	}
 }
@@ -124,7 +127,8 @@ func TestNamesOfRegions(t *testing.T) {
 		t.Error("a MapLibre Tile has no name:de")
 	}
 	doc := servertest.Body(t, w.Get("/tiles/country.json?names=de&pinned=true"))
-	if !strings.Contains(doc, `/tiles/country/{z}/{x}/{y}.mvt?names=de`) || strings.Contains(doc, "/g/") || strings.Count(doc, `"name:de"`) != 1 {
+	if !strings.Contains(doc, `/tiles/country/{z}/{x}/{y}.mvt?names=de`) || strings.Contains(doc, "/g/") ||
+		strings.Count(doc, `"name:de"`) != 1 {
 		t.Errorf("TileJSON: %s, want tiles with names=de that name no generations, and one layer with name:de", doc)
 	}
 
@@ -132,7 +136,8 @@ func TestNamesOfRegions(t *testing.T) {
 	local, _ := layers(path + ".mvt")
 	was, _ := layers(path + ".mvt?names=de")
 	publish(map[string]string{"wl": "Neuland"})
-	if now, tile := layers(path + ".mvt?names=de"); now == was || !strings.Contains(fmt.Sprint(tile[2].Features[0], tile[2].Features[1]), "Neuland") {
+	if now, tile := layers(path + ".mvt?names=de"); now == was ||
+		!strings.Contains(fmt.Sprint(tile[2].Features[0], tile[2].Features[1]), "Neuland") {
 		t.Errorf("with other names the tag is %s, and was %s", now, was)
 	}
 	if now, _ := layers(path + ".mvt"); now != local {

@@ -75,7 +75,8 @@ func TestPicture(t *testing.T) {
 	if a, b := f.Get("/tiles/country/5/6/12.mvt"), f.Get("/tiles/country/5/6/12.mvt?theme=dark"); a.Header.Get("Etag") != b.Header.Get("Etag") {
 		t.Error("vector tiles differ by theme")
 	}
-	if p := servertest.WantProblem(t, f.Get("/tiles/country/5/6/12.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "political, political-dark, light, dark, plain") {
+	if p := servertest.WantProblem(t, f.Get("/tiles/country/5/6/12.png?theme=pink"), 400,
+		"bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "political, political-dark, light, dark, plain") {
 		t.Errorf("unknown theme: %+v", p)
 	}
 	reads := f.Boundaries.Reads.Load()
@@ -108,7 +109,10 @@ func TestPictureNeighbours(t *testing.T) {
 	}
 	f.Boundaries.Before = nil
 	// A name of the tile to the east, beyond the antimeridian, reaches in.
-	f.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)}}))
+	f.Hold(servertest.Regions(build.Layer{
+		Type:     "country",
+		Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)},
+	}))
 	for tile, want := range map[string]bool{"3/7/1": true, "3/0/1": true, "3/6/1": false, "3/7/2": false} {
 		if got := inked(servertest.DecodePNG(t, f.Get("/tiles/country/"+tile+".png?theme=plain"))) > 0; got != want {
 			t.Errorf("%s: name drawn is %v, want %v", tile, got, want)
@@ -131,7 +135,13 @@ func inked(img image.Image) (n int) {
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
 	f := servertest.New(t, nil)
-	f.Hold(servertest.Places([]places.Place{{ID: 1, Name: "Null Island", Class: "P", Code: "PPL", Population: 9_000_000}}, nil, places.Gazetteer{}))
+	f.Hold(servertest.Places([]places.Place{{
+		ID:         1,
+		Name:       "Null Island",
+		Class:      "P",
+		Code:       "PPL",
+		Population: 9_000_000,
+	}}, nil, places.Gazetteer{}))
 	if n := inked(servertest.DecodePNG(t, f.Get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
 		t.Errorf("%d pixels drawn, want a dot and a name", n)
 	}

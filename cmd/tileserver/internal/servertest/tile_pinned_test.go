@@ -48,7 +48,8 @@ func TestPinnedTiles(t *testing.T) {
 		res.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
 		t.Errorf("%d %v %q", res.StatusCode, res.Header, b)
 	}
-	if res := f.Get(first, "If-None-Match", same.Header.Get("Etag")); res.StatusCode != 304 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+	if res := f.Get(first, "If-None-Match", same.Header.Get("Etag")); res.StatusCode != 304 ||
+		!strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("304: %d %v", res.StatusCode, res.Header)
 	}
 
@@ -65,7 +66,10 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Another generation of one of them leaves the address as it was.
-	f.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("fr", "Frankreich", -4.7, 42.4, 5.9, 51)}}))
+	f.Hold(servertest.Regions(build.Layer{
+		Type:     "country",
+		Features: []build.Feature{servertest.Region("fr", "Frankreich", -4.7, 42.4, 5.9, 51)},
+	}))
 	second := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
 	if !strings.HasPrefix(second, "/g/boundaries.2.places.1-") {
 		t.Fatalf("pinned to %s", second)

@@ -80,8 +80,12 @@ func TestTwiceThePixels(t *testing.T) {
 func TestPixelsParameter(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for path, want := range map[string]string{
-		"/tiles/places/3/4/2.png?pixels=512": "@2x.png", "/tiles/places/3/4/2@2x.png?pixels=256": "@2x.png", "/tiles/places.png.json?pixels=512": "@2x.png",
-		"/tiles/places/3/4/2.mvt?pixels=1024": "256, 512", "/tiles/places.json?pixels=": "256, 512", "/tiles/places/3/4/2?pixels=0512": "256, 512",
+		"/tiles/places/3/4/2.png?pixels=512":    "@2x.png",
+		"/tiles/places/3/4/2@2x.png?pixels=256": "@2x.png",
+		"/tiles/places.png.json?pixels=512":     "@2x.png",
+		"/tiles/places/3/4/2.mvt?pixels=1024":   "256, 512",
+		"/tiles/places.json?pixels=":            "256, 512",
+		"/tiles/places/3/4/2?pixels=0512":       "256, 512",
 	} {
 		res := f.Get(path)
 		text := servertest.Body(t, res)
@@ -91,15 +95,22 @@ func TestPixelsParameter(t *testing.T) {
 	}
 	servertest.WantProblem(t, f.Get("/ogc/collections/places/tiles/WebMercatorQuad/3/2/4?f=mvt&pixels=512"), 400, "bad-parameter")
 	for path, differs := range map[string]bool{
-		"/tiles/places/3/4/2.mvt": true, "/tiles/places/3/4/2.mlt": true, "/tiles/places/3/4/2.geojson": true, "/tiles/places,points:shops/3/4/2.mvt": true, "/tiles/places.json": true,
-		"/tiles/points:shops/3/4/2.mvt": false, "/tiles/points:shops.json": false, "/tiles/places/22/0/0.mvt": false,
+		"/tiles/places/3/4/2.mvt":              true,
+		"/tiles/places/3/4/2.mlt":              true,
+		"/tiles/places/3/4/2.geojson":          true,
+		"/tiles/places,points:shops/3/4/2.mvt": true,
+		"/tiles/places.json":                   true,
+		"/tiles/points:shops/3/4/2.mvt":        false, "/tiles/points:shops.json": false, "/tiles/places/22/0/0.mvt": false,
 	} {
 		tag := func(query string) string { return f.Get(path + query).Header.Get("Etag") }
 		if tag("") == "" || tag("?pixels=256") != tag("") || (tag("?pixels=512") != tag("")) != differs {
-			t.Errorf("%s: tags %q, %q with 256 and %q with 512 pixels; that it differs should be %v", path, tag(""), tag("?pixels=256"), tag("?pixels=512"), differs)
+			t.Errorf("%s: tags %q, %q with 256 and %q with 512 pixels; that it differs should be %v", path, tag(""), tag("?pixels=256"),
+				tag("?pixels=512"), differs)
 		}
 	}
-	if doc := servertest.Body(t, f.Get("/tiles/places.json?pixels=512&names=fr")); !strings.Contains(strings.ReplaceAll(doc, `\u0026`, "&"), "{y}.mvt?names=fr&pixels=512") {
+	if doc := servertest.Body(t,
+		f.Get("/tiles/places.json?pixels=512&names=fr")); !strings.Contains(strings.ReplaceAll(doc, `\u0026`, "&"),
+		"{y}.mvt?names=fr&pixels=512") {
 		t.Errorf("TileJSON: %s, want its tiles to have pixels=512", doc)
 	}
 }

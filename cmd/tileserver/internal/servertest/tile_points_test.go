@@ -90,7 +90,8 @@ func TestCollectionTilesShowAllPoints(t *testing.T) {
 // not.
 func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
-	for _, path := range []string{"/tiles/points:shops/3/4/3.mvt", "/tiles/country,points:shops/3/4/3.geojson", "/tiles/points:shops/3/4/3.png", "/tiles/points:shops.json"} {
+	for _, path := range []string{"/tiles/points:shops/3/4/3.mvt", "/tiles/country,points:shops/3/4/3.geojson",
+		"/tiles/points:shops/3/4/3.png", "/tiles/points:shops.json"} {
 		res := w.Get(path)
 		tag := res.Header.Get("Etag")
 		if res.StatusCode != 200 || tag == "" || strings.Contains(res.Header.Get("Cache-Control"), "no-store") {
@@ -100,7 +101,8 @@ func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 			t.Errorf("%s with its tag: %d, want 304", path, res.StatusCode)
 		}
 	}
-	moments := []string{"/tiles/points:cars/3/4/3.mvt", "/tiles/points:cars,points:shops/3/4/3.mvt", "/tiles/country,points:cars/3/4/3.geojson", "/tiles/points:cars/3/4/3.png", "/tiles/points:cars.json"}
+	moments := []string{"/tiles/points:cars/3/4/3.mvt", "/tiles/points:cars,points:shops/3/4/3.mvt",
+		"/tiles/country,points:cars/3/4/3.geojson", "/tiles/points:cars/3/4/3.png", "/tiles/points:cars.json"}
 	before := map[string]string{}
 	for _, path := range moments {
 		res := w.Get(path)
@@ -133,7 +135,8 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 	} {
 		res := w.Get(path)
 		text := servertest.Body(t, res)
-		if res.StatusCode != http.StatusNotFound || !strings.Contains(text, "unknown-layer") || !strings.Contains(text, "points:shops") || strings.Contains(text, "secret,") {
+		if res.StatusCode != http.StatusNotFound || !strings.Contains(text, "unknown-layer") ||
+			!strings.Contains(text, "points:shops") || strings.Contains(text, "secret,") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, text)
 		}
 	}
@@ -144,7 +147,8 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/country.json?pinned=true"))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	pinned := strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0", "country", "country,points:shops").Replace(doc.Tiles[0][strings.Index(doc.Tiles[0], "/g/"):])
+	pinned := strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0", "country",
+		"country,points:shops").Replace(doc.Tiles[0][strings.Index(doc.Tiles[0], "/g/"):])
 	if res := w.Get(pinned); res.StatusCode != http.StatusNotFound {
 		t.Errorf("%s: %d, want 404", pinned, res.StatusCode)
 	}
@@ -166,7 +170,12 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 			if len(long) > 200 || !strings.HasSuffix(long, "ü…") {
 				t.Errorf("a long text became %q", long)
 			}
-			if want := map[string]any{"id": `"><script>`, "name": servertest.HostileName, "whole": -42.0, "big": 1e300}; !maps.Equal(f.Properties, want) {
+			if want := map[string]any{
+				"id":    `"><script>`,
+				"name":  servertest.HostileName,
+				"whole": -42.0,
+				"big":   1e300,
+			}; !maps.Equal(f.Properties, want) {
 				t.Errorf("%v, want %v", f.Properties, want)
 			}
 		case "many":
@@ -201,11 +210,22 @@ func TestCollectionsInDocuments(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "cluster_id": "String", "name": "String", "open": "Boolean", "stars": "Number"}
-	if len(doc.VectorLayers) != 1 || !maps.Equal(doc.VectorLayers[0].Fields, want) || !strings.Contains(doc.VectorLayers[0].Description, "The shops") {
+	want := map[string]string{
+		"id":                      "String",
+		"cluster":                 "Boolean",
+		"point_count":             "Number",
+		"point_count_abbreviated": "String",
+		"cluster_id":              "String",
+		"name":                    "String",
+		"open":                    "Boolean",
+		"stars":                   "Number",
+	}
+	if len(doc.VectorLayers) != 1 || !maps.Equal(doc.VectorLayers[0].Fields, want) ||
+		!strings.Contains(doc.VectorLayers[0].Description, "The shops") {
 		t.Errorf("%+v, want the fields %v", doc.VectorLayers, want)
 	}
-	if doc.MaxZoom != 22 || doc.Attribution != "&lt;b&gt;Us&lt;/b&gt;" || doc.Bounds[0] < 0 || doc.Bounds[2] > 40 || !strings.Contains(doc.Tiles[0], "/tiles/points:shops/{z}") || strings.Contains(doc.Tiles[0], "/g/") {
+	if doc.MaxZoom != 22 || doc.Attribution != "&lt;b&gt;Us&lt;/b&gt;" || doc.Bounds[0] < 0 || doc.Bounds[2] > 40 ||
+		!strings.Contains(doc.Tiles[0], "/tiles/points:shops/{z}") || strings.Contains(doc.Tiles[0], "/g/") {
 		t.Errorf("%+v", doc)
 	}
 
@@ -359,9 +379,12 @@ func TestDamagedPrivateCollection(t *testing.T) {
 		}
 	})
 	w.Config.Collections.Live = hidden
-	for _, path := range []string{"/points/%s", "/points/%s/nearby?lat=1&lon=1", "/points/%s/events", "/ogc/collections/points:%s", "/ogc/collections/points:%s/items", "/ogc/collections/points:%s/tiles", "/ogc/tiles/WebMercatorQuad/0/0/0?collections=points:%s", "/tiles/points:%s/0/0/0.mvt", "/tiles/points:%s.json"} {
+	for _, path := range []string{"/points/%s", "/points/%s/nearby?lat=1&lon=1", "/points/%s/events",
+		"/ogc/collections/points:%s", "/ogc/collections/points:%s/items", "/ogc/collections/points:%s/tiles",
+		"/ogc/tiles/WebMercatorQuad/0/0/0?collections=points:%s", "/tiles/points:%s/0/0/0.mvt", "/tiles/points:%s.json"} {
 		known, never := w.Get(fmt.Sprintf(path, "hidden")), w.Get(fmt.Sprintf(path, "never0"))
-		if got, want := strings.ReplaceAll(servertest.Body(t, known), "hidden", "never0"), servertest.Body(t, never); known.StatusCode != never.StatusCode || got != want || strings.Contains(got, "secret") {
+		if got, want := strings.ReplaceAll(servertest.Body(t, known), "hidden", "never0"), servertest.Body(t,
+			never); known.StatusCode != never.StatusCode || got != want || strings.Contains(got, "secret") {
 			t.Errorf("%s: %d %s, want %d %s", path, known.StatusCode, got, never.StatusCode, want)
 		}
 	}

@@ -25,7 +25,8 @@ func TestStyleNames(t *testing.T) {
 		return text, style
 	}
 	text, style := ask("&lang=de")
-	if got := style.Sources["quadrille"].URL; !strings.HasSuffix(got, "/tiles/country,places.json?names=de&pixels=512") || !strings.Contains(text, `["coalesce",["get","name:de"],["get","name"]]`) {
+	if got := style.Sources["quadrille"].URL; !strings.HasSuffix(got, "/tiles/country,places.json?names=de&pixels=512") ||
+		!strings.Contains(text, `["coalesce",["get","name:de"],["get","name"]]`) {
 		t.Errorf("German names: tiles of %s, want them to have names=de, and texts %s", got, text)
 	}
 	if text, _ := ask(""); strings.Contains(text, "names=") || strings.Contains(text, "name:") {

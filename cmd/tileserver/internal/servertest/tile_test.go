@@ -42,10 +42,12 @@ func TestTileEmpty(t *testing.T) {
 		}
 	}
 	// One of two empty leaves no stray comma.
-	if b := servertest.Body(t, f.Get("/tiles/all/6/32/32.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") || !strings.Contains(b, "Ω") {
+	if b := servertest.Body(t, f.Get("/tiles/all/6/32/32.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") ||
+		!strings.Contains(b, "Ω") {
 		t.Errorf("places only: %s", b)
 	}
-	if b := servertest.Body(t, f.Get("/tiles/all/7/29/49.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, ",]") || !strings.Contains(b, "Kansas") {
+	if b := servertest.Body(t, f.Get("/tiles/all/7/29/49.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, ",]") ||
+		!strings.Contains(b, "Kansas") {
 		t.Errorf("regions only: %s", b)
 	}
 }
@@ -299,7 +301,8 @@ func TestTileCompression(t *testing.T) {
 	for _, tt := range []struct {
 		accept, want string
 	}{
-		{"", ""}, {"gzip", "gzip"}, {"gzip, deflate, br", "br"}, {"gzip, deflate, br, zstd", "br"}, {"br;q=0.5, GZIP;q=1", "gzip"}, {"br;q=1, GZIP;q=0.5", "br"}, {"gzip;q=0", ""},
+		{"", ""}, {"gzip", "gzip"}, {"gzip, deflate, br", "br"}, {"gzip, deflate, br, zstd", "br"}, {"br;q=0.5, GZIP;q=1",
+			"gzip"}, {"br;q=1, GZIP;q=0.5", "br"}, {"gzip;q=0", ""},
 		{"gzip; q=0.000", ""}, {"*", "gzip"}, {"*;q=0", ""}, {"identity", ""}, {"*, gzip;q=0", ""}, {"deflate, br", "br"}, {"zstd", "zstd"},
 		{"x-gzip", "gzip"}, {"gzip;q=nonsense", "gzip"},
 	} {
@@ -320,7 +323,8 @@ func TestTileCompression(t *testing.T) {
 	if got := f.Boundaries.Reads.Load(); got != 4*readsBefore {
 		t.Errorf("%d reads of one tile in four codings, want %d for each", got, readsBefore)
 	}
-	if res := f.Get("/tiles/country/5/10/15.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
+	if res := f.Get("/tiles/country/5/10/15.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" ||
+		res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
 	}
 	// HEAD has the headers of GET.
@@ -409,8 +413,18 @@ func TestSwapUnderLoad(t *testing.T) {
 	// A region and a place of every tile that is asked for have the generation for their name.
 	generation := func(n int) []*servertest.Rows {
 		return []*servertest.Rows{
-			servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{servertest.Region("aa", fmt.Sprint("Boundaries ", n), -180, 84.9, -179.9, 85)}}),
-			servertest.Places([]places.Place{{ID: 2988507, Name: fmt.Sprint("Places ", n), Class: "P", Code: "PPLC", Lat: 84.95, Lon: -179.95}}, nil, places.Gazetteer{}),
+			servertest.Regions(build.Layer{
+				Type:     "country",
+				Features: []build.Feature{servertest.Region("aa", fmt.Sprint("Boundaries ", n), -180, 84.9, -179.9, 85)},
+			}),
+			servertest.Places([]places.Place{{
+				ID:    2988507,
+				Name:  fmt.Sprint("Places ", n),
+				Class: "P",
+				Code:  "PPLC",
+				Lat:   84.95,
+				Lon:   -179.95,
+			}}, nil, places.Gazetteer{}),
 		}
 	}
 	f.Hold(generation(1)...)

@@ -64,7 +64,8 @@ func propertiesOf[F any](features []F, of func(F) map[string]any) (all []map[str
 func DecodePNG(t *testing.T, res *http.Response) image.Image {
 	t.Helper()
 	b := Body(t, res)
-	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "image/png" || res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "image/png" ||
+		res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
 		t.Fatalf("%d %v %.200s", res.StatusCode, res.Header, b)
 	}
 	img, err := png.Decode(strings.NewReader(b))

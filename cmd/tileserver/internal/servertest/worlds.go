@@ -120,7 +120,8 @@ func NewWhole(t *testing.T) *Server {
 func NewWriters(t *testing.T) *Server {
 	w := NewShops(t)
 	Guarded(t, true, quota.Limits{})(&w.Config)
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), nil, quota.Scope{Write: true, Collection: quota.AnyCollection})))
+	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), nil,
+		quota.Scope{Write: true, Collection: quota.AnyCollection})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,8 @@ func (w *contractWorlds) of(path string) *Server {
 	}{
 		{"/basemap/", w.maps}, {"/tiles/", w.Tiles}, {"/g/", w.Tiles}, {"/style", w.Tiles}, {"/ogc/", w.Tiles}, {"/regions/", w.Tiles},
 		{"/places/within/{", w.Tiles}, {"/airports/within/{", w.Whole}, {"/stations/within/{", w.Whole}, {"/airports/", w.airfield},
-		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.Tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby",
+			w.Tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
 		if strings.HasPrefix(path, c.prefix) {

@@ -79,7 +79,8 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 		return t, err
 	}
 	if err != nil || t.Z > stations.MaxWeatherZoom {
-		return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrTileOutside, "", "Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
+		return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrTileOutside, "",
+			"Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
 	}
 	return t, nil
 }

@@ -96,7 +96,8 @@ func parseNames(text []byte) (*Names, error) {
 		}
 	}
 	for typ, naming := range n.Regions {
-		if len(naming.Looks) == 0 || naming.From > naming.To || slices.ContainsFunc(naming.Looks, func(name string) bool { return n.Looks[name].Size == 0 }) {
+		if len(naming.Looks) == 0 || naming.From > naming.To ||
+			slices.ContainsFunc(naming.Looks, func(name string) bool { return n.Looks[name].Size == 0 }) {
 			return nil, fmt.Errorf("names: regions of the type %s need looks that there are, and zooms from low to high", typ)
 		}
 	}

@@ -75,8 +75,11 @@ func TestBadTokensAreRefused(t *testing.T) {
 		}
 	}
 	for old, bad := range map[string]string{
-		`"slant": "italic"`: `"slant": "bent"`, `"ink": "quiet"`: `"ink": "loud"`, `"looks": ["state"]`: `"looks": ["estate"]`, `"turn": 2`: `"turns": 2`,
-		`"other": {`: `"others": {`, `"from": 8`: `"from": 18`, `"fonts": [`: `"fonts": [], "faces": [`, `"capital": 4.5`: `"capital": 0`,
+		`"slant": "italic"`:  `"slant": "bent"`,
+		`"ink": "quiet"`:     `"ink": "loud"`,
+		`"looks": ["state"]`: `"looks": ["estate"]`,
+		`"turn": 2`:          `"turns": 2`,
+		`"other": {`:         `"others": {`, `"from": 8`: `"from": 18`, `"fonts": [`: `"fonts": [], "faces": [`, `"capital": 4.5`: `"capital": 0`,
 	} {
 		if _, err := parseNames(bytes.Replace(static.Names, []byte(old), []byte(bad), 1)); err == nil {
 			t.Errorf("%s for %s is accepted", bad, old)

@@ -18,7 +18,8 @@ func TestListsMayBeAskedFor(t *testing.T) {
 		return of.with(points)
 	}
 	few, most, many := set(2, "places", "points:a"), set(endpoint.MaxList), set(endpoint.MaxList, "places", "points:a", "points:b")
-	if few.canonical != "layer0,layer1,places,points:a" || strings.Count(most.canonical, ",") != endpoint.MaxList-1 || many.canonical != "all,points:a,points:b" {
+	if few.canonical != "layer0,layer1,places,points:a" || strings.Count(most.canonical, ",") != endpoint.MaxList-1 ||
+		many.canonical != "all,points:a,points:b" {
 		t.Errorf("%s; %s; %s", few.canonical, most.canonical, many.canonical)
 	}
 	if other := set(endpoint.MaxList+1, "points:a", "points:b"); other.canonical != many.canonical || other.hash == many.hash {

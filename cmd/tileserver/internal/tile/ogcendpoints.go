@@ -9,7 +9,9 @@ import (
 
 // ogcEndpoints returns the endpoints of OGC API – Tiles.
 func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
-	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId", "A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
+	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId",
+		"A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.",
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	list := []endpoint.Endpoint{
 		{
 			Path: "/ogc/tileMatrixSets",
@@ -33,8 +35,10 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 		},
 	}
 	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
-		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/"+k.path, "tiles_dataset_"+k.dataType, "all data", tiledCollectionsParam)...)
-		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/collections/{collectionId}/"+k.path, "tiles_collection_"+k.dataType, "a collection", tiledCollectionParam)...)
+		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/"+k.path, "tiles_dataset_"+k.dataType, "all data",
+			tiledCollectionsParam)...)
+		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/collections/{collectionId}/"+k.path,
+			"tiles_collection_"+k.dataType, "a collection", tiledCollectionParam)...)
 	}
 	return list
 }
@@ -46,12 +50,29 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
 		Summary: "A tile of " + of,
-		Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of points go to zoom 22, others to zoom 13: clients enlarge them.",
-		Params:  []endpoint.Param{which, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fVectorTileParam, pictureThemeParam, endpoint.Names},
-		Handle:  s.getTileOf(k), Cost: endpoint.Mixed,
-		Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
-		Empty:    "The vector tile is empty.",
-		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
+		Doc: "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of " +
+			"points go to zoom 22, others to zoom 13: clients enlarge them.",
+		Params: []endpoint.Param{
+			which,
+			tileMatrixSetParam,
+			tileMatrixParam,
+			tileRowParam,
+			tileColParam,
+			fVectorTileParam,
+			pictureThemeParam,
+			endpoint.Names,
+		},
+		Handle: s.getTileOf(k), Cost: endpoint.Mixed,
+		Answers: endpoint.Content{
+			"application/vnd.mapbox-vector-tile": nil,
+			"application/vnd.maplibre-tile":      nil,
+			"application/geo+json":               TileFeatures{},
+			"image/png":                          nil,
+		},
+		Keeps: endpoint.Tagged,
+		Empty: "The vector tile is empty.",
+		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex",
+			"dataset-missing"},
 	}
 	if k == mapTiles {
 		tile.Summary += ", drawn"

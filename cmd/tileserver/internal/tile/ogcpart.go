@@ -13,7 +13,8 @@ func (s *Handlers) OGCPart() ogcapi.Part {
 	return ogcapi.Part{
 		Conformance: []string{
 			tiles + "core", tiles + "tileset", tiles + "tilesets-list", tiles + "dataset-tilesets", tiles + "geodata-tilesets", tiles + "oas30",
-			tiles + "mvt", tiles + "geojson", tiles + "png", matrices + "tilematrixset", matrices + "tilematrixsetlimits", matrices + "tilesetmetadata",
+			tiles + "mvt", tiles + "geojson", tiles + "png", matrices + "tilematrixset", matrices + "tilematrixsetlimits",
+			matrices + "tilesetmetadata",
 			matrices + "json-tilematrixset", matrices + "json-tilematrixsetlimits", matrices + "json-tilesetmetadata",
 		},
 		Landing: func(base string) []ogcapi.Link {

@@ -96,7 +96,8 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
 		n, ok := endpoint.GridNumber(values[i])
 		if !ok {
-			return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrParameter, name, "Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
+			return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrParameter, name,
+				"Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
 		}
 		numbers[i] = n
 	}

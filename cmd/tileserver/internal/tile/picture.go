@@ -77,7 +77,8 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5, // half of the rim is within on the page
+			// half of the rim is within on the page
+			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5,
 		})
 	}
 	return style
@@ -95,14 +96,19 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 	return &raster.Palette{
 		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
 		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
-		Coast: m.Coast.NRGBA, Country: m.Border.Country.NRGBA, State: m.Border.State.NRGBA, County: m.Border.County.NRGBA, Other: m.Border.Other.NRGBA,
-		Halo: of.Label.Halo.NRGBA, Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
+		Coast:   m.Coast.NRGBA,
+		Country: m.Border.Country.NRGBA,
+		State:   m.Border.State.NRGBA,
+		County:  m.Border.County.NRGBA,
+		Other:   m.Border.Other.NRGBA,
+		Halo:    of.Label.Halo.NRGBA, Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
 	}
 }
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
+func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form,
+	theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}

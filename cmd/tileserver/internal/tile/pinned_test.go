@@ -29,9 +29,21 @@ func TestGenerationsText(t *testing.T) {
 func TestOlderGenerations(t *testing.T) {
 	for text, want := range map[string][]uint64{
 		"3.2.0-1f0c77ab": {3, 2, 0}, "0.0.1-00000000": {0, 0, 1}, "0.0.0.7-ffffffff": {0, 0, 0, 7},
-		"0.0.0-00000000": nil, "3.2-00000000": nil, "3.2.0.0-00000000": nil, "1.2.3.4.5-00000000": nil, "03.2.0-00000000": nil, "+3.2.0-00000000": nil, "3.2.0-1F0C77AB": nil, "3.2.0-1f0c": nil,
-		"places.2.boundaries.3-00000000": nil, "boundaries.0-00000000": nil, "boundaries.3.boundaries.3-00000000": nil, "planets.1-00000000": nil, "boundaries-00000000": nil, "-00000000": nil,
-		"boundaries.3-00000000": {3}, "places.2.bus-stops.1-00000000": {2, 1},
+		"0.0.0-00000000":                     nil,
+		"3.2-00000000":                       nil,
+		"3.2.0.0-00000000":                   nil,
+		"1.2.3.4.5-00000000":                 nil,
+		"03.2.0-00000000":                    nil,
+		"+3.2.0-00000000":                    nil,
+		"3.2.0-1F0C77AB":                     nil,
+		"3.2.0-1f0c":                         nil,
+		"places.2.boundaries.3-00000000":     nil,
+		"boundaries.0-00000000":              nil,
+		"boundaries.3.boundaries.3-00000000": nil,
+		"planets.1-00000000":                 nil,
+		"boundaries-00000000":                nil,
+		"-00000000":                          nil,
+		"boundaries.3-00000000":              {3}, "places.2.bus-stops.1-00000000": {2, 1},
 	} {
 		g, ok := parseGenerations(text, someSets)
 		if ok != (want != nil) || ok && !slices.Equal(g.numbers, want) {
@@ -41,7 +53,8 @@ func TestOlderGenerations(t *testing.T) {
 }
 
 func FuzzParseGenerations(f *testing.F) {
-	for _, s := range []string{"boundaries.1.places.2-00000000", "1.2.3-00000000", "1.2-0", "0.0.0-00000000", "+1.2.3-00000000", "1.2.3.4-ffffffff", "1.2.3.0-00000000", "0.0.0.1-00000000", "-", ""} {
+	for _, s := range []string{"boundaries.1.places.2-00000000", "1.2.3-00000000", "1.2-0", "0.0.0-00000000", "+1.2.3-00000000",
+		"1.2.3.4-ffffffff", "1.2.3.0-00000000", "0.0.0.1-00000000", "-", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

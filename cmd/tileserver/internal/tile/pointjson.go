@@ -9,7 +9,8 @@ import (
 )
 
 // appendTileGeoJSON appends what a tile shows of a layer, which may have a Drawing, as GeoJSON features joined by commas.
-func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile, names naming) ([]byte, error) {
+func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
+	names naming) ([]byte, error) {
 	start := len(dst)
 	var memory []byte
 	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: d != nil}
@@ -21,7 +22,10 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 			dst = append(dst, ',')
 		}
 		if f.Members > 0 {
-			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)},
+			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{
+				Name:  "point_count",
+				Value: feature.IntegerValue(f.Members),
+			},
 				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))},
 				feature.Property{Name: "cluster_id", Value: feature.TextValue([]byte(f.ID))})
 		}

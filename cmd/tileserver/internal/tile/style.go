@@ -79,7 +79,8 @@ func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string,
 // of drawing. All other types are drawn between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake", "road", "river", "marine"}
 
-func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps []basemaps.Map, base string, how styling) (*MapStyle, error) {
+func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps []basemaps.Map, base string,
+	how styling) (*MapStyle, error) {
 	tiles, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,11 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 		Sources: p.sources(set, base, how),
 	}
 	if p.Map.Water.A > 0 {
-		style.Layers = append(style.Layers, styleLayer{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.Map.Water.CSS()}})
+		style.Layers = append(style.Layers, styleLayer{
+			ID:    "background",
+			Type:  "background",
+			Paint: map[string]any{"background-color": p.Map.Water.CSS()},
+		})
 	}
 	style.Layers = append(style.Layers, p.under(style.Sources, maps, base)...)
 	types := slices.Clone(set.types)

@@ -73,7 +73,9 @@ func TestStyleOrderOfNames(t *testing.T) {
 	for _, l := range newPalette("dark", set).allNames(set, set.types) {
 		order = append(order, l.ID)
 	}
-	if got := strings.Join(order, " "); got != "airports places_town lake_label country_label_small places_city state_label country_label places_major country_label_large" {
+	if got := strings.Join(order,
+		" "); got != "airports places_town lake_label country_label_small places_city state_label country_label "+
+		"places_major country_label_large" {
 		t.Errorf("names from the last placed to the first: %s", got)
 	}
 }

@@ -100,7 +100,14 @@ func (p *palette) generic(source string, layers []basemaps.Layer) (all []styleLa
 	slices.SortStableFunc(layers, func(a, b basemaps.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
 	m := &p.Map
 	fill := map[kind]theme.Color{ground: m.Land[0], cover: m.Land[1], waters: m.Lake, built: m.Urban}
-	line := map[kind]theme.Color{ground: m.Border.Other, cover: m.Border.Other, waters: m.Lake, built: m.Border.Other, ways: m.Border.County, limits: m.Border.State}
+	line := map[kind]theme.Color{
+		ground: m.Border.Other,
+		cover:  m.Border.Other,
+		waters: m.Lake,
+		built:  m.Border.Other,
+		ways:   m.Border.County,
+		limits: m.Border.State,
+	}
 	layer := func(l basemaps.Layer, kind, geometry string) styleLayer {
 		return styleLayer{
 			ID: source + ":" + l.ID + "_" + kind, Type: kind, Source: source, SourceLayer: l.ID, MinZoom: float64(l.MinZoom),

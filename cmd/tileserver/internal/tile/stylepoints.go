@@ -72,7 +72,15 @@ var clustered = []any{"==", []any{"get", "cluster"}, true}
 // ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
 // Its id has an end that the name of a layer cannot have.
 func ofPoints(name, ending, kind string, clusters bool) styleLayer {
-	l := styleLayer{ID: name + ending, Type: kind, Source: name, SourceLayer: name, Filter: clustered, Layout: map[string]any{}, Paint: map[string]any{}}
+	l := styleLayer{
+		ID:          name + ending,
+		Type:        kind,
+		Source:      name,
+		SourceLayer: name,
+		Filter:      clustered,
+		Layout:      map[string]any{},
+		Paint:       map[string]any{},
+	}
 	if !clusters {
 		l.Filter = []any{"!", clustered}
 	}

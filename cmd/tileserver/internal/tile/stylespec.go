@@ -103,7 +103,15 @@ func (p *palette) hidden(typ string) bool { return typ == "timezone" && typ != p
 // of is a layer of a style that draws a layer of the tiles: that of a type or of points, with an
 // ending.
 func (p *palette) of(name, ending, kind string) styleLayer {
-	l := styleLayer{ID: name + ending, Type: kind, Source: p.source(name), SourceLayer: name + ending, MinZoom: p.first(name), Layout: map[string]any{}, Paint: map[string]any{}}
+	l := styleLayer{
+		ID:          name + ending,
+		Type:        kind,
+		Source:      p.source(name),
+		SourceLayer: name + ending,
+		MinZoom:     p.first(name),
+		Layout:      map[string]any{},
+		Paint:       map[string]any{},
+	}
 	if p.hidden(name) {
 		l.Layout["visibility"] = "none"
 	}

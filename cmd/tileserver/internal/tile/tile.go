@@ -119,7 +119,14 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids
 	if v.double {
 		h = h.Number(512) // no generation has this number
 	}
-	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
+	return tileKey{
+		lang:   v.naming.lang,
+		layers: set.canonical,
+		from:   h,
+		tile:   uint64(t.Z)<<58 | t.Packed(),
+		form:   f,
+		coding: web.Identity,
+	}, from, live
 }
 
 // errCompressionBusy is matched if a tile is too large to be compressed without a heavy place, and
@@ -131,7 +138,13 @@ func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
 
 // acceptable are the forms among which an Accept header chooses. If it prefers none,
 // the first one is taken. MapLibre Tiles have an older name, too.
-var acceptable = []ogcapi.Format{mvtFormat, mltFormat, {Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT}, geojsonFormat, pngFormat}
+var acceptable = []ogcapi.Format{
+	mvtFormat,
+	mltFormat,
+	{Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT},
+	geojsonFormat,
+	pngFormat,
+}
 
 // parseTile reads the part of a tile's address after the layers: z, x and y, with the
 // extension of a form or without one.
@@ -167,7 +180,8 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 }
 
 // makeTile reads a tile and finishes it.
-func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey, a *web.Answer) (*web.Finished, error) {
+func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey,
+	a *web.Answer) (*web.Finished, error) {
 	var err error
 	if out.Body, err = s.appendTile(ctx, out.Body, v, set, t, key); err != nil {
 		return nil, err

@@ -266,11 +266,20 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 		fields = map[string]string{} // required, if only as an empty object
 	}
 	layer := func(suffix string, dimension int, description string, fields map[string]string) vectorLayer {
-		return vectorLayer{ID: t.Name + suffix, collection: t.Name, dimension: dimension, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
+		return vectorLayer{
+			ID:          t.Name + suffix,
+			collection:  t.Name,
+			dimension:   dimension,
+			Fields:      fields,
+			Description: description,
+			MinZoom:     t.MinZoom,
+			MaxZoom:     dataZoom,
+		}
 	}
 	what := "Regions of type " + t.Name
 	if from := t.MergedBelow(); from > 0 {
-		what += "; below zoom " + strconv.Itoa(from) + " small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
+		what += "; below zoom " + strconv.Itoa(from) +
+			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
 	if t.Lines {
 		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})}
@@ -304,7 +313,12 @@ func escapeLayers(list string) string {
 // fieldTypes are TileJSON's names of kinds of properties. Properties of other kinds are not in
 // vector tiles.
 var fieldTypes = map[feature.Kind]string{
-	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
+	feature.Text:    "String",
+	feature.Time:    "String",
+	feature.Number:  "Number",
+	feature.Integer: "Number",
+	feature.Boolean: "Boolean",
+	feature.Any:     "Mixed",
 }
 
 // describePoints is the vector layer of a layer of points in TileJSON.
@@ -317,13 +331,20 @@ func describePoints(name string, about *feature.Info) vectorLayer {
 		}
 		return l
 	}
-	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "cluster_id": "String"}
+	l.Fields = map[string]string{
+		"id":                      "String",
+		"cluster":                 "Boolean",
+		"point_count":             "Number",
+		"point_count_abbreviated": "String",
+		"cluster_id":              "String",
+	}
 	for _, f := range about.Schema {
 		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
 			l.Fields[f.Name] = fieldTypes[f.Kind]
 		}
 	}
 	l.MaxZoom = pointsZoom
-	l.Description = cmp.Or(about.Title, "Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
+	l.Description = cmp.Or(about.Title,
+		"Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
 	return l
 }

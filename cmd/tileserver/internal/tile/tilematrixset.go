@@ -57,7 +57,11 @@ var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	set := &TileMatrixSet{
 		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
 		OrderedAxes: [2]string{"X", "Y"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",
-		BoundingBox: boundingBox{LowerLeft: [2]float64{-halfEquator, -halfEquator}, UpperRight: [2]float64{halfEquator, halfEquator}, CRS: webMercatorCRS},
+		BoundingBox: boundingBox{
+			LowerLeft:  [2]float64{-halfEquator, -halfEquator},
+			UpperRight: [2]float64{halfEquator, halfEquator},
+			CRS:        webMercatorCRS,
+		},
 	}
 	for z := range quadkey.MaxZoom + 1 {
 		size := 2 * halfEquator / matrixPixels / float64(int(1)<<z)

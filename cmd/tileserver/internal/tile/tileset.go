@@ -80,8 +80,12 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 		title = of.layers
 	}
 	t := &Tileset{
-		Title: title + ": " + k.title, DataType: k.dataType, CRS: webMercatorCRS, TileMatrixSetURI: webMercatorQuadURI, TileMatrixSetID: webMercatorQuad,
-		Attribution: doc.Attribution, Version: doc.Version,
+		Title:            title + ": " + k.title,
+		DataType:         k.dataType,
+		CRS:              webMercatorCRS,
+		TileMatrixSetURI: webMercatorQuadURI,
+		TileMatrixSetID:  webMercatorQuad,
+		Attribution:      doc.Attribution, Version: doc.Version,
 		BoundingBox:         boundingBox{LowerLeft: [2]float64(doc.Bounds[:2]), UpperRight: [2]float64(doc.Bounds[2:]), CRS: crs84},
 		CenterPoint:         tilePoint{Coordinates: [2]float64(doc.Center[:2]), CRS: crs84, TileMatrix: strconv.Itoa(int(doc.Center[2]))},
 		TileMatrixSetLimits: limitsTo(set.deepest(k == mapTiles)),
@@ -100,7 +104,12 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 			ID: l.ID, Description: l.Description, DataType: k.dataType, GeometryDimension: l.dimension,
 			MinTileMatrix: strconv.Itoa(l.MinZoom), MaxTileMatrix: strconv.Itoa(l.MaxZoom),
 			PropertiesSchema: propertiesSchema{Type: "object", Properties: properties},
-			Links:            []ogcapi.Link{{Href: ogcapi.Collection(base, l.collection) + "?f=json", Rel: relGeodata, Type: ogcapi.TypeJSON, Title: l.collection}},
+			Links: []ogcapi.Link{{
+				Href:  ogcapi.Collection(base, l.collection) + "?f=json",
+				Rel:   relGeodata,
+				Type:  ogcapi.TypeJSON,
+				Title: l.collection,
+			}},
 		})
 	}
 	return t, nil
@@ -148,10 +157,21 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 		if k == vectorTiles && f.Form.Picture() {
 			continue // they are the map tiles
 		}
-		all = append(all, ogcapi.Link{Href: here + "/{tileMatrix}/{tileRow}/{tileCol}" + of.ask(f.Name), Rel: "item", Type: f.Type, Title: "Tiles as " + f.Type, Templated: true})
+		all = append(all, ogcapi.Link{
+			Href:      here + "/{tileMatrix}/{tileRow}/{tileCol}" + of.ask(f.Name),
+			Rel:       "item",
+			Type:      f.Type,
+			Title:     "Tiles as " + f.Type,
+			Templated: true,
+		})
 	}
 	if of.collection != "" {
-		all = append(all, ogcapi.Link{Href: ogcapi.Collection(base, of.collection) + "?f=json", Rel: relGeodata, Type: ogcapi.TypeJSON, Title: of.collection})
+		all = append(all, ogcapi.Link{
+			Href:  ogcapi.Collection(base, of.collection) + "?f=json",
+			Rel:   relGeodata,
+			Type:  ogcapi.TypeJSON,
+			Title: of.collection,
+		})
 	} else {
 		all = append(all, ogcapi.Link{Href: base + "/ogc?f=json", Rel: relDataset, Type: ogcapi.TypeJSON, Title: "The data"})
 	}
@@ -174,8 +194,14 @@ type tilesetKind struct {
 }
 
 var (
-	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat}}
-	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
+	vectorTiles = &tilesetKind{
+		dataType: "vector",
+		path:     "tiles",
+		rel:      relVectorTiles,
+		title:    "vector tiles",
+		formats:  []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat},
+	}
+	mapTiles = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
 )
 
 // tiled is the subject of a tileset: a collection, the data as a whole, or a selection

@@ -31,7 +31,8 @@ var Kinds = []web.Kind{
 // beginning of the answer, which says where, and returns the time zone. generation is that of the
 // data it reads. With at= the answer depends on nothing else and may be cached; otherwise it must
 // not be.
-func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64,
+	of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)
 	fixed := !at.IsZero()
 	switch {

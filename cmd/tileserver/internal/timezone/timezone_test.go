@@ -17,10 +17,22 @@ func TestAppend(t *testing.T) {
 		z    localtime.LocalZone
 		want string
 	}{
-		{localtime.LocalZone{ID: "Europe/Zurich", Source: "region", Match: "inside", Offset: summer, Known: true}, `{"id":"Europe/Zurich",` + clock + `"local_time":"2026-07-02T00:30:00+02:00","source":"region","match":"inside"}`},
-		{localtime.LocalZone{ID: "Mars/Base", Source: "place", Match: localtime.MatchNearest, DistanceM: 12.34, Offset: summer}, `{"id":"Mars/Base","source":"place","match":"nearest","distance_m":12.3}`},
-		{localtime.LocalZone{ID: "Etc/GMT+9", Source: "longitude", Match: "derived", Nautical: true}, `{"id":"Etc/GMT+9","source":"longitude","match":"derived","nautical":true}`},
-		{localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", Also: []string{"Asia/Shanghai", `"`}}, `{"id":"Asia/Urumqi","source":"region","match":"inside","also":["Asia/Shanghai","\""]}`},
+		{
+			localtime.LocalZone{ID: "Europe/Zurich", Source: "region", Match: "inside", Offset: summer, Known: true},
+			`{"id":"Europe/Zurich",` + clock + `"local_time":"2026-07-02T00:30:00+02:00","source":"region","match":"inside"}`,
+		},
+		{
+			localtime.LocalZone{ID: "Mars/Base", Source: "place", Match: localtime.MatchNearest, DistanceM: 12.34, Offset: summer},
+			`{"id":"Mars/Base","source":"place","match":"nearest","distance_m":12.3}`,
+		},
+		{
+			localtime.LocalZone{ID: "Etc/GMT+9", Source: "longitude", Match: "derived", Nautical: true},
+			`{"id":"Etc/GMT+9","source":"longitude","match":"derived","nautical":true}`,
+		},
+		{
+			localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", Also: []string{"Asia/Shanghai", `"`}},
+			`{"id":"Asia/Urumqi","source":"region","match":"inside","also":["Asia/Shanghai","\""]}`,
+		},
 	} {
 		got := Append(nil, &c.z, at)
 		if string(got) != c.want {

@@ -130,7 +130,8 @@ func secret(name string) bool {
 		}
 		return unicode.ToLower(r)
 	}, name) {
-	case "key", "apikey", "xapikey", "accesskey", "authkey", "licensekey", "privatekey", "secretkey", "subscriptionkey", "ocpapimsubscriptionkey",
+	case "key", "apikey", "xapikey", "accesskey", "authkey", "licensekey", "privatekey", "secretkey", "subscriptionkey",
+		"ocpapimsubscriptionkey",
 		"token", "accesstoken", "apitoken", "authtoken", "idtoken", "refreshtoken", "bearer", "bearertoken", "jwt",
 		"auth", "authorization", "credential", "credentials", "xamzcredential", "secret", "clientsecret", "apisecret",
 		"pass", "passwd", "password", "passphrase", "pwd", "sig", "signature", "xamzsignature", "sessionid", "username":

@@ -121,7 +121,8 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	case s.hasScope(c, scope):
 		return nil
 	case s.Guarding == nil || s.Guarding.Keys == nil:
-		return endpoint.Refuse(errScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
+		return endpoint.Refuse(errScopeMissing, "",
+			"This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
 	case c.Get(clientKey) == nil:
 		return refuseUnkeyed(c, ErrKeyMissing)
 	}

@@ -113,7 +113,10 @@ func TestCutParameter(t *testing.T) {
 
 func TestPrivately(t *testing.T) {
 	for in, want := range map[string]string{
-		"public, max-age=300": "private, max-age=300", "no-store": "private, no-store", "Public,s-maxage=9 , immutable": "private, immutable", "": "private",
+		"public, max-age=300":           "private, max-age=300",
+		"no-store":                      "private, no-store",
+		"Public,s-maxage=9 , immutable": "private, immutable",
+		"":                              "private",
 	} {
 		if got := privately(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
@@ -127,7 +130,15 @@ func TestSampling(t *testing.T) {
 		status int
 		took   time.Duration
 		ok     bool
-	}{{200, 0, true}, {200, 0, false}, {404, 0, false}, {500, 0, true}, {503, 0, true}, {200, time.Second, true}, {200, time.Second - 1, false}} {
+	}{
+		{200, 0, true},
+		{200, 0, false},
+		{404, 0, false},
+		{500, 0, true},
+		{503, 0, true},
+		{200, time.Second, true},
+		{200, time.Second - 1, false},
+	} {
 		if _, ok := s.pick(c.status, c.took); ok != c.ok {
 			t.Errorf("%d after %v: logged %v", c.status, c.took, ok)
 		}

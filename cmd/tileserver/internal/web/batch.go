@@ -184,7 +184,8 @@ func (b *Batch) next() ([]byte, error) {
 		b.split = err == nil
 	}
 	if b.Line++; b.Line > b.Lines {
-		return nil, endpoint.Refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+		return nil, endpoint.Refuse(errBatchTooLong, "",
+			"Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
 	if b.Line == 1 {
 		line = bom.Trim(line)

@@ -32,7 +32,8 @@ func bodyType(r *http.Request, lines, text bool) (string, error) {
 	case sub == "json-patch+json":
 	case sub == "json", sub == "geojson", strings.HasSuffix(sub, "+json"):
 		return t, nil
-	case lines && (strings.HasSuffix(sub, "json-seq") || strings.Contains(sub, "ndjson") || strings.Contains(sub, "jsonl") || strings.Contains(sub, "json-lines")),
+	case lines && (strings.HasSuffix(sub, "json-seq") || strings.Contains(sub, "ndjson") || strings.Contains(sub, "jsonl") ||
+		strings.Contains(sub, "json-lines")),
 		text && strings.HasPrefix(t, "text/") && sub != "html" && sub != "xml":
 		return t, nil
 	}
@@ -149,9 +150,12 @@ func leaveRead(c echo.Context) {
 
 // bodyTold refuses a body that is too long by its Content-Length.
 func bodyTold(told, max int64) error {
-	return endpoint.Refuse(errBatchTooLong, "", "The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+strconv.FormatInt(max, 10)+" bytes each.")
+	return endpoint.Refuse(errBatchTooLong, "",
+		"The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+
+			strconv.FormatInt(max, 10)+" bytes each.")
 }
 
 func bodyTooLong(max int64) error {
-	return endpoint.Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
+	return endpoint.Refuse(errBatchTooLong, "",
+		"The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

@@ -25,27 +25,42 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	k.Kinds = tableOf([]Kind{{Err: errLong, Status: http.StatusRequestEntityTooLarge, Type: "long", Title: "Long", Detail: "Shorten it."}})
 	var lines int
 	h := k.Handler([]endpoint.Endpoint{
-		{Path: "/lines", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, Loose: true, Body: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
-			lines = 0
-			b := k.NewBatch(c, BatchLimits{Lines: 1 << 30, Bytes: 1000, Timeout: time.Hour})
-			defer b.Release()
-			b.Answer = func() error {
-				return b.Each(errLong, func([]byte, error) error {
-					lines++
-					b.Body = append(b.Body, "{}\n"...)
-					return b.Spill()
-				})
-			}
-			b.Refuse = func(err error) { b.RefuseLine("", "", err) }
-			return b.Run()
-		}},
-		{Path: "/one", Methods: []string{http.MethodPut}, Cost: endpoint.Light, Loose: true, Body: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
-			_, _, err := ReadBody(c, 1000, errLong)
-			return err
-		}},
-		{Path: "/refused", Methods: []string{http.MethodPost}, Cost: endpoint.Light, Loose: true, Body: true, Handle: func(echo.Context, *endpoint.Params) error {
-			return ErrKeyMissing
-		}},
+		{Path: "/lines",
+			Methods: []string{http.MethodPost},
+			Cost:    endpoint.Streamed,
+			Loose:   true,
+			Body:    true,
+			Handle: func(c echo.Context, _ *endpoint.Params) error {
+				lines = 0
+				b := k.NewBatch(c, BatchLimits{Lines: 1 << 30, Bytes: 1000, Timeout: time.Hour})
+				defer b.Release()
+				b.Answer = func() error {
+					return b.Each(errLong, func([]byte, error) error {
+						lines++
+						b.Body = append(b.Body, "{}\n"...)
+						return b.Spill()
+					})
+				}
+				b.Refuse = func(err error) { b.RefuseLine("", "", err) }
+				return b.Run()
+			}},
+		{Path: "/one",
+			Methods: []string{http.MethodPut},
+			Cost:    endpoint.Light,
+			Loose:   true,
+			Body:    true,
+			Handle: func(c echo.Context, _ *endpoint.Params) error {
+				_, _, err := ReadBody(c, 1000, errLong)
+				return err
+			}},
+		{Path: "/refused",
+			Methods: []string{http.MethodPost},
+			Cost:    endpoint.Light,
+			Loose:   true,
+			Body:    true,
+			Handle: func(echo.Context, *endpoint.Params) error {
+				return ErrKeyMissing
+			}},
 		{Path: "/none", Cost: endpoint.Light, Loose: true, Handle: func(echo.Context, *endpoint.Params) error { return nil }},
 	})
 	s := httptest.NewServer(h)
@@ -127,22 +142,32 @@ func (b *watchedBody) Close() error { return nil }
 func TestNoPlaceForTheRest(t *testing.T) {
 	k := New(&Config{Metrics: NewMetrics()})
 	h := k.Handler([]endpoint.Endpoint{
-		{Path: "/lines", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, Loose: true, Body: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
-			b := k.NewBatch(c, BatchLimits{Lines: 2, Bytes: 1 << 20, Timeout: time.Hour})
-			defer b.Release()
-			b.Wait = func() error { return nil }
-			b.Text, b.Refuse = true, func(err error) { b.RefuseLine("", "", err) }
-			b.Answer = func() error {
-				return b.Each(errBodyCorrupt, func([]byte, error) error {
-					b.Body = append(b.Body, "{}\n"...)
-					return nil
-				})
-			}
-			return b.Run()
-		}},
-		{Path: "/refused", Methods: []string{http.MethodPost}, Cost: endpoint.Light, Loose: true, Body: true, Handle: func(echo.Context, *endpoint.Params) error {
-			return ErrKeyMissing
-		}},
+		{Path: "/lines",
+			Methods: []string{http.MethodPost},
+			Cost:    endpoint.Streamed,
+			Loose:   true,
+			Body:    true,
+			Handle: func(c echo.Context, _ *endpoint.Params) error {
+				b := k.NewBatch(c, BatchLimits{Lines: 2, Bytes: 1 << 20, Timeout: time.Hour})
+				defer b.Release()
+				b.Wait = func() error { return nil }
+				b.Text, b.Refuse = true, func(err error) { b.RefuseLine("", "", err) }
+				b.Answer = func() error {
+					return b.Each(errBodyCorrupt, func([]byte, error) error {
+						b.Body = append(b.Body, "{}\n"...)
+						return nil
+					})
+				}
+				return b.Run()
+			}},
+		{Path: "/refused",
+			Methods: []string{http.MethodPost},
+			Cost:    endpoint.Light,
+			Loose:   true,
+			Body:    true,
+			Handle: func(echo.Context, *endpoint.Params) error {
+				return ErrKeyMissing
+			}},
 	})
 	for path, status := range map[string]int{"/lines": 200, "/refused": 401} {
 		w := httptest.NewRecorder()

@@ -62,7 +62,8 @@ func unknownDirective(name string) error {
 	if meant, ok := nearest.Name(name, slices.Sorted(maps.Keys(directives))); ok {
 		return fmt.Errorf("%.40q is no directive: did you mean %s?", name, meant)
 	}
-	return fmt.Errorf("%.40q is no directive: write some of %s, joined by commas", name, strings.Join(slices.Sorted(maps.Keys(directives)), ", "))
+	return fmt.Errorf("%.40q is no directive: write some of %s, joined by commas", name,
+		strings.Join(slices.Sorted(maps.Keys(directives)), ", "))
 }
 
 // isSeconds reports whether a text is digits alone, of a number that fits.

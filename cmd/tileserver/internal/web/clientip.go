@@ -145,7 +145,8 @@ func (s *proxies) BaseURL(r *http.Request) (string, error) {
 		host = h
 	}
 	if !validHost(host) {
-		return "", endpoint.Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
+		return "", endpoint.Refuse(errHost, "",
+			"Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
 	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }
@@ -237,7 +238,8 @@ func CheckOrigins(list string) error {
 		if o == "null" || scheme != "" && validHost(host) && !standard && strings.ToLower(o) == o && !strings.ContainsAny(scheme, " /:") {
 			continue
 		}
-		return fmt.Errorf("%.200q is no origin as browsers send it: write a scheme and a host in small letters, and the port if it is not the scheme's own, "+
+		return fmt.Errorf("%.200q is no origin as browsers send it: write a scheme and a host in small letters, and the "+
+			"port if it is not the scheme's own, "+
 			"such as https://a.example,http://localhost:3000, with nothing behind them; or * for all, or none", o)
 	}
 	return nil

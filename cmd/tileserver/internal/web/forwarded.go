@@ -19,7 +19,12 @@ const (
 )
 
 // xForwarded are the customary headers, by the names of the same parameters in RFC 7239.
-var xForwarded = map[string]string{"for": "X-Forwarded-For", "proto": "X-Forwarded-Proto", "host": "X-Forwarded-Host", "prefix": "X-Forwarded-Prefix"}
+var xForwarded = map[string]string{
+	"for":    "X-Forwarded-For",
+	"proto":  "X-Forwarded-Proto",
+	"host":   "X-Forwarded-Host",
+	"prefix": "X-Forwarded-Prefix",
+}
 
 // header is the header that has a parameter, "" for none.
 func (f ForwardedHeader) header(parameter string) string {

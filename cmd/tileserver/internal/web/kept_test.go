@@ -27,15 +27,18 @@ func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 	kept := NewKept[textKey](k, "test", 1<<20)
 	kept.Total = total
 	made = new(atomic.Int64)
-	return k.Handler([]endpoint.Endpoint{{Path: "/:text", Cost: endpoint.Light, Loose: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
-		text := strings.Trim(c.Request().URL.Path, "/-")
-		a := Answer{Form: FormText, Tag: HashStart.Bytes(text).Tag(), Cache: k.CacheControl, Empty: empty}
-		return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*Finished, error) {
-			made.Add(1)
-			out.Body = append(out.Body, text...)
-			return Finish(&a, out.Body), nil
-		})
-	}}}), made
+	return k.Handler([]endpoint.Endpoint{{Path: "/:text",
+		Cost:  endpoint.Light,
+		Loose: true,
+		Handle: func(c echo.Context, _ *endpoint.Params) error {
+			text := strings.Trim(c.Request().URL.Path, "/-")
+			a := Answer{Form: FormText, Tag: HashStart.Bytes(text).Tag(), Cache: k.CacheControl, Empty: empty}
+			return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*Finished, error) {
+				made.Add(1)
+				out.Body = append(out.Body, text...)
+				return Finish(&a, out.Body), nil
+			})
+		}}}), made
 }
 
 func TestKept(t *testing.T) {

@@ -19,7 +19,11 @@ func TestCarryKey(t *testing.T) {
 		{FormJSON, `["http://h/x"]`, `["http://h/x?` + k + `"]`},
 		{FormJSON, `{"url":"http://h/x?a=1\u0026b=2","o":1}`, `{"url":"http://h/x?a=1\u0026b=2&` + k + `","o":1}`},
 		{FormJSON, `["http://h/#1","http://h?a#1"]`, `["http://h/?` + k + `#1","http://h?a&` + k + `#1"]`},
-		{FormJSON, `["http://hh/x","https://h/x","http://h.evil/","x http://h/","http://h/`, `["http://hh/x","https://h/x","http://h.evil/","x http://h/","http://h/`},
+		{
+			FormJSON,
+			`["http://hh/x","https://h/x","http://h.evil/","x http://h/","http://h/`,
+			`["http://hh/x","https://h/x","http://h.evil/","x http://h/","http://h/`,
+		},
 		{FormJSON, `["http://h/x\"y"]`, `["http://h/x\"y"]`},
 		{FormGeoJSON, `{"url":"http://h/x","href":"http://h/y"}`, `{"url":"http://h/x","href":"http://h/y?` + k + `"}`},
 		{FormText, `<a href="http://h/x?f=html">http://h/x</a>`, `<a href="http://h/x?f=html&` + k + `">http://h/x</a>`},

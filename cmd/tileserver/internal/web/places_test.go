@@ -98,7 +98,9 @@ func TestPlacesAllocateNothing(t *testing.T) {
 	c := echo.New().NewContext(r, httptest.NewRecorder())
 	nothing := func(echo.Context) error { return nil }
 	for class, h := range map[string]echo.HandlerFunc{
-		"light": s.guard(&endpoint.Endpoint{}, &s.running, nothing), "heavy": s.guard(&endpoint.Endpoint{}, &s.Heavy, nothing), "streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
+		"light":    s.guard(&endpoint.Endpoint{}, &s.running, nothing),
+		"heavy":    s.guard(&endpoint.Endpoint{}, &s.Heavy, nothing),
+		"streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
 	} {
 		if n := testing.AllocsPerRun(100, func() { _ = h(c) }); n > 0 {
 			t.Errorf("%s: %v allocations", class, n)

@@ -52,13 +52,16 @@ func TestStream(t *testing.T) {
 		"waiting": func(context.Context, *Stream) error { begun <- true; <-finish; return nil },
 	}
 	k := New(&Config{MaxConcurrent: 4})
-	s := httptest.NewServer(k.Handler([]endpoint.Endpoint{{Path: "/:fill", Cost: endpoint.Light, Loose: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
-		most := time.Hour
-		if c.Param("fill") == "timeout" {
-			most = time.Millisecond
-		}
-		return k.Stream(c, Answer{Form: FormNDJSON}, nil, most, fills[c.Param("fill")])
-	}}}))
+	s := httptest.NewServer(k.Handler([]endpoint.Endpoint{{Path: "/:fill",
+		Cost:  endpoint.Light,
+		Loose: true,
+		Handle: func(c echo.Context, _ *endpoint.Params) error {
+			most := time.Hour
+			if c.Param("fill") == "timeout" {
+				most = time.Millisecond
+			}
+			return k.Stream(c, Answer{Form: FormNDJSON}, nil, most, fills[c.Param("fill")])
+		}}}))
 	t.Cleanup(s.Close)
 	get := func(path string) (int, string, error) {
 		res, err := http.Get(s.URL + path)

@@ -14,8 +14,10 @@ const (
 
 // From a header of any bytes, the library of OpenTelemetry reads ids that occur in it, or nothing.
 func FuzzTraceparent(f *testing.F) {
-	for _, s := range []string{sampledHeader, unsampledHeader, "", "00-", "ff" + sampledHeader[2:], "01" + sampledHeader[2:] + "-x", strings.ToUpper(sampledHeader),
-		"00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", sampledHeader + "-", sampledHeader[:54] + "9"} {
+	for _, s := range []string{sampledHeader, unsampledHeader, "", "00-", "ff" + sampledHeader[2:],
+		"01" + sampledHeader[2:] + "-x", strings.ToUpper(sampledHeader),
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+		sampledHeader + "-", sampledHeader[:54] + "9"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, v string) {

@@ -18,13 +18,43 @@ func TestIsPublic(t *testing.T) {
 		"8.8.8.8": true, "1.1.1.1": true, "100.128.0.1": true, "172.32.0.1": true, "223.255.255.254": true, "::ffff:8.8.8.8": true,
 		"2606:4700:4700::1111": true, "2001:4860:4860::8888": true, "2a00:1450::1": true,
 
-		"0.0.0.0": false, "0.1.2.3": false, "10.0.0.1": false, "100.64.0.1": false, "127.0.0.1": false, "127.255.0.1": false, "169.254.169.254": false,
-		"172.16.0.1": false, "192.0.0.8": false, "192.0.2.1": false, "192.88.99.1": false, "192.168.1.1": false, "198.18.0.1": false, "198.51.100.1": false,
-		"203.0.113.1": false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false,
-		"::": false, "::1": false, "::127.0.0.1": false, "::8.8.8.8": false, "::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "::ffff:0:8.8.8.8": false,
-		"64:ff9b::7f00:1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "2002:7f00:1::": false, "2002:808:808::1": false, "2001:0:808:808::1": false,
-		"100::1": false, "2001:db8::1": false, "3fff::1": false, "2001:10::1": false, "fc00::1": false, "fd00::1": false, "fe80::1": false, "fe80::1%lo": false,
-		"2606:4700::1%lo": false, "fec0::1": false, "ff02::1": false, "4000::1": false, "5f00::1": false,
+		"0.0.0.0":         false,
+		"0.1.2.3":         false,
+		"10.0.0.1":        false,
+		"100.64.0.1":      false,
+		"127.0.0.1":       false,
+		"127.255.0.1":     false,
+		"169.254.169.254": false,
+		"172.16.0.1":      false,
+		"192.0.0.8":       false,
+		"192.0.2.1":       false,
+		"192.88.99.1":     false,
+		"192.168.1.1":     false,
+		"198.18.0.1":      false,
+		"198.51.100.1":    false,
+		"203.0.113.1":     false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false,
+		"::":                     false,
+		"::1":                    false,
+		"::127.0.0.1":            false,
+		"::8.8.8.8":              false,
+		"::ffff:127.0.0.1":       false,
+		"::ffff:169.254.169.254": false,
+		"::ffff:0:8.8.8.8":       false,
+		"64:ff9b::7f00:1":        false,
+		"64:ff9b::808:808":       false,
+		"64:ff9b:1::1":           false,
+		"2002:7f00:1::":          false,
+		"2002:808:808::1":        false,
+		"2001:0:808:808::1":      false,
+		"100::1":                 false,
+		"2001:db8::1":            false,
+		"3fff::1":                false,
+		"2001:10::1":             false,
+		"fc00::1":                false,
+		"fd00::1":                false,
+		"fe80::1":                false,
+		"fe80::1%lo":             false,
+		"2606:4700::1%lo":        false, "fec0::1": false, "ff02::1": false, "4000::1": false, "5f00::1": false,
 	} {
 		if got := isPublic(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -41,18 +71,29 @@ func TestCheck(t *testing.T) {
 		url             string
 		public, private bool
 	}{
-		{"https://example.org", true, true}, {"https://example.org:8443/a?b=c", true, true}, {"https://8.8.8.8/", true, true}, {"https://[2606:4700::1]/", true, true},
+		{"https://example.org", true, true}, {"https://example.org:8443/a?b=c", true, true}, {"https://8.8.8.8/", true,
+			true}, {"https://[2606:4700::1]/", true, true},
 		{"https://example.org./", true, true}, {"https://" + strings.Repeat("a.", 900) + "org", true, true},
-		{"http://example.org", false, true}, {"https://127.0.0.1/", false, true}, {"https://localhost:5/", false, true}, {"https://LOCALHOST./", false, true},
-		{"https://a.localhost/", false, true}, {"https://[::1]/", false, true}, {"https://[::ffff:10.0.0.1]/", false, true}, {"https://[64:ff9b::a00:1]/", false, true},
+		{"http://example.org", false, true}, {"https://127.0.0.1/", false, true}, {"https://localhost:5/", false,
+			true}, {"https://LOCALHOST./", false, true},
+		{"https://a.localhost/", false, true}, {"https://[::1]/", false, true}, {"https://[::ffff:10.0.0.1]/", false,
+			true}, {"https://[64:ff9b::a00:1]/", false, true},
 		{"https://169.254.169.254/latest", false, true}, {"https://[fe80::1%25lo]/", false, true}, {"https://[2002:7f00:1::]/", false, true},
-		{"", false, false}, {"example.org", false, false}, {"//example.org", false, false}, {"ftp://example.org", false, false}, {"file:///etc/passwd", false, false},
-		{"https:example.org", false, false}, {"https://", false, false}, {"https://:80", false, false}, {"https://example.org:0", false, false}, {"https://example.org:99999", false, false},
-		{"https://user@example.org", false, false}, {"https://user:pass@example.org", false, false}, {"https://example.org/#x", false, false}, {"https://example.org/a b", false, false},
-		{"https://example.org/\r\nX: y", false, false}, {"https://exämple.org", false, false}, {"https://example.org/" + strings.Repeat("a", MaxURL), false, false},
+		{"", false, false}, {"example.org", false, false}, {"//example.org", false, false}, {"ftp://example.org", false,
+			false}, {"file:///etc/passwd", false, false},
+		{"https:example.org", false, false}, {"https://", false, false}, {"https://:80", false, false}, {"https://example.org:0",
+			false, false}, {"https://example.org:99999", false, false},
+		{"https://user@example.org", false, false}, {"https://user:pass@example.org", false, false}, {"https://example.org/#x",
+			false, false}, {"https://example.org/a b", false, false},
+		{"https://example.org/\r\nX: y", false, false}, {"https://exämple.org", false, false}, {
+			"https://example.org/" + strings.Repeat("a", MaxURL),
+			false,
+			false,
+		},
 	} {
 		for s, want := range map[*Sender]bool{public: tt.public, private: tt.private} {
-			if err := s.check("h", &Definition{URL: tt.url}); (err == nil) != want || err != nil && (!errors.Is(err, ErrBad) || !strings.HasSuffix(endpoint.DetailOf(err), ".")) {
+			if err := s.check("h", &Definition{URL: tt.url}); (err == nil) != want ||
+				err != nil && (!errors.Is(err, ErrBad) || !strings.HasSuffix(endpoint.DetailOf(err), ".")) {
 				t.Errorf("%.60q, private %v: %v", tt.url, s.Private, err)
 			}
 		}
@@ -62,7 +103,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}
-	for _, d := range []Definition{{Enter: []string{"state:a,b"}}, {Within: []string{"1,2"}}, {Within: []string{"1,2", "3"}}, {BBox: []string{"1,2,3"}}, {BBox: []string{"1,5,2,4"}},
+	for _, d := range []Definition{{Enter: []string{"state:a,b"}}, {Within: []string{"1,2"}}, {Within: []string{"1,2", "3"}},
+		{BBox: []string{"1,2,3"}}, {BBox: []string{"1,5,2,4"}},
 		{Leave: []string{""}}, {Within: make([]string, 101)}, {Enter: []string{strings.Repeat("x", 9000)}}} {
 		if _, err := d.fences(); err == nil {
 			t.Errorf("%+v", d)

@@ -148,7 +148,8 @@ func (h *hook) lose(next string) {
 	h.stored.Lost = &Loss{After: h.stored.Position, At: h.live.Now().UTC().Truncate(time.Second), Error: h.err}
 	h.stored.Position = next
 	h.mu.Unlock()
-	h.log().Error("events are not kept any more and have not been delivered; the hook goes on with the oldest that is kept", "after", h.stored.Lost.After, "error", h.err)
+	h.log().Error("events are not kept any more and have not been delivered; the hook goes on with the oldest that is kept",
+		"after", h.stored.Lost.After, "error", h.err)
 	h.dirty = true
 	h.settle()
 }

@@ -196,24 +196,29 @@ func (d *Definition) fences() (fence.Set, error) {
 // check refuses an invalid hook.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
-		return endpoint.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
+		return endpoint.Refuse(ErrBad, "overlap",
+			"Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
 	}
 	refuse := func(detail string) error { return endpoint.Refuse(ErrBad, "url", detail) }
 	if live.CheckName(name) != nil {
-		return endpoint.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(live.MaxName)+" in all.")
+		return endpoint.Refuse(ErrBad, "name",
+			"Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+
+				strconv.Itoa(live.MaxName)+" in all.")
 	}
 	if d.URL == "" || len(d.URL) > MaxURL {
 		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")
 	}
 	u, err := url.Parse(d.URL)
-	if err != nil || u.Hostname() == "" || u.Opaque != "" || !isPort(u.Port()) || strings.ContainsFunc(d.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || !isPort(u.Port()) ||
+		strings.ContainsFunc(d.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return refuse("Set url to an address such as https://example.org/events, with percent-encoding where needed.")
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return refuse("Set url to an address that begins with https://.")
 	case u.Scheme != "https" && !s.Private:
-		return refuse("Set url to an address that begins with https://: this server sends events over http only if it is started with --hooks-private.")
+		return refuse("Set url to an address that begins with https://: this server sends events over http only if it is " +
+			"started with --hooks-private.")
 	case u.User != nil:
 		return refuse("Leave name and password out of url; receivers know us by the signature.")
 	case u.Fragment != "":

@@ -85,7 +85,8 @@ func TestSignVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := sign(secret, "msg_loFOjxBNrRLzqYUf", "1731705121", []byte(`{"event_type":"ping","data":{"success":true}}`)); got != "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=" {
+	if got := sign(secret, "msg_loFOjxBNrRLzqYUf", "1731705121",
+		[]byte(`{"event_type":"ping","data":{"success":true}}`)); got != "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=" {
 		t.Error(got)
 	}
 }

@@ -349,7 +349,14 @@ const (
 	lost      // not a request: events that are not kept any more were passed over
 )
 
-var outcomes = [...]string{delivered: "delivered", rejected: "rejected", unreachable: "unreachable", forbidden: "forbidden", gone: "gone", lost: "lost"}
+var outcomes = [...]string{
+	delivered:   "delivered",
+	rejected:    "rejected",
+	unreachable: "unreachable",
+	forbidden:   "forbidden",
+	gone:        "gone",
+	lost:        "lost",
+}
 
 // Deliveries calls fn with how many requests have had each outcome.
 func (s *Sender) Deliveries(fn func(outcome string, n int64)) {

@@ -186,7 +186,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.secret, "whsec_"))
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
-	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); err != nil || !slices.Contains(strings.Split(q.Header.Get("webhook-signature"), " "), want) || strings.Contains(id, ".") {
+	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); err != nil ||
+		!slices.Contains(strings.Split(q.Header.Get("webhook-signature"), " "), want) || strings.Contains(id, ".") {
 		r.t.Errorf("%s: signature %q, want %q", id, q.Header.Get("webhook-signature"), want)
 	}
 	if _, err := strconv.ParseInt(at, 10, 64); err != nil || q.Method != "POST" || q.Header.Get("content-type") != "application/json" {
@@ -339,7 +340,8 @@ func TestManyCrossings(t *testing.T) {
 	until(t, "all have come", func() bool { return len(r.once()) == 5*80 })
 	list := r.once()
 	for i, e := range list {
-		if want := []string{"leave", "enter"}[i/40%2]; e.Type != want || i%80 != 79 && strings.Split(e.ID, ".")[1] != strconv.Itoa(i%80+1) || i%80 == 79 && strings.Contains(e.ID, ".") {
+		if want := []string{"leave", "enter"}[i/40%2]; e.Type != want ||
+			i%80 != 79 && strings.Split(e.ID, ".")[1] != strconv.Itoa(i%80+1) || i%80 == 79 && strings.Contains(e.ID, ".") {
 			t.Fatalf("event %d: %+v", i, e)
 		}
 	}
@@ -446,7 +448,8 @@ func TestDrop(t *testing.T) {
 	if st, err := s.Get(l, "broken"); err != nil || !st.Disabled || !strings.Contains(st.Error, "PUT it again") {
 		t.Errorf("a hook that cannot be read: %+v, %v", st, err)
 	}
-	if st, isNew, err := s.Put(t.Context(), l, "broken", Definition{URL: r.server.URL}); err != nil || isNew || st.Disabled || st.EarlierUntil != nil {
+	if st, isNew, err := s.Put(t.Context(), l, "broken", Definition{URL: r.server.URL}); err != nil || isNew || st.Disabled ||
+		st.EarlierUntil != nil {
 		t.Errorf("PUT again: %+v, new %v, %v", st, isNew, err)
 	}
 	for i := 1; i <= MaxHooks; i++ {
@@ -455,7 +458,8 @@ func TestDrop(t *testing.T) {
 			t.Errorf("hook %d: %v", i, err)
 		}
 	}
-	if list, err := s.List(l); err != nil || len(list) != MaxHooks || !slices.IsSortedFunc(list, func(a, b State) int { return strings.Compare(a.Name, b.Name) }) {
+	if list, err := s.List(l); err != nil || len(list) != MaxHooks ||
+		!slices.IsSortedFunc(list, func(a, b State) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%+v", list)
 	}
 }

@@ -35,7 +35,8 @@ type Row struct{ Name, Value string }
 
 // Metadata returns the specification's rows for vector tiles. VectorLayers becomes vector_layers
 // in the row json.
-func Metadata(name, description, attribution string, bounds [4]float64, center [3]float64, minZoom, maxZoom uint8, vectorLayers any) ([]Row, error) {
+func Metadata(name, description, attribution string, bounds [4]float64, center [3]float64, minZoom, maxZoom uint8,
+	vectorLayers any) ([]Row, error) {
 	layers, err := json.Marshal(map[string]any{"vector_layers": vectorLayers})
 	if err != nil {
 		return nil, err

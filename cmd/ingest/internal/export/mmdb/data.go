@@ -57,7 +57,8 @@ func (s *section) put(text []byte) (record, error) {
 		return ofData | record(at), nil
 	}
 	if s.size+int64(len(s.plain)) > maxData {
-		return 0, fmt.Errorf("the records take more than %d bytes, which no record of the search tree can point to; leave fields out by --fields", maxData)
+		return 0, fmt.Errorf("the records take more than %d bytes, which no record of the search tree can point to; leave "+
+			"fields out by --fields", maxData)
 	}
 	at := uint32(s.size)
 	s.packed = s.packed[:0]

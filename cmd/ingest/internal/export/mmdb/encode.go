@@ -39,7 +39,8 @@ var numberTypes = map[string]byte{
 type TypeError struct{ Field, Value string }
 
 func (e *TypeError) Error() string {
-	return fmt.Sprintf("field %s: no type of the MaxMind DB format holds %.60s; leave the field out by --fields, or correct it in its source and ingest again", e.Field, e.Value)
+	return fmt.Sprintf("field %s: no type of the MaxMind DB format holds %.60s; leave the field out by --fields, or "+
+		"correct it in its source and ingest again", e.Field, e.Value)
 }
 
 // encoder writes values in the encoding of the data section, without pointers.

@@ -233,10 +233,12 @@ func recordSize(asked int, stats Stats) (int, error) {
 			return size, nil
 		}
 		if size == asked {
-			return 0, fmt.Errorf("%d nodes and %d bytes of data need more than --record-size %d: give a larger one, or leave it out", stats.Nodes, stats.Data, size)
+			return 0, fmt.Errorf("%d nodes and %d bytes of data need more than --record-size %d: give a larger one, or leave it out",
+				stats.Nodes, stats.Data, size)
 		}
 	}
-	return 0, fmt.Errorf("%d nodes and %d bytes of data are more than the format can hold; leave fields out by --fields", stats.Nodes, stats.Data)
+	return 0, fmt.Errorf("%d nodes and %d bytes of data are more than the format can hold; leave fields out by --fields",
+		stats.Nodes, stats.Data)
 }
 
 func writeTree(out *bufio.Writer, all *nodes, size int) error {

@@ -145,7 +145,11 @@ func TestTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"city":     map[string]any{"confidence": uint64(11), "geoname_id": uint64(5746545), "names": map[string]any{"de": "Köln", "en": `Cologne "on" Rhine`}},
+		"city": map[string]any{
+			"confidence": uint64(11),
+			"geoname_id": uint64(5746545),
+			"names":      map[string]any{"de": "Köln", "en": `Cologne "on" Rhine`},
+		},
 		"location": map[string]any{"accuracy_radius": uint64(1000), "latitude": 50.0, "longitude": -6.9578, "metro_code": uint64(1)},
 		"flag":     true, "no": false, "big": uint64(1<<64 - 1), "less": -5,
 		"list": []any{uint64(1), "a", map[string]any{"b": []any{}}}, "long": long, "small": 1e-9, "longer": long + long,
@@ -204,7 +208,8 @@ func TestRefused(t *testing.T) {
 		ok     bool
 	}{
 		{"2.0.0.0/8", true}, {"2.0.0.0/8", false}, {"2.1.0.0/16", false}, {"1.0.0.0/8", false}, {"0.0.0.0/0", false},
-		{"::5/128", false}, {"::9.9.9.9/128", false}, {"a::/16", true}, {"3.0.0.0/8", false}, {"a:1::/32", false}, {"2002:1::/32", false}, {"f::/16", false},
+		{"::5/128", false}, {"::9.9.9.9/128", false}, {"a::/16", true}, {"3.0.0.0/8", false}, {"a:1::/32", false}, {"2002:1::/32",
+			false}, {"f::/16", false},
 	} {
 		if err := add(c.prefix); err == nil != c.ok {
 			t.Errorf("%s: %v", c.prefix, err)
@@ -353,7 +358,10 @@ func TestRecordProperty(t *testing.T) {
 			case 1:
 				// JSON writes whole floats from MinInt64 to below MinInt32 like integers, and no
 				// type of MMDB holds such an integer.
-				return rapid.Float64().Filter(func(v float64) bool { return v >= math.MinInt32 || v < math.MinInt64 || v != math.Trunc(v) }).Draw(t, "number")
+				return rapid.Float64().Filter(func(v float64) bool {
+					return v >= math.MinInt32 || v < math.MinInt64 ||
+						v != math.Trunc(v)
+				}).Draw(t, "number")
 			case 2:
 				return rapid.Uint64().Draw(t, "uint")
 			case 3:
@@ -367,7 +375,8 @@ func TestRecordProperty(t *testing.T) {
 		})
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		records := rapid.SliceOfN(rapid.MapOfN(rapid.SampledFrom([]string{"a", "names", "latitude", "confidence", "metro_code", "ü"}), value(2), 0, 6), 1, 8).Draw(rt, "records")
+		records := rapid.SliceOfN(rapid.MapOfN(rapid.SampledFrom([]string{"a", "names", "latitude", "confidence", "metro_code",
+			"ü"}), value(2), 0, 6), 1, 8).Draw(rt, "records")
 		var list []network
 		for i, r := range records {
 			b, err := json.Marshal(r)

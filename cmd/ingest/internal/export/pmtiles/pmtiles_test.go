@@ -13,7 +13,12 @@ import (
 	"quadrille/quadkey"
 )
 
-var info = Info{MaxZoom: 13, Bounds: [4]float64{-180, -85.05112877980659, 180, 85.05112877980659}, Center: [3]float64{12.5, -3, 4}, Metadata: []byte(`{"vector_layers":[]}`)}
+var info = Info{
+	MaxZoom:  13,
+	Bounds:   [4]float64{-180, -85.05112877980659, 180, 85.05112877980659},
+	Center:   [3]float64{12.5, -3, 4},
+	Metadata: []byte(`{"vector_layers":[]}`),
+}
 
 func put(t *testing.T, w *Writer, text string) Content {
 	t.Helper()

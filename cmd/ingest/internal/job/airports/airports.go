@@ -34,7 +34,16 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 		return dataset.Manifest{}, err
 	}
 	defer zones.Close()
-	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}, zero: job.NullIsland{Drop: o.DropZero}}
+	r := &airportReader{
+		ctx:   ctx,
+		in:    in,
+		file:  f,
+		rep:   rep,
+		tally: job.NewTally(o.MaxBad),
+		zones: zones,
+		ids:   map[uint32]string{},
+		zero:  job.NullIsland{Drop: o.DropZero},
+	}
 	return job.Publish(ctx, c, ask.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), job.Sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Dir(b.Dir()), Modified: f.Modified,
@@ -159,7 +168,8 @@ func (r *airportReader) note(stats *airports.Stats) {
 	switch {
 	case r.zoneless == 0:
 	case z.Places == nil && !z.HasZones():
-		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, or boundaries of type timezone, and then the airports again", r.zoneless))
+		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, or boundaries of type timezone, and then the "+
+			"airports again", r.zoneless))
 	case z.Places == nil:
 		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, and then the airports again", r.zoneless))
 	default:

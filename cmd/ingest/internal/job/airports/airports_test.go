@@ -54,11 +54,15 @@ func lookup(t *testing.T, f *airports.Finder, code string) map[string]any {
 }
 
 func TestAirports(t *testing.T) {
-	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
+	path := testfile.Temp(t, "airports.csv",
+		jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	released := time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)
-	m, err := Ingest(t.Context(), c, job.Input{Path: path, Credit: job.Credit{Name: "OurAirports", License: "public domain", Released: released}}, job.Options{Reporter: rep, MaxBad: 0.5})
+	m, err := Ingest(t.Context(), c, job.Input{
+		Path:   path,
+		Credit: job.Credit{Name: "OurAirports", License: "public domain", Released: released},
+	}, job.Options{Reporter: rep, MaxBad: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func TestAirports(t *testing.T) {
 	if diff := gocmp.Diff(map[string]int64{"not as many columns as the header": 1}, m.Bad); diff != "" {
 		t.Error(diff)
 	}
-	if len(m.Sources) != 1 || m.Sources[0].Name != "OurAirports" || m.Sources[0].File != "airports.csv" || !m.Sources[0].Modified.Equal(released) || m.Sources[0].SHA256 == "" {
+	if len(m.Sources) != 1 || m.Sources[0].Name != "OurAirports" || m.Sources[0].File != "airports.csv" ||
+		!m.Sources[0].Modified.Equal(released) || m.Sources[0].SHA256 == "" {
 		t.Errorf("%+v", m.Sources)
 	}
 	wantNotes := []string{
@@ -81,8 +86,15 @@ func TestAirports(t *testing.T) {
 	f, _ := openAirports(t, c)
 	bern := lookup(t, f, "zzb")
 	want := map[string]any{
-		"id": 1.0, "ident": "LSZZ", "iata": "ZZB", "icao": "LSZZ", "gps": "LSZZ", "name": "Bern Test", "type": "medium_airport", "municipality": "Bern",
-		"country": "CH", "region": "CH-BE", "scheduled": true, "lat": 46.91, "lon": 7.5, "elevation_m": 510.2,
+		"id":           1.0,
+		"ident":        "LSZZ",
+		"iata":         "ZZB",
+		"icao":         "LSZZ",
+		"gps":          "LSZZ",
+		"name":         "Bern Test",
+		"type":         "medium_airport",
+		"municipality": "Bern",
+		"country":      "CH", "region": "CH-BE", "scheduled": true, "lat": 46.91, "lon": 7.5, "elevation_m": 510.2,
 		"keywords": []any{"ZZB", "Belp"}, "home": "https://example.org/",
 	}
 	if diff := gocmp.Diff(want, bern); diff != "" {
@@ -93,14 +105,16 @@ func TestAirports(t *testing.T) {
 // The sources of a time zone when the file has none. Airports at exactly 0, 0 are reported, or
 // left out.
 func TestZeroAirports(t *testing.T) {
-	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
+	path := testfile.Temp(t, "airports.csv",
+		jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
 	for drop, want := range map[bool]string{
 		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":3; --drop-zero",
 		true:  "1 of 2 records are left out and not counted as bad, such as " + path + ":3: position is exactly 0, 0",
 	} {
 		rep := &jobtest.Recorder{}
 		m, err := Ingest(t.Context(), jobtest.Catalog(t), job.Input{Path: path}, job.Options{Reporter: rep, DropZero: drop})
-		if left := m.Bad[source.AtZero]; err != nil || m.Records["airports"] != 2-left || (left == 1) != drop || !strings.Contains(strings.Join(rep.Notes, "\n"), want) {
+		if left := m.Bad[source.AtZero]; err != nil || m.Records["airports"] != 2-left || (left == 1) != drop ||
+			!strings.Contains(strings.Join(rep.Notes, "\n"), want) {
 			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
 		}
 	}
@@ -126,8 +140,17 @@ func TestAirportZones(t *testing.T) {
 	vaduz := "3042030\tVaduz\tVaduz\t\t47.14151\t9.52154\tP\tPPLC\tLI\t\t11\t\t\t\t5197\t\t455\tEurope/Vaduz\t2019-09-05"
 	near := strings.Replace(strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "47.0\t9.01", 1), "2658377", "5", 1)
 	wrong := strings.Replace(strings.Replace(jobtest.RowThun, "Europe/Zurich", "Mars/Base", 1), "46.75118\t7.62166", "46.9\t7.5", 1)
-	text := strings.Join([]string{jobtest.RowBern, vaduz, near, wrong, strings.Replace(jobtest.RowSuva, "Pacific/Fiji", "Pacific/Nauru", 1)}, "\n")
-	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", text), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	text := strings.Join([]string{
+		jobtest.RowBern,
+		vaduz,
+		near,
+		wrong,
+		strings.Replace(jobtest.RowSuva, "Pacific/Fiji", "Pacific/Nauru", 1),
+	}, "\n")
+	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{
+		Path:   testfile.Temp(t, "places.txt", text),
+		Credit: job.GeoNames,
+	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rep := &jobtest.Recorder{}
@@ -157,8 +180,9 @@ func TestAirportZones(t *testing.T) {
 	if _, err := timezones.Ingest(t.Context(), c, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	far := testfile.Temp(t, "far.csv", jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
-		row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
+	far := testfile.Temp(t, "far.csv",
+		jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
+			row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
 	if _, err := Ingest(t.Context(), c, job.Input{Path: far}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +196,9 @@ func TestAirportZones(t *testing.T) {
 		"X-0001": {"Europe/Zurich country", "Europe/Zurich nearest"}, "X-0002": {"Pacific/Fiji region", "Pacific/Fiji region"},
 		"X-0003": {"Africa/Algiers country", "Africa/Algiers region"}, "X-0005": {"Europe/Paris country", "Europe/Zurich nearest"},
 		"X-0007": {"Europe/Zurich country", "Africa/Algiers region"}, "X-0008": {"Europe/Zurich nearest", "Europe/Zurich nearest"},
-		"X-0009": {"<nil> <nil>", "<nil> <nil>"}, "X-0010": {"Pacific/Fiji country", "<nil> <nil>"}, "X-0011": {"Asia/Tokyo country", "Europe/Zurich nearest"},
+		"X-0009": {"<nil> <nil>", "<nil> <nil>"},
+		"X-0010": {"Pacific/Fiji country", "<nil> <nil>"},
+		"X-0011": {"Asia/Tokyo country", "Europe/Zurich nearest"},
 	} {
 		doc, i := lookup(t, f, code), 0
 		if only == "" {
@@ -228,7 +254,8 @@ func TestAirportsFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	testfile.Write(t, filepath.Join(dir, "CURRENT"), "garbage")
-	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err == nil || !strings.Contains(err.Error(), "the published places") {
+	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "the published places") {
 		t.Errorf("damaged places: %v", err)
 	}
 	if _, m := openAirports(t, c); m.Generation != 1 {
@@ -332,7 +359,8 @@ func TestRealAirports(t *testing.T) {
 		path = scheduledOnly(t)
 	}
 	c := jobtest.Catalog(t)
-	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{Path: cities, Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{Path: cities, Credit: job.GeoNames}}},
+		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rep := &jobtest.Recorder{}

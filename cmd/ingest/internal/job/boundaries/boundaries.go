@@ -86,7 +86,8 @@ func CheckType(typ string) error {
 	case slices.Contains(taken, typ):
 		return fmt.Errorf("%q cannot name a region type, it means something else in addresses of layers; choose another", typ)
 	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
-		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)
+		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of "+
+			"another; choose another", typ)
 	}
 	return nil
 }
@@ -208,7 +209,8 @@ func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 func noteAssumed(rep job.Reporter, assumed []string) {
 	job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
 	if n := len(assumed); n > 0 {
-		rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
+		rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer "+
+			"with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
 	}
 }
 
@@ -298,7 +300,8 @@ func checkLayers(inputs []Input) error {
 }
 
 // readLayers reads the inputs. All inputs of one type form one layer.
-func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer, sources []dataset.Source, err error) {
+func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer,
+	sources []dataset.Source, err error) {
 	vertices := vertexCount{memory: memory}
 	for _, in := range inputs {
 		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
@@ -369,7 +372,8 @@ func kindOf(lines orb.MultiLineString) string {
 }
 
 // read reads an input into the layer. It adds bad records to all, and vertices to vertices.
-func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount, rep job.Reporter) (src []dataset.Source, err error) {
+func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount,
+	rep job.Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
@@ -406,7 +410,8 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	}
 	file.lost.Note(rep)
 	if n := file.badLabels; n > 0 {
-		rep.Note(fmt.Sprintf("%s: places or ranks of labels that are not used, for they are no numbers or not in the world: %d, the first in line %d", in.Path, n, file.badLabel))
+		rep.Note(fmt.Sprintf("%s: places or ranks of labels that are not used, for they are no numbers or not in the world: "+
+			"%d, the first in line %d", in.Path, n, file.badLabel))
 	}
 	if !file.named && file.guessed != "" && vertices.fits() {
 		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(file.guessed)))
@@ -433,7 +438,8 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
 	}
 	if n := file.badZooms; n > 0 {
-		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the first in line %d", in.Path, n, file.badZoom))
+		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the "+
+			"first in line %d", in.Path, n, file.badZoom))
 	}
 	if l.lines && len(l.features) > before {
 		rep.Note(fmt.Sprintf("%s: %s is a layer of lines: vector tiles have them in %[2]s_line, and no question finds them at a place", in.Path, in.Type))
@@ -543,7 +549,14 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	d.from = file.from
 	l.claims = append(l.claims, d.claim)
 	l.viewed = append(l.viewed, v)
-	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges, Label: label, FromZoom: fromZoom})
+	l.features = append(l.features, build.Feature{
+		Name:       d.name,
+		Properties: d.properties,
+		Geometry:   f.Geometry,
+		LongEdges:  in.LongEdges,
+		Label:      label,
+		FromZoom:   fromZoom,
+	})
 	return nil
 }
 
@@ -575,9 +588,11 @@ func (file *layerFile) check(some bool) error {
 	case in.IDProperty != "" && !file.sawIDProperty:
 		return fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, file.columns)
 	case file.view != "" && len(file.views) == 0:
-		return fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
+		return fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries "+
+			"of Natural Earth 5 or later, or leave out --worldview", in.Path)
 	case file.view != "" && !file.sawView:
-		return fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(file.view), strings.Join(file.views, ", "))
+		return fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(file.view),
+			strings.Join(file.views, ", "))
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func TestBoundaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels", "measuring tiles", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.Stages); d != "" {
+	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels",
+		"measuring tiles", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.Stages); d != "" {
 		t.Error(d)
 	}
 	notes := []string{
@@ -52,7 +53,8 @@ func TestBoundaries(t *testing.T) {
 		!cmp.Equal(m.Records, map[string]int64{"ward": 3, "county": 2}) || m.Bad != nil || !cmp.Equal(m.Bounds, []float64{0, 0, 12, 21}) {
 		t.Errorf("%+v", m)
 	}
-	if len(m.Sources) != 2 || m.Sources[0].File != "squares.geojson" || m.Sources[0].Name != "By hand" || m.Sources[0].License != "CC0-1.0" || len(m.Sources[0].SHA256) != 64 || m.Sources[0].Modified.IsZero() {
+	if len(m.Sources) != 2 || m.Sources[0].File != "squares.geojson" || m.Sources[0].Name != "By hand" ||
+		m.Sources[0].License != "CC0-1.0" || len(m.Sources[0].SHA256) != 64 || m.Sources[0].Modified.IsZero() {
 		t.Errorf("%+v", m.Sources)
 	}
 
@@ -75,10 +77,22 @@ func TestBoundaries(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ typ, id, want string }{
-		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"map_color":0,"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
+		{
+			"ward",
+			"w-1",
+			`{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"map_color":0,"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`,
+		},
 		{"ward", "e", `{"type":"ward","id":"E","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
-		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"map_color":3,"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
-		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"map_color":1,"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
+		{
+			"county",
+			"20173",
+			`{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"map_color":3,"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`,
+		},
+		{
+			"county",
+			"01001",
+			`{"type":"county","id":"01001","bbox":[11,20,12,21],"map_color":1,"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`,
+		},
 	} {
 		got, err := r.Region(ctx, tc.typ, tc.id, false)
 		if err != nil || string(got) != tc.want {
@@ -120,7 +134,8 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	if !strings.Contains(err.Error(), `["counties" "nation"]`) {
 		t.Error(err)
 	}
-	other := testfile.Temp(t, "more.geojson", `{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
+	other := testfile.Temp(t, "more.geojson",
+		`{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
 	if m, err = Ingest(context.Background(), c, []Input{
 		layerInput("zone", "testdata/squares.geojson", "CODE"),
 		layerInput("zone", other, "CODE"),
@@ -164,10 +179,26 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"truncated":        {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
 		"no features":      {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
 		"only bad":         {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
-		"one bad":          {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")}, 0.1, "1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as"},
-		"bad id property":  {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square)), "code")}, 0, `no feature has the id property "code"; the first has ["a"]`},
-		"asked to stop":    {cancelled, []Input{good}, 0, "context canceled"},
-		"other projection": {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")}, 0, "EPSG:4326"},
+		"one bad": {
+			ctx,
+			[]Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")},
+			0.1,
+			"1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as",
+		},
+		"bad id property": {
+			ctx,
+			[]Input{layerInput("x", testfile.Temp(t, "a.json", collection(square)), "code")},
+			0,
+			`no feature has the id property "code"; the first has ["a"]`,
+		},
+		"asked to stop": {cancelled, []Input{good}, 0, "context canceled"},
+		"other projection": {
+			ctx,
+			[]Input{layerInput("x", testfile.Temp(t, "a.json",
+				`{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")},
+			0,
+			"EPSG:4326",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Ingest(tc.ctx, c, tc.inputs, job.Options{MaxBad: tc.maxBad})
@@ -189,7 +220,8 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 	// Tolerated bad records are counted in the manifest.
 	rep := &jobtest.Recorder{}
-	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")}, job.Options{MaxBad: 0.5, Reporter: rep})
+	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")},
+		job.Options{MaxBad: 0.5, Reporter: rep})
 	want := map[string]int64{source.NotAFeature: 1}
 	if err != nil || m.Generation < 2 || !cmp.Equal(m.Bad, want) || !cmp.Equal(rep.Counts, want) {
 		t.Errorf("%+v, %v, %+v", m, err, rep)
@@ -199,7 +231,8 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 // A region flattened by the file's precision is kept and reported.
 func TestCollapsedRegion(t *testing.T) {
 	rep := &jobtest.Recorder{}
-	file := testfile.Temp(t, "a.json", `{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
+	file := testfile.Temp(t, "a.json",
+		`{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
 {"type":"Polygon","id":"336","properties":{"name":"Vatican"},"arcs":[[0]]}]}},"arcs":[[[0,0],[0,1],[0,-1]]]}`)
 	m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("country", file, "")}, job.Options{Reporter: rep})
 	if err != nil || m.Records["country"] != 1 {
@@ -222,7 +255,8 @@ func TestLikelyNames(t *testing.T) {
 		`"code":"7","surname":"A","name":"Usual"`:                                          {"Usual", ""},
 		`"code":"7","surname":"A"`:                                                         {"", ""},
 	} {
-		path := testfile.Temp(t, "in.geojson", `{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
+		path := testfile.Temp(t, "in.geojson",
+			`{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 		if _, err := Ingest(t.Context(), c, []Input{layerInput("zone", path, "")}, job.Options{Reporter: rep}); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,8 @@ func TestBoundariesCountedApart(t *testing.T) {
 	null, empty := feature(`null`), feature(`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[]}]}`)
 	broken := feature(`{"type":"Polygon","coordinates":[[[0,0],[1,1000],[1,1],[0,0]]]}`)
 	topology := func(geometries ...string) string {
-		return `{"type":"Topology","objects":{"zone":{"type":"GeometryCollection","geometries":[` + strings.Join(geometries, ",") + `]}},"arcs":[[[0,0],[1,0],[1,1],[0,0]]]}`
+		return `{"type":"Topology","objects":{"zone":{"type":"GeometryCollection","geometries":[` + strings.Join(geometries, ",") +
+			`]}},"arcs":[[[0,0],[1,0],[1,1],[0,0]]]}`
 	}
 	triangle := `{"type":"Polygon","id":"a","arcs":[[0],[]]}`
 	for name, tc := range map[string]struct {
@@ -76,12 +77,38 @@ func TestBoundariesCountedApart(t *testing.T) {
 		"null":           {[]string{square + null}, 0, map[string]int64{source.NoGeometry: 1}, ""},
 		"empty":          {[]string{square + empty + other + null}, 0, map[string]int64{source.NoGeometry: 2}, ""},
 		"label and line": {[]string{square + label + line + other}, 0, map[string]int64{source.NotAPolygon: 2}, ""},
-		"topology":       {[]string{topology(triangle, `{"type":null}`, `{"type":"Point","coordinates":[0,0]}`, triangle)}, 0, map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1}, ""},
-		"beside damage":  {[]string{square + null + broken + label + other}, 0.4, map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1, source.OutsideWorld: 1}, ""},
-		"damage":         {[]string{square + null + broken + other}, 0.3, nil, "1 of 3 records are bad (33.3%; --max-bad tolerates 30%), such as FILE0:3: coordinate outside"},
-		"nothing left":   {[]string{null + label + empty}, 0.5, nil, "FILE0: no polygon in it can be used as a zone: 3 of 3 records are bad (100%; --max-bad tolerates 50%), such as FILE0:1: no geometry"},
-		"points":         {[]string{square + other + square + other, square + label + line}, 0.5, nil, "FILE1: most of it is not made of polygons: 2 of 3 records are bad (66.7%; --max-bad tolerates 50%), such as FILE1:2: geometry is not a polygon: Point"},
-		"points, told":   {[]string{square + label + line}, 0.7, map[string]int64{source.NotAPolygon: 2}, ""},
+		"topology": {
+			[]string{topology(triangle, `{"type":null}`, `{"type":"Point","coordinates":[0,0]}`, triangle)},
+			0,
+			map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1},
+			"",
+		},
+		"beside damage": {
+			[]string{square + null + broken + label + other},
+			0.4,
+			map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1, source.OutsideWorld: 1},
+			"",
+		},
+		"damage": {
+			[]string{square + null + broken + other},
+			0.3,
+			nil,
+			"1 of 3 records are bad (33.3%; --max-bad tolerates 30%), such as FILE0:3: coordinate outside",
+		},
+		"nothing left": {
+			[]string{null + label + empty},
+			0.5,
+			nil,
+			"FILE0: no polygon in it can be used as a zone: 3 of 3 records are bad (100%; --max-bad tolerates 50%), such as FILE0:1: no geometry",
+		},
+		"points": {
+			[]string{square + other + square + other, square + label + line},
+			0.5,
+			nil,
+			"FILE1: most of it is not made of polygons: 2 of 3 records are bad (66.7%; --max-bad tolerates 50%), such as " +
+				"FILE1:2: geometry is not a polygon: Point",
+		},
+		"points, told": {[]string{square + label + line}, 0.7, map[string]int64{source.NotAPolygon: 2}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var inputs []Input

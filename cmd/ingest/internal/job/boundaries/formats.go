@@ -18,7 +18,8 @@ import (
 // source. each gets every feature, or the error of one that cannot be used. said gets the members
 // of GeoJSON files outside the features; their notes are passed on.
 func readPolygons(
-	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature, error) error,
+	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature,
+		error) error,
 ) (_ []dataset.Source, err error) {
 	files, err := features.New(ctx, rep, "", nil)
 	if err != nil {

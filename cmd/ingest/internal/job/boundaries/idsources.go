@@ -230,12 +230,14 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	first, counted := rowNumbers(values)
 	dropped := counted && first == 0 || o.serial && (code != nil || counted && uniqueNames(l.features[from:]))
 	if dropped && !named && needed {
-		rep.Note(fmt.Sprintf("%s: the ids of features number the rows (%s), and change with the next export: they are no ids; if they are, name them by --layer %s=FILE:id",
+		rep.Note(fmt.Sprintf("%s: the ids of features number the rows (%s), and change with the next export: they are no "+
+			"ids; if they are, name them by --layer %s=FILE:id",
 			file.in.Path, strings.Join(values[:min(3, len(values))], ", "), file.in.Type))
 	}
 	if almost != nil && needed && (!has || dropped) {
 		wrong, at := almost.wrong()
-		rep.Note(fmt.Sprintf("%s: %s is no id: %d of %d regions lack one or repeat one, the first is number %d; if regions of one code are one, name it by --layer %s=FILE:%s",
+		rep.Note(fmt.Sprintf("%s: %s is no id: %d of %d regions lack one or repeat one, the first is number %d; if regions "+
+			"of one code are one, name it by --layer %s=FILE:%s",
 			file.in.Path, source.Excerpt(almost.name), wrong, len(almost.values), at+1, file.in.Type, almost.name))
 	}
 	for i := range claims {

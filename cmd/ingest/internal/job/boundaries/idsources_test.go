@@ -61,33 +61,162 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 		record   string   // a part of the first feature's record
 		note     string   // a part of one
 	}{
-		"provinces of Spain": {"state", []string{gridded(`"01"`, `"name":"Andalucía"`, -5, 37), gridded(`"13"`, `"name":"Comunidad de Madrid"`, -4, 40)},
+		"provinces of Spain": {"state", []string{
+			gridded(`"01"`, `"name":"Andalucía"`, -5, 37),
+			gridded(`"13"`, `"name":"Comunidad de Madrid"`, -4, 40),
+		},
 			[]string{"01", "13"}, "Andalucía", "state: ids are made of features' own ids (2, such as 01, 13)"},
-		"states by name":          {"state", []string{gridded(`"01"`, `"name":"Alabama"`, lon, lat), gridded(`2`, `"name":"ALASKA"`, 8, lat)}, []string{"us-al", "us-ak"}, "country=US fips=01", "FIPS codes (2, such as us-al, us-ak)"},
-		"fips of another country": {"state", []string{gridded("", `"name":"Andalucía","iso_a2":"ES","fips":51`, -5, 37)}, []string{"51"}, "Andalucía country=ES", "fips (1, such as 51)"},
-		"counties of another":     {"county", []string{gridded("", `"name":"Kiel","iso_a2":"DE","fips":"10001"`, 10, 54)}, []string{"10001"}, "Kiel country=DE", "fips (1"},
-		"a territory":             {"state", []string{gridded("", `"name":"Guam","iso_a2":"GU","fips":66`, 144.7, 13.4)}, []string{"us-gu"}, "fips=66", ""},
-		"states by place":         {"state", []string{gridded(`"06"`, `"name":"Kalifornien"`, -120, 37)}, []string{"us-ca"}, "country=US", ""},
-		"towns of Spain":          {"county", []string{gridded(`"01001"`, `"name":"Alegría-Dulantzi"`, -2.5, 42.8), gridded(`"28079"`, `"name":"Madrid"`, -3.7, 40.4)}, []string{"01001", "28079"}, "Alegría-Dulantzi", "features' own ids"},
-		"counties by place":       {"county", []string{gridded(`"04015"`, `"name":"Mohave"`, -114, 35)}, []string{"04015"}, "state=Arizona iso_3166_2=US-AZ country=US", "FIPS codes"},
-		"counties, five lost":     {"county", []string{gridded(`4015`, `"name":"Mohave"`, -114, 35)}, []string{"04015"}, "fips=04015", ""},
-		"counties by country":     {"county", []string{gridded(`"01001"`, `"name":"Autauga","country":"US"`, lon, lat)}, []string{"01001"}, "fips=01001 state=Alabama", ""},
-		"counties of no name":     {"county", []string{gridded(`"01001"`, `"name":"Autauga","country":"United States"`, lon, lat)}, []string{"01001"}, "fips=01001 state=Alabama", ""},
-		"counties by state":       {"county", []string{gridded(`"13001"`, `"name":"Appling","state":"Georgia"`, lon, lat)}, []string{"13001"}, "fips=13001 state=Georgia", ""},
-		"Colombia, no Colorado":   {"county", []string{gridded(`"08001"`, `"name":"Barranquilla","country_code":"CO"`, -74.8, 11)}, []string{"08001"}, "Barranquilla", "features' own ids (1"},
-		"Germany, no Delaware":    {"county", []string{gridded(`"10041"`, `"name":"Saarbrücken","country_code":"DE"`, 7, 49)}, []string{"10041"}, "Saarbrücken", "features' own ids (1"},
-		"the country Georgia":     {"county", []string{gridded(`"13001"`, `"name":"Batumi","country":"Georgia"`, 41.6, 41.6)}, []string{"13001"}, "Batumi", "features' own ids (1"},
-		"fips of a country code":  {"county", []string{gridded("", `"name":"Kiel","country_code":"de","fips":"10001"`, 10, 54)}, []string{"10001"}, "Kiel", "fips (1"},
-		"municipios":              {"county", []string{gridded(`"08019"`, `"name":"Chihuahua"`, -106, 28.6)}, []string{"08019"}, "Chihuahua", "features' own ids"},
-		"rows of countries": {"country", []string{gridded(`"0"`, `"name":"Fiji","iso_a3":"FJI"`, 7, lat), gridded(`"1"`, `"name":"Tanzania","iso_a3":"TZA"`, 8, lat), gridded(`"2"`, `"name":"W. Sahara","iso_a3":"ESH"`, 9, lat),
-			gridded(`"3"`, `"name":"Canada","iso_a3":"CAN"`, 10, lat), gridded(`"4"`, `"name":"United States of America","iso_a3":"USA"`, 11, lat)},
+		"states by name": {
+			"state",
+			[]string{gridded(`"01"`, `"name":"Alabama"`, lon, lat), gridded(`2`, `"name":"ALASKA"`, 8, lat)},
+			[]string{"us-al", "us-ak"},
+			"country=US fips=01",
+			"FIPS codes (2, such as us-al, us-ak)",
+		},
+		"fips of another country": {
+			"state",
+			[]string{gridded("", `"name":"Andalucía","iso_a2":"ES","fips":51`, -5, 37)},
+			[]string{"51"},
+			"Andalucía country=ES",
+			"fips (1, such as 51)",
+		},
+		"counties of another": {
+			"county",
+			[]string{gridded("", `"name":"Kiel","iso_a2":"DE","fips":"10001"`, 10, 54)},
+			[]string{"10001"},
+			"Kiel country=DE",
+			"fips (1",
+		},
+		"a territory": {
+			"state",
+			[]string{gridded("", `"name":"Guam","iso_a2":"GU","fips":66`, 144.7, 13.4)},
+			[]string{"us-gu"},
+			"fips=66",
+			"",
+		},
+		"states by place": {"state", []string{gridded(`"06"`, `"name":"Kalifornien"`, -120, 37)}, []string{"us-ca"}, "country=US", ""},
+		"towns of Spain": {
+			"county",
+			[]string{gridded(`"01001"`, `"name":"Alegría-Dulantzi"`, -2.5, 42.8), gridded(`"28079"`, `"name":"Madrid"`, -3.7, 40.4)},
+			[]string{"01001", "28079"},
+			"Alegría-Dulantzi",
+			"features' own ids",
+		},
+		"counties by place": {
+			"county",
+			[]string{gridded(`"04015"`, `"name":"Mohave"`, -114, 35)},
+			[]string{"04015"},
+			"state=Arizona iso_3166_2=US-AZ country=US",
+			"FIPS codes",
+		},
+		"counties, five lost": {"county", []string{gridded(`4015`, `"name":"Mohave"`, -114, 35)}, []string{"04015"}, "fips=04015", ""},
+		"counties by country": {
+			"county",
+			[]string{gridded(`"01001"`, `"name":"Autauga","country":"US"`, lon, lat)},
+			[]string{"01001"},
+			"fips=01001 state=Alabama",
+			"",
+		},
+		"counties of no name": {
+			"county",
+			[]string{gridded(`"01001"`, `"name":"Autauga","country":"United States"`, lon, lat)},
+			[]string{"01001"},
+			"fips=01001 state=Alabama",
+			"",
+		},
+		"counties by state": {
+			"county",
+			[]string{gridded(`"13001"`, `"name":"Appling","state":"Georgia"`, lon, lat)},
+			[]string{"13001"},
+			"fips=13001 state=Georgia",
+			"",
+		},
+		"Colombia, no Colorado": {
+			"county",
+			[]string{gridded(`"08001"`, `"name":"Barranquilla","country_code":"CO"`, -74.8, 11)},
+			[]string{"08001"},
+			"Barranquilla",
+			"features' own ids (1",
+		},
+		"Germany, no Delaware": {
+			"county",
+			[]string{gridded(`"10041"`, `"name":"Saarbrücken","country_code":"DE"`, 7, 49)},
+			[]string{"10041"},
+			"Saarbrücken",
+			"features' own ids (1",
+		},
+		"the country Georgia": {
+			"county",
+			[]string{gridded(`"13001"`, `"name":"Batumi","country":"Georgia"`, 41.6, 41.6)},
+			[]string{"13001"},
+			"Batumi",
+			"features' own ids (1",
+		},
+		"fips of a country code": {
+			"county",
+			[]string{gridded("", `"name":"Kiel","country_code":"de","fips":"10001"`, 10, 54)},
+			[]string{"10001"},
+			"Kiel",
+			"fips (1",
+		},
+		"municipios": {
+			"county",
+			[]string{gridded(`"08019"`, `"name":"Chihuahua"`, -106, 28.6)},
+			[]string{"08019"},
+			"Chihuahua",
+			"features' own ids",
+		},
+		"rows of countries": {"country",
+			[]string{gridded(`"0"`, `"name":"Fiji","iso_a3":"FJI"`, 7, lat), gridded(`"1"`, `"name":"Tanzania","iso_a3":"TZA"`, 8, lat),
+				gridded(`"2"`, `"name":"W. Sahara","iso_a3":"ESH"`, 9, lat),
+				gridded(`"3"`, `"name":"Canada","iso_a3":"CAN"`, 10, lat), gridded(`"4"`, `"name":"United States of America","iso_a3":"USA"`, 11, lat)},
 			[]string{"fj", "tz", "eh", "ca", "us"}, "iso_a2=FJ iso_a3=FJI", "such as fj, tz, eh"},
-		"rows without codes":     {"country", []string{gridded(`"4"`, `"name":"Spain"`, 7, lat), gridded(`"8"`, `"name":"Italy"`, 8, lat)}, []string{"spain", "italy"}, "Spain", "names (2"},
-		"a column before the id": {"country", []string{gridded(`"004"`, `"name":"Afghanistan","iso_a3":"USA"`, 7, lat)}, []string{"us"}, "iso_a2=US iso_a3=USA", ""},
-		"numbers that agree":     {"country", []string{gridded(`"180"`, `"name":"Dem. Rep. Congo"`, 7, lat), gridded(`"4"`, `"name":"Afghanistan"`, 8, lat), gridded("", `"name":"Kosovo"`, 9, lat)}, []string{"cd", "af", "kosovo"}, "iso_n3=180", "names (1, such as kosovo)"},
-		"numbers without names":  {"country", []string{gridded(`4`, ``, 7, lat), gridded(`8`, ``, 8, lat), gridded(`276`, ``, 9, lat)}, []string{"country-u0jjbr", "country-u0jtzp", "country-u0nmvz"}, "", "the type and the place"},
-		"many without names":     {"country", many, []string{"af", "al", "aq", "dz", "as", "ad", "ao", "ag", "az", "ar", "au", "at", "bs", "bh", "bd", "am", "bb", "be", "bm", "bt"}, "iso_a2=AF", ""},
-		"continent of a row":     {"continent", []string{gridded(`0`, `"name":"Fiji","continent":"Oceania"`, 7, lat), gridded(`4`, `"name":"France","iso_a3":"FRA"`, 8, lat)}, []string{"oceania", "europe"}, "Oceania", ""},
+		"rows without codes": {
+			"country",
+			[]string{gridded(`"4"`, `"name":"Spain"`, 7, lat), gridded(`"8"`, `"name":"Italy"`, 8, lat)},
+			[]string{"spain", "italy"},
+			"Spain",
+			"names (2",
+		},
+		"a column before the id": {
+			"country",
+			[]string{gridded(`"004"`, `"name":"Afghanistan","iso_a3":"USA"`, 7, lat)},
+			[]string{"us"},
+			"iso_a2=US iso_a3=USA",
+			"",
+		},
+		"numbers that agree": {
+			"country",
+			[]string{
+				gridded(`"180"`, `"name":"Dem. Rep. Congo"`, 7, lat),
+				gridded(`"4"`, `"name":"Afghanistan"`, 8, lat),
+				gridded("", `"name":"Kosovo"`, 9, lat),
+			},
+			[]string{"cd", "af", "kosovo"},
+			"iso_n3=180",
+			"names (1, such as kosovo)",
+		},
+		"numbers without names": {
+			"country",
+			[]string{gridded(`4`, ``, 7, lat), gridded(`8`, ``, 8, lat), gridded(`276`, ``, 9, lat)},
+			[]string{"country-u0jjbr", "country-u0jtzp", "country-u0nmvz"},
+			"",
+			"the type and the place",
+		},
+		"many without names": {
+			"country",
+			many,
+			[]string{"af", "al", "aq", "dz", "as", "ad", "ao", "ag", "az", "ar", "au", "at", "bs", "bh", "bd", "am", "bb", "be", "bm", "bt"},
+			"iso_a2=AF",
+			"",
+		},
+		"continent of a row": {
+			"continent",
+			[]string{gridded(`0`, `"name":"Fiji","continent":"Oceania"`, 7, lat), gridded(`4`, `"name":"France","iso_a3":"FRA"`, 8, lat)},
+			[]string{"oceania", "europe"},
+			"Oceania",
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := testfile.Temp(t, "in.geojson", strings.Join(tc.features, "\n"))
@@ -95,7 +224,8 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 			if d := cmp.Diff(tc.want, order); d != "" {
 				t.Error(d)
 			}
-			if record := regions[tc.want[0]]; !strings.Contains(record, tc.record) || tc.record != "" && tc.record[0] >= 'A' && tc.record[0] <= 'Z' && !strings.HasPrefix(record, tc.record) {
+			if record := regions[tc.want[0]]; !strings.Contains(record, tc.record) ||
+				tc.record != "" && tc.record[0] >= 'A' && tc.record[0] <= 'Z' && !strings.HasPrefix(record, tc.record) {
 				t.Errorf("%q", record)
 			}
 			if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, tc.note) }) {
@@ -114,27 +244,86 @@ func TestCodesAreFound(t *testing.T) {
 		want     []string
 		note     string
 	}{
-		"rows from 0":         {[]string{row(0, `"0"`, `"GEOID":"01001","NAME":"A"`), row(1, `"1"`, `"GEOID":"01003","NAME":"B"`)}, "", []string{"01001", "01003"}, "number the rows (0, 1)"},
-		"in another order":    {[]string{row(0, `1`, `"GEOID":"01001","NAME":"A"`), row(1, `0`, `"GEOID":"01003","NAME":"B"`)}, "", []string{"01001", "01003"}, "number the rows (1, 0)"},
-		"rows, names alone":   {[]string{row(0, `0`, `"name":"A"`), row(1, `1`, `"name":"B"`)}, "", []string{"a", "b"}, "names (2, such as a, b)"},
+		"rows from 0": {
+			[]string{row(0, `"0"`, `"GEOID":"01001","NAME":"A"`), row(1, `"1"`, `"GEOID":"01003","NAME":"B"`)},
+			"",
+			[]string{"01001", "01003"},
+			"number the rows (0, 1)",
+		},
+		"in another order": {
+			[]string{row(0, `1`, `"GEOID":"01001","NAME":"A"`), row(1, `0`, `"GEOID":"01003","NAME":"B"`)},
+			"",
+			[]string{"01001", "01003"},
+			"number the rows (1, 0)",
+		},
+		"rows, names alone": {
+			[]string{row(0, `0`, `"name":"A"`), row(1, `1`, `"name":"B"`)},
+			"",
+			[]string{"a", "b"},
+			"names (2, such as a, b)",
+		},
 		"rows that are meant": {[]string{row(0, `0`, `"name":"A"`), row(1, `1`, `"name":"B"`)}, "id", []string{"0", "1"}, ""},
-		"numbers of a person": {[]string{row(0, `1`, `"name":"A"`), row(1, `2`, `"name":"B"`)}, "", []string{"1", "2"}, "features' own ids (2, such as 1, 2)"},
-		"of a database":       {[]string{row(0, `1`, `"OBJECTID":1,"name":"A"`), row(1, `2`, `"OBJECTID":2,"name":"B"`)}, "", []string{"a", "b"}, "number the rows (1, 2)"},
-		"the only ones":       {[]string{row(0, `1`, `"OBJECTID":1`), row(1, `2`, `"OBJECTID":2`)}, "", []string{"1", "2"}, "features' own ids"},
-		"beside codes":        {[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)}, "", []string{"E06", "E07"}, "LAD23CD (2"},
-		"own ids first":       {[]string{row(0, `"x7"`, `"code":"A1"`), row(1, `"x9"`, `"code":"A2"`)}, "", []string{"x7", "x9"}, "features' own ids"},
-		"the deepest level":   {[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)}, "", []string{"KEN.1.1_1"}, "GID_2 (1"},
+		"numbers of a person": {
+			[]string{row(0, `1`, `"name":"A"`), row(1, `2`, `"name":"B"`)},
+			"",
+			[]string{"1", "2"},
+			"features' own ids (2, such as 1, 2)",
+		},
+		"of a database": {
+			[]string{row(0, `1`, `"OBJECTID":1,"name":"A"`), row(1, `2`, `"OBJECTID":2,"name":"B"`)},
+			"",
+			[]string{"a", "b"},
+			"number the rows (1, 2)",
+		},
+		"the only ones": {[]string{row(0, `1`, `"OBJECTID":1`), row(1, `2`, `"OBJECTID":2`)}, "", []string{"1", "2"}, "features' own ids"},
+		"beside codes": {
+			[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)},
+			"",
+			[]string{"E06", "E07"},
+			"LAD23CD (2",
+		},
+		"own ids first": {
+			[]string{row(0, `"x7"`, `"code":"A1"`), row(1, `"x9"`, `"code":"A2"`)},
+			"",
+			[]string{"x7", "x9"},
+			"features' own ids",
+		},
+		"the deepest level": {
+			[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)},
+			"",
+			[]string{"KEN.1.1_1"},
+			"GID_2 (1",
+		},
 		"one duplicate": {func() (all []string) {
 			for i := range 12 {
 				all = append(all, row(i, "", fmt.Sprintf(`"WARD_CODE":"W%d","name":"N%d"`, max(i, 1), i)))
 			}
 			return all
-		}(), "", []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"}, `"WARD_CODE" is no id: 1 of 12 regions lack one or repeat one, the first is number 2`},
-		"eleven columns":    {[]string{row(0, "", `"code":"","c1_cd":"x","c2_cd":"x","c3_cd":"x","c4_cd":"x","c5_cd":"x","c6_cd":"x","c7_cd":"x","c8_cd":"x","GEOID":"g7","w_uid":"u1"`), row(1, "", `"code":"","GEOID":"g9","w_uid":"u2"`)}, "", []string{"g7", "g9"}, "GEOID (2"},
-		"serial ids":        {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
-		"ids in a property": {[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)}, "", []string{"k9", "k3"}, "id (2"},
-		"no codes":          {[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)}, "", []string{"a", "b"}, "names"},
-		"named":             {[]string{row(0, `"0"`, `"x":"A1"`), row(1, `"1"`, `"x":"A2"`)}, "x", []string{"A1", "A2"}, ""},
+		}(), "", []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"},
+			`"WARD_CODE" is no id: 1 of 12 regions lack one or repeat one, the first is number 2`},
+		"eleven columns": {
+			[]string{
+				row(0, "", `"code":"","c1_cd":"x","c2_cd":"x","c3_cd":"x","c4_cd":"x","c5_cd":"x","c6_cd":"x","c7_cd":"x","c8_cd":"x","GEOID":"g7","w_uid":"u1"`),
+				row(1, "", `"code":"","GEOID":"g9","w_uid":"u2"`),
+			},
+			"",
+			[]string{"g7", "g9"},
+			"GEOID (2",
+		},
+		"serial ids": {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
+		"ids in a property": {
+			[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)},
+			"",
+			[]string{"k9", "k3"},
+			"id (2",
+		},
+		"no codes": {
+			[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)},
+			"",
+			[]string{"a", "b"},
+			"names",
+		},
+		"named": {[]string{row(0, `"0"`, `"x":"A1"`), row(1, `"1"`, `"x":"A2"`)}, "x", []string{"A1", "A2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := testfile.Temp(t, "in.geojson", strings.Join(tc.features, "\n"))
@@ -177,9 +366,28 @@ func TestAtlases(t *testing.T) {
 		features  int
 		want      map[string]string // a part of the record, by id
 	}{
-		{"country", "world-atlas/countries-110m.json", 177, map[string]string{"us": "United States of America iso_a2=US iso_a3=USA iso_n3=840", "fj": "Fiji", "eh": "W. Sahara", "kosovo": "Kosovo"}},
-		{"state", "us-atlas/states-10m.json", 56, map[string]string{"us-ga": "Georgia iso_3166_2=US-GA country=US fips=13", "us-gu": "Guam", "us-ak": "Alaska"}},
-		{"county", "us-atlas/counties-10m.json", 3231, map[string]string{"04015": "Mohave fips=04015 state=Arizona", "02016": "Aleutians West fips=02016 state=Alaska", "15003": "Honolulu fips=15003 state=Hawaii"}},
+		{
+			"country",
+			"world-atlas/countries-110m.json",
+			177,
+			map[string]string{"us": "United States of America iso_a2=US iso_a3=USA iso_n3=840", "fj": "Fiji", "eh": "W. Sahara", "kosovo": "Kosovo"},
+		},
+		{
+			"state",
+			"us-atlas/states-10m.json",
+			56,
+			map[string]string{"us-ga": "Georgia iso_3166_2=US-GA country=US fips=13", "us-gu": "Guam", "us-ak": "Alaska"},
+		},
+		{
+			"county",
+			"us-atlas/counties-10m.json",
+			3231,
+			map[string]string{
+				"04015": "Mohave fips=04015 state=Arizona",
+				"02016": "Aleutians West fips=02016 state=Alaska",
+				"15003": "Honolulu fips=15003 state=Hawaii",
+			},
+		},
 	} {
 		path := filepath.Join("../../../../../sample/node_modules", tc.file)
 		if _, err := os.Stat(path); err != nil {
@@ -218,7 +426,12 @@ func TestIDsOfCases(t *testing.T) {
 		{"state", "state_codes_of_spain", []string{"01", "04", "06", "13"}, "Andalucía"},
 		{"country", "country_row_numbers", []string{"fj", "tz", "eh", "ca", "us", "kz", "uz", "pg", "id"}, "Fiji iso_a2=FJ iso_a3=FJI"},
 		{"country", "country_three_letters_iso_a3", []string{"de", "at", "pl"}, "Germany iso_a2=DE iso_a3=DEU"},
-		{"county", "county_results", []string{"01001", "01003", "01005"}, "Autauga fips=01001 state=Alabama iso_3166_2=US-AL country=US votes_a=1 votes_b=2 winner=A"},
+		{
+			"county",
+			"county_results",
+			[]string{"01001", "01003", "01005"},
+			"Autauga fips=01001 state=Alabama iso_3166_2=US-AL country=US votes_a=1 votes_b=2 winner=A",
+		},
 		{"lake", "lake_depths", []string{"a", "b", "c"}, "A depth_m=30 owner=town"},
 		{"area", "rows_before", []string{"01001", "01003", "01005", "01007"}, "Autauga GEOID=01001"},
 		{"area", "rows_after_sorting", []string{"01007", "01005", "01003", "01001"}, "Bibb GEOID=01007"},
@@ -233,8 +446,17 @@ func TestIDsOfCases(t *testing.T) {
 // A file cut into pages or layers keeps all its properties, whatever their names.
 func TestPropertiesBesideKnownOnes(t *testing.T) {
 	f := source.Feature{Properties: map[string]any{
-		"name": "Kansas", "iso_3166_2": "US-KS", "country": "Union", "kind": "plain", "type_en": "State", "source_kind": "x", "fips": "20", "ALAND": int64(7), "postal": "KS", "id": "q",
-		"statefp": int64(20), "iso_a2": "USA", "geoid": "0400000US20", "region": "-99", "abbrev": "Kan.",
+		"name":        "Kansas",
+		"iso_3166_2":  "US-KS",
+		"country":     "Union",
+		"kind":        "plain",
+		"type_en":     "State",
+		"source_kind": "x",
+		"fips":        "20",
+		"ALAND":       int64(7),
+		"postal":      "KS",
+		"id":          "q",
+		"statefp":     int64(20), "iso_a2": "USA", "geoid": "0400000US20", "region": "-99", "abbrev": "Kan.",
 	}}
 	var got []string
 	for _, p := range presetFor("state").of(newColumns(&f)).properties {

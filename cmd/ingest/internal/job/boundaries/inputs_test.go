@@ -68,7 +68,8 @@ func TestShapefileIsPublished(t *testing.T) {
 	rep := &jobtest.Recorder{}
 	path := shapefileOf(t, "A 1", "B 2")
 	m, err := Ingest(t.Context(), jobtest.Catalog(t), []Input{layerInput("ward", path, "code")}, job.Options{Reporter: rep})
-	if err != nil || m.Records["ward"] != 2 || len(m.Sources) != 1 || m.Sources[0].File != "squares.zip" || len(m.Sources[0].SHA256) != 64 || m.Sources[0].License != "CC0-1.0" {
+	if err != nil || m.Records["ward"] != 2 || len(m.Sources) != 1 || m.Sources[0].File != "squares.zip" ||
+		len(m.Sources[0].SHA256) != 64 || m.Sources[0].License != "CC0-1.0" {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if len(rep.Notes) != 2 || !strings.Contains(rep.Notes[0], "has no .prj") || !strings.Contains(rep.Notes[1], `no region has a name`) {
@@ -189,15 +190,28 @@ func TestKeep(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{county}); err == nil || !strings.Contains(err.Error(), "does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
+	if _, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{county}); err == nil ||
+		!strings.Contains(err.Error(),
+			"does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
 		t.Error(err)
 	}
 }
 
 func TestKeptLayerComesBack(t *testing.T) {
 	want := build.Layer{Type: "ward", Features: []build.Feature{
-		{ID: "a", Name: "Ä \"b\"", Properties: []build.Property{{Name: "s", Value: "x"}, {Name: "i", Value: int64(1 << 60)}, {Name: "f", Value: 0.1}, {Name: "big", Value: 1e300}, {Name: "b", Value: true}},
-			Geometry: orb.MultiPolygon{{{{0, 0}, {1, 0}, {1, 1.0 / 3}, {0, 0}}, {{0.1, 0.1}, {0.2, 0.1}, {0.2, 0.2}, {0.1, 0.1}}}, {{{180, 90}, {-180, 90}, {math.Pi, -90}, {180, 90}}}}},
+		{ID: "a",
+			Name: "Ä \"b\"",
+			Properties: []build.Property{
+				{Name: "s", Value: "x"},
+				{Name: "i", Value: int64(1 << 60)},
+				{Name: "f", Value: 0.1},
+				{Name: "big", Value: 1e300},
+				{Name: "b", Value: true},
+			},
+			Geometry: orb.MultiPolygon{{
+				{{0, 0}, {1, 0}, {1, 1.0 / 3}, {0, 0}},
+				{{0.1, 0.1}, {0.2, 0.1}, {0.2, 0.2}, {0.1, 0.1}},
+			}, {{{180, 90}, {-180, 90}, {math.Pi, -90}, {180, 90}}}}},
 		{ID: "b", Geometry: orb.Polygon{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}},
 	}}
 	sources := []dataset.Source{{Name: "S", Attribution: "©"}}
@@ -218,7 +232,8 @@ func TestKeptLayerComesBack(t *testing.T) {
 	whole := testfile.Read(t, path)
 	for n := 0; n < len(whole); n += 7 {
 		testfile.Write(t, path, whole[:n])
-		if _, err := (&layer{}).readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices, job.Silent{}); err == nil {
+		if _, err := (&layer{}).readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices,
+			job.Silent{}); err == nil {
 			t.Errorf("%d of %d bytes are enough", n, len(whole))
 		}
 	}

@@ -104,7 +104,8 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: %[4]s --layer %[3]s=FILE", m.Generation, d.Name, t.Name, command(d.Name))
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was "+
+				"read; publish it once from its file: %[4]s --layer %[3]s=FILE", m.Generation, d.Name, t.Name, command(d.Name))
 		} else if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,8 @@ func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Inp
 		}
 	}
 	if len(gone) > 0 {
-		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; %s carries them over, and ingest rollback %s brings generation %d back",
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; %s carries them over, and ingest "+
+			"rollback %s brings generation %d back",
 			strings.Join(gone, ", "), command(name), name, m.Generation))
 	}
 }
@@ -335,7 +337,14 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 			l.features = nil
 			continue
 		}
-		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges, Label: feature.Label, FromZoom: feature.FromZoom}
+		out := build.Feature{
+			ID:        feature.ID,
+			Name:      feature.Name,
+			Geometry:  source.Join(polygons),
+			LongEdges: feature.LongEdges,
+			Label:     feature.Label,
+			FromZoom:  feature.FromZoom,
+		}
 		if head.Lines && len(polygons) == 1 {
 			lines := make(orb.MultiLineString, len(polygons[0]))
 			for i, r := range polygons[0] {
@@ -460,7 +469,8 @@ func checkElsewhere(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inpu
 		}
 		for _, in := range inputs {
 			if !in.kept && slices.ContainsFunc(meta.Types, func(t tiles.TypeMeta) bool { return t.Name == in.Type }) {
-				return fmt.Errorf("the layer %s is published in %s: give this one another name, publish it there (%s), or drop the other first (ingest drop %[2]s)",
+				return fmt.Errorf("the layer %s is published in %s: give this one another name, publish it there (%s), or drop "+
+					"the other first (ingest drop %[2]s)",
 					in.Type, other, command(other))
 			}
 		}

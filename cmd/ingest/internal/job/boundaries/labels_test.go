@@ -27,7 +27,8 @@ func TestLabelColumns(t *testing.T) {
 		if !strings.HasSuffix(text.String(), "[") {
 			text.WriteString(",\n")
 		}
-		text.WriteString(`{"type":"Feature","properties":{"name":"` + name + `"` + columns + `},"geometry":{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}}`)
+		text.WriteString(`{"type":"Feature","properties":{"name":"` + name + `"` + columns +
+			`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}}`)
 	}
 	feature("upper", `,"LABEL_X":1.5,"LABEL_Y":2,"LABELRANK":3`)
 	feature("mixed", `,"Label_x":"10","label_Y":10,"labelrank":-5`)
@@ -61,8 +62,10 @@ text 2275 1778
 			t.Fatal(err)
 		}
 		notes := strings.Join(rep.Notes, "\n")
-		unused := strings.Contains(notes, path+": places or ranks of labels that are not used, for they are no numbers or not in the world: 5, the first in line 5")
-		if astray := strings.Contains(notes, "(outside): the place of its label is not inside of it: another one was chosen"); unused == inputs[0].kept || !astray {
+		unused := strings.Contains(notes,
+			path+": places or ranks of labels that are not used, for they are no numbers or not in the world: 5, the first in line 5")
+		if astray := strings.Contains(notes,
+			"(outside): the place of its label is not inside of it: another one was chosen"); unused == inputs[0].kept || !astray {
 			t.Errorf("want both notes when a file is read, the second of a kept layer; kept: %v, notes: %s", inputs[0].kept, notes)
 		}
 		r, _ := jobtest.Open(t, c, ask.Boundaries)

@@ -81,7 +81,8 @@ func TestLinesMixed(t *testing.T) {
 		{[]string{strings.ReplaceAll(lineA, ",[20,10],[30,5]", "")}, "no geometry"},
 	} {
 		path := collection(t, "mixed.geojson", f.features...)
-		if _, err := Ingest(t.Context(), c, []Input{layerInput("river", path, "")}, job.Options{}); err == nil || !strings.Contains(err.Error(), f.want) {
+		if _, err := Ingest(t.Context(), c, []Input{layerInput("river", path, "")}, job.Options{}); err == nil ||
+			!strings.Contains(err.Error(), f.want) {
 			t.Errorf("%v, want %s", err, f.want)
 		}
 	}

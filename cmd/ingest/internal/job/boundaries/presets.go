@@ -90,7 +90,13 @@ func presetFor(typ string) preset {
 	case "urban":
 		return preset{objects: []string{"urban", "urban_areas"}, describe: urban}
 	case "continent":
-		return preset{objects: []string{"continent", "continents", "countries"}, describe: continent, from: []string{"names of continents"}, numbers: true, apart: true}
+		return preset{
+			objects:  []string{"continent", "continents", "countries"},
+			describe: continent,
+			from:     []string{"names of continents"},
+			numbers:  true,
+			apart:    true,
+		}
 	case "timezone":
 		return preset{objects: []string{"timezone", "timezones", "time_zones"}, describe: timezone, from: []string{"names of zones", "offsets"}}
 	}
@@ -184,7 +190,8 @@ func (c *columns) likelyName() (text, column string) {
 			continue
 		}
 		// The deepest level, or else the shortest name, which has the fewest words before it.
-		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) || !level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
+		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) ||
+			!level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
 			best = key
 		}
 	}
@@ -282,7 +289,8 @@ func padded(s string, width int) string {
 	return zeroWidth[:width-len(s)] + s
 }
 
-var countryIDs = []string{"ISO 3166-1 codes", "ISO 3166-1 codes", "ISO 3166-1 codes of three letters", "features' ids, which are ISO 3166-1 codes,", "codes of three letters"}
+var countryIDs = []string{"ISO 3166-1 codes", "ISO 3166-1 codes", "ISO 3166-1 codes of three letters",
+	"features' ids, which are ISO 3166-1 codes,", "codes of three letters"}
 
 // countryName is the name that country takes.
 func countryName(c *columns) string {
@@ -514,7 +522,8 @@ func continent(c *columns) (d described) {
 		}
 	}
 	if d.name == "" {
-		d.name, d.refused = c.text("name", "admin"), "country whose continent is not known; use admin_0_countries of Natural Earth, which has a column CONTINENT"
+		d.name, d.refused = c.text("name",
+			"admin"), "country whose continent is not known; use admin_0_countries of Natural Earth, which has a column CONTINENT"
 	}
 	d.candidates = []candidate{{value: d.name, shared: true}}
 	return d

@@ -57,11 +57,23 @@ func TestAssignIDs(t *testing.T) {
 		"own twice":               {[]claim{c("A", own("X"), own("a1")), c("B", own("X"), own("b1"))}, []string{"a1", "b1"}},
 		"own twice after folding": {[]claim{c("A", own("x y"), own("a1")), c("B", own("X-Y"), own("b1"))}, []string{"a1", "b1"}},
 		"shared":                  {[]claim{c("A", shared("036")), c("B", shared("004")), c("C", shared("036"))}, []string{"036", "004", "036"}},
-		"shared, other value":     {[]claim{c("A", shared("a b")), c("B", shared("a-b")), c("C", shared("a b"))}, []string{"a-b-10a3f9f2", "a-b-2a89df63", "a-b-10a3f9f2"}},
-		"later takes no earlier":  {[]claim{c("A", own("au")), c("B", own(""), own("au"), own("ioa"))}, []string{"au", "ioa"}},
-		"shared after own":        {[]claim{c("A", own("x")), c("B", own(""), shared("X")), c("C", own(""), shared("X"))}, []string{"x", "x-dd0c1e27", "x-dd0c1e27"}},
-		"names":                   {[]claim{c("Trout Lake"), c("Trout Lake"), c("Trout Lake 2"), c("trout lake")}, []string{"trout-lake-here-0", "trout-lake-here-1", "trout-lake-2", "trout-lake-here-3"}},
-		"no names":                {[]claim{c(""), c("日本"), c("Thing 1"), c("")}, []string{"thing-here-0", "thing-here-1", "thing-1", "thing-here-3"}},
+		"shared, other value": {
+			[]claim{c("A", shared("a b")), c("B", shared("a-b")), c("C", shared("a b"))},
+			[]string{"a-b-10a3f9f2", "a-b-2a89df63", "a-b-10a3f9f2"},
+		},
+		"later takes no earlier": {[]claim{c("A", own("au")), c("B", own(""), own("au"), own("ioa"))}, []string{"au", "ioa"}},
+		"shared after own": {
+			[]claim{c("A", own("x")), c("B", own(""), shared("X")), c("C", own(""), shared("X"))},
+			[]string{"x", "x-dd0c1e27", "x-dd0c1e27"},
+		},
+		"names": {
+			[]claim{c("Trout Lake"), c("Trout Lake"), c("Trout Lake 2"), c("trout lake")},
+			[]string{"trout-lake-here-0", "trout-lake-here-1", "trout-lake-2", "trout-lake-here-3"},
+		},
+		"no names": {
+			[]claim{c(""), c("日本"), c("Thing 1"), c("")},
+			[]string{"thing-here-0", "thing-here-1", "thing-1", "thing-here-3"},
+		},
 	} {
 		if got := assignIDs("thing", tc.claims, at); !cmp.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
@@ -80,7 +92,10 @@ func TestIDsWithoutOrder(t *testing.T) {
 		n := 0
 		claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) numbered {
 			n++
-			return numbered{claim{candidates: []candidate{{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}}, fallback: value.Draw(t, "fallback")}, n}
+			return numbered{claim{
+				candidates: []candidate{{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}},
+				fallback:   value.Draw(t, "fallback"),
+			}, n}
 		}), 0, 12).Draw(t, "claims")
 		ids := func(claims []numbered) map[int]string {
 			var plain []claim
@@ -164,23 +179,62 @@ func TestPresets(t *testing.T) {
 		properties properties
 		want       string
 	}{
-		{"country", "", properties{"NAME": "France", "ISO_A2": "-99", "ISO_A2_EH": "FR", "ISO_A3": "-99", "ISO_A3_EH": "FRA", "ISO_N3_EH": "250", "ADM0_A3": "FRA", "CONTINENT": "Europe", "POP_EST": 67059887.0, "POP_YEAR": int64(2019), "TYPE": "Country", "featurecla": "Admin-0 country"},
-			"France ( FR FR  FRA) iso_a2=FR iso_a3=FRA iso_n3=250 continent=Europe population=67059887 population_year=2019 kind=Country featurecla=Admin-0 country"},
-		{"country", "", properties{"NAME": "Clipperton I.", "ISO_A2": "-99", "ISO_A2_EH": "FR", "ISO_A3_EH": "FRA", "ADM0_A3": "CLP", "SOVEREIGNT": "France", "POP_EST": int64(0)},
+		{"country", "", properties{
+			"NAME":       "France",
+			"ISO_A2":     "-99",
+			"ISO_A2_EH":  "FR",
+			"ISO_A3":     "-99",
+			"ISO_A3_EH":  "FRA",
+			"ISO_N3_EH":  "250",
+			"ADM0_A3":    "FRA",
+			"CONTINENT":  "Europe",
+			"POP_EST":    67059887.0,
+			"POP_YEAR":   int64(2019),
+			"TYPE":       "Country",
+			"featurecla": "Admin-0 country",
+		},
+			"France ( FR FR  FRA) iso_a2=FR iso_a3=FRA iso_n3=250 continent=Europe population=67059887 population_year=2019 " +
+				"kind=Country featurecla=Admin-0 country"},
+		{"country", "", properties{
+			"NAME":       "Clipperton I.",
+			"ISO_A2":     "-99",
+			"ISO_A2_EH":  "FR",
+			"ISO_A3_EH":  "FRA",
+			"ADM0_A3":    "CLP",
+			"SOVEREIGNT": "France",
+			"POP_EST":    int64(0),
+		},
 			"Clipperton I. (    CLP) population=0 sovereign=France source_ADM0_A3=CLP source_ISO_A2_EH=FR source_ISO_A3_EH=FRA"},
 		{"country", "", properties{"NAME": "Taiwan", "ISO_A2": "CN-TW", "ISO_A2_EH": "TW", "ISO_A3_EH": "TWN", "ADM0_A3": "TWN", "ISO_N3": "158"},
 			"Taiwan ( TW TW  TWN) iso_a2=TW iso_a3=TWN iso_n3=158 source_ISO_A2=CN-TW"},
 		{"country", "", properties{"name": "Namibia", "iso_a2": "NA", "pop_est": int64(-99), "gdp": nil},
 			"Namibia (NA    ) iso_a2=NA"},
-		{"country", "", properties{"NAME": "Somaliland", "ISO_A2": "-99", "ISO_A2_EH": "-99", "ADM0_A3": "SOL", "ISO_A3": "-99", "ISO_N3": "-099"},
+		{"country", "", properties{
+			"NAME":      "Somaliland",
+			"ISO_A2":    "-99",
+			"ISO_A2_EH": "-99",
+			"ADM0_A3":   "SOL",
+			"ISO_A3":    "-99",
+			"ISO_N3":    "-099",
+		},
 			"Somaliland (    SOL) source_ADM0_A3=SOL"},
 		{"country", "036", properties{"name": "Australia"}, "Australia (   AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
 		{"country", "36", properties{"name": "Australia"}, "Australia (   AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
 		{"country", "DEU", properties{"name": "Germany"}, "Germany (   DE ) iso_a2=DE iso_a3=DEU iso_n3=276 continent=Europe"},
 		{"country", "001", properties{"name": "World"}, "World (    ) "},
 		{"country", "", properties{"name": "Kosovo"}, "Kosovo (    ) "},
-		{"state", "", properties{"iso_3166_2": "US-MN", "adm1_code": "USA-3514", "iso_a2": "US", "name": "Minnesota", "postal": "MN", "type_en": "State", "fips": "US27", "admin": "United States of America"},
-			"Minnesota (US-MN  USA-3514  ) iso_3166_2=US-MN country=US country_name=United States of America fips=27 adm1_code=USA-3514 postal=MN kind=State source_fips=US27"},
+		{"state", "", properties{
+			"iso_3166_2": "US-MN",
+			"adm1_code":  "USA-3514",
+			"iso_a2":     "US",
+			"name":       "Minnesota",
+			"postal":     "MN",
+			"type_en":    "State",
+			"fips":       "US27",
+			"admin":      "United States of America",
+		},
+			"Minnesota (US-MN  USA-3514  ) iso_3166_2=US-MN country=US country_name=United States of America fips=27 " +
+				"adm1_code=USA-3514 postal=MN kind=State source_fips=US27"},
 		{"state", "", properties{"iso_3166_2": "FR-", "adm1_code": "FRA-5314", "iso_a2": "-1", "name": nil, "name_local": "Marne"},
 			"Marne (  FRA-5314  ) adm1_code=FRA-5314 source_iso_3166_2=FR-"},
 		{"state", "20", properties{"name": "Kansas"}, "Kansas ( US-KS  20 ) iso_3166_2=US-KS country=US fips=20 postal=KS"},
@@ -188,17 +242,42 @@ func TestPresets(t *testing.T) {
 		{"state", "03", properties{"name": "None"}, "None (   03 ) "},
 		{"county", "20173", nil, " (  20173 ) "},
 		{"county", "1001", nil, " (  1001 ) "},
-		{"county", "", properties{"ADM2_CODE": "USA-53073", "NAME": "Whatcom"}, "Whatcom (53073 USA-53073  ) fips=53073 state=Washington iso_3166_2=US-WA country=US source_ADM2_CODE=USA-53073"},
+		{
+			"county",
+			"",
+			properties{"ADM2_CODE": "USA-53073", "NAME": "Whatcom"},
+			"Whatcom (53073 USA-53073  ) fips=53073 state=Washington iso_3166_2=US-WA country=US source_ADM2_CODE=USA-53073",
+		},
 		{"county", "", properties{"NAME": nil, "FIPS": nil}, " (   ) "},
 		{"continent", "", properties{"NAME": "France", "CONTINENT": "Europe"}, "Europe (Europe) "},
 		{"continent", "250", properties{"name": "France"}, "Europe (Europe) "},
 		{"continent", "", properties{"NAME": "Namibia", "iso_a2": "NA"}, "Africa (Africa) "},
 		{"lake", "", properties{"name": nil, "name_alt": "Nameless"}, "Nameless () "},
-		{"lake", "", properties{"name": "Lake\rBaikal", "featurecla": "Lake", "scalerank": int64(0), "admin": nil}, "Lake Baikal () kind=Lake scale_rank=0"},
+		{
+			"lake",
+			"",
+			properties{"name": "Lake\rBaikal", "featurecla": "Lake", "scalerank": int64(0), "admin": nil},
+			"Lake Baikal () kind=Lake scale_rank=0",
+		},
 		{"urban", "", properties{"area_sqkm": 1002.565, "scalerank": int64(3)}, " () area_km2=1002.565 scale_rank=3"},
-		{"timezone", "", properties{"tz_name1st": "Asia/Kolkata", "time_zone": "UTC+05:30", "zone": 5.5}, "Asia/Kolkata (Asia/Kolkata UTC-plus-05:30) time_zone=Asia/Kolkata utc_offset=UTC+05:30 offset_hours=5.5"},
-		{"timezone", "", properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0}, "UTC-03:00 ( UTC-minus-03:00) utc_offset=UTC-03:00 offset_hours=-3 source_tz_name1st=Antarctica/"},
-		{"ward", "7", properties{"Name": "Seven", "type": "x", "ID": 9.5, "b": true, "A": "", "long": strings.Repeat("x", 5000)}, "Seven (7 ) b=true source_ID=9.5 source_type=x"},
+		{
+			"timezone",
+			"",
+			properties{"tz_name1st": "Asia/Kolkata", "time_zone": "UTC+05:30", "zone": 5.5},
+			"Asia/Kolkata (Asia/Kolkata UTC-plus-05:30) time_zone=Asia/Kolkata utc_offset=UTC+05:30 offset_hours=5.5",
+		},
+		{
+			"timezone",
+			"",
+			properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0},
+			"UTC-03:00 ( UTC-minus-03:00) utc_offset=UTC-03:00 offset_hours=-3 source_tz_name1st=Antarctica/",
+		},
+		{
+			"ward",
+			"7",
+			properties{"Name": "Seven", "type": "x", "ID": 9.5, "b": true, "A": "", "long": strings.Repeat("x", 5000)},
+			"Seven (7 ) b=true source_ID=9.5 source_type=x",
+		},
 	} {
 		if got := describe(tc.typ, tc.id, tc.properties); got != tc.want {
 			t.Errorf("%s %q %v:\ngot  %s\nwant %s", tc.typ, tc.id, tc.properties, got, tc.want)

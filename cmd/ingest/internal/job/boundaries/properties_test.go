@@ -32,7 +32,10 @@ func TestKeptPropertiesTakeLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got := layer{typ: "ward"}
-	_, err := got.readKept(t.Context(), Input{Type: "ward", Input: job.Input{Path: filepath.Join(dir, layersDir, "ward"+layerSuffix)}}, &vertexCount{}, &jobtest.Recorder{})
+	_, err := got.readKept(t.Context(), Input{
+		Type:  "ward",
+		Input: job.Input{Path: filepath.Join(dir, layersDir, "ward"+layerSuffix)},
+	}, &vertexCount{}, &jobtest.Recorder{})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +55,10 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wards.geojson")
 	const square = `"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}`
 	text := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"name":"A","big":12345678901234567890123,"exact":9007199254740993,"far":-9223372036854775809,
-"f":1e20,"null":null,"tags":[ "a", 1, null,{"x": 0.10 } ],"more":{"bbox":[1],"a":{"geometry":{"b":"<\ufeff` + "\xff" + `"}}},"nan":NaN,"within":[1e999],
-"long":"` + strings.Repeat("x", 5000) + `","longer":"` + strings.Repeat("x", 80_000) + `","list":[` + strings.Repeat("0,", 3000) + `0],"postal":8001,"country":["CH"]},` + square + `},
+"f":1e20,"null":null,"tags":[ "a", 1, null,{"x": 0.10 } ],"more":{"bbox":[1],"a":{"geometry":{"b":"<\ufeff` + "\xff" +
+		`"}}},"nan":NaN,"within":[1e999],
+"long":"` + strings.Repeat("x", 5000) + `","longer":"` + strings.Repeat("x", 80_000) + `","list":[` + strings.Repeat("0,",
+		3000) + `0],"postal":8001,"country":["CH"]},` + square + `},
 {"type":"Feature","properties":{"name":"B","endless":1e999},` + strings.ReplaceAll(square, "[1,", "[2,") + `}]}`
 	testfile.Write(t, path, text)
 	const record = `{"type":"ward","id":"12345678901234567890123","name":"A","bbox":[0,0,1,1],"map_color":1,"big":12345678901234567890123,"country":["CH"],"exact":9007199254740993,"f":100000000000000000000,"far":-9223372036854775809,` +
@@ -72,14 +77,16 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 		if d := cmp.Diff(record, string(got)); d != "" {
 			t.Error(d)
 		}
-		if d := cmp.Diff("[{big number} {country texts} {exact number} {f number} {far number} {id text} {map_color number} {more any} {name text} {postal number} {tags any} {type text}]", fmt.Sprint(r.Types()[0].Schema)); d != "" {
+		if d := cmp.Diff("[{big number} {country texts} {exact number} {f number} {far number} {id text} {map_color number} "+
+			"{more any} {name text} {postal number} {tags any} {type text}]", fmt.Sprint(r.Types()[0].Schema)); d != "" {
 			t.Error(d)
 		}
 		return rep
 	}
 	rep := check([]Input{layerInput("ward", path, "big")})
 	want := []string{path + `: is not UTF-8 and is read as windows-1252, such as ",\"a\":{\"geometry\":{\"b\":\"<\\ufeffÿ\"}}},\"nan\":NaN,\"within\":[1e99"; --encoding NAME of ingest boundaries and points says otherwise`,
-		"warning: 6 properties of 2 features are not kept; the first is " + path + `:1: "nan: a number that no program reads"`, "ward: ids are made of big (1, such as 12345678901234567890123); names (1, such as b)"}
+		"warning: 6 properties of 2 features are not kept; the first is " + path + `:1: "nan: a number that no program reads"`,
+		"ward: ids are made of big (1, such as 12345678901234567890123); names (1, such as b)"}
 	if d := cmp.Diff(want, rep.Notes); d != "" {
 		t.Error(d)
 	}

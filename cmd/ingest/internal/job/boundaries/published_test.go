@@ -19,7 +19,8 @@ func squaresWith(t *testing.T, codes ...string) string {
 	t.Helper()
 	var features []string
 	for i, code := range codes {
-		features = append(features, fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"name":"N%d"},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%[3]d,1],[%d,1],[%[4]d,0],[%[3]d,0]]]}}`, code, i+1, i, i+1))
+		features = append(features,
+			fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"name":"N%d"},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%[3]d,1],[%d,1],[%[4]d,0],[%[3]d,0]]]}}`, code, i+1, i, i+1))
 	}
 	return testfile.Temp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
 }

@@ -62,7 +62,8 @@ func TestWorldview(t *testing.T) {
 		"does not know how QQ sees disputed areas; it knows ISO, XX":   other,
 		`"England" is no worldview; give the two letters of a country`: odd,
 	} {
-		if _, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{in}, job.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{in}, job.Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}

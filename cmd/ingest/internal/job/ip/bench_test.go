@@ -17,7 +17,8 @@ func cityList(b *testing.B, n, cities int) job.Input {
 	for i := range n {
 		c := i * 7919 % cities
 		first := uint32(1)<<24 + uint32(i)*256
-		fmt.Fprintf(&s, "%d.%d.%d.0,%d.%d.%d.255,%s,State%d,,City %d,,%.4f,%.4f,Europe/Zurich\n", first>>24, first>>16&255, first>>8&255, first>>24, first>>16&255, first>>8&255,
+		fmt.Fprintf(&s, "%d.%d.%d.0,%d.%d.%d.255,%s,State%d,,City %d,,%.4f,%.4f,Europe/Zurich\n", first>>24, first>>16&255,
+			first>>8&255, first>>24, first>>16&255, first>>8&255,
 			[]string{"CH", "US", "FR", "DE"}[c%4], c%300, c, float64(c%120)-60+float64(c%9999)/1e4, float64(c%360)-180+float64(c%9999)/1e4)
 	}
 	path := filepath.Join(b.TempDir(), "city.csv")

@@ -58,8 +58,10 @@ type ChangeError struct {
 }
 
 func (e *ChangeError) Error() string {
-	return job.TooMuch(fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, %s removed, %s changed)",
-		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed), job.Percent(e.Shares.Changed)), e.Max).Error()
+	return job.TooMuch(fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, "+
+		"%s removed, %s changed)",
+		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed),
+		job.Percent(e.Shares.Changed)), e.Max).Error()
 }
 
 // Is reports that the error matches job.ErrChanged.
@@ -74,7 +76,8 @@ func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the published ip cannot be compared with (%w); to publish all the same, run this again without --check and --max-change", err)
+		return fmt.Errorf("the published ip cannot be compared with (%w); to publish all the same, run this again without "+
+			"--check and --max-change", err)
 	}
 	if g == nil {
 		rep.Note("no ip is published yet: there is nothing to compare with")

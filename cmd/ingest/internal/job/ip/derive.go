@@ -183,7 +183,8 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	}
 	for i := range f.hits {
 		hit := &f.hits[i]
-		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name), search.Fold(nil, name)) {
+		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name),
+			search.Fold(nil, name)) {
 			f.zones.Nearest++ // places were used, though not for time zones
 			return code, nil
 		}
@@ -201,7 +202,8 @@ func (f *filler) credits() (list []dataset.Source) {
 
 func (f *filler) note(rep job.Reporter) {
 	if f.countries+f.subdivisions+f.timeZones > 0 {
-		rep.Note(fmt.Sprintf("derived from coordinates, counted for each record converted, some of them twice: %d countries, %d subdivisions, %d time zones",
+		rep.Note(fmt.Sprintf("derived from coordinates, counted for each record converted, some of them twice: %d "+
+			"countries, %d subdivisions, %d time zones",
 			f.countries, f.subdivisions, f.timeZones))
 	}
 }

@@ -190,7 +190,14 @@ type rangeInputs struct {
 }
 
 func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, dir string) (_ *rangeInputs, err error) {
-	in := &rangeInputs{ctx: ctx, rep: o.ReporterOrSilent(), tally: job.NewTally(o.MaxBad), fill: fill, records: make([]int64, len(inputs)), memory: o.MemoryLimit()}
+	in := &rangeInputs{
+		ctx:     ctx,
+		rep:     o.ReporterOrSilent(),
+		tally:   job.NewTally(o.MaxBad),
+		fill:    fill,
+		records: make([]int64, len(inputs)),
+		memory:  o.MemoryLimit(),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, in.close())
@@ -268,11 +275,13 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		}
 	}
 	if stats.Overlaps > 0 {
-		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
+		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range",
+			stats.Overlaps))
 	}
 	if stats.Apart > 0 {
 		rep.Note(fmt.Sprintf("%d ranges are elsewhere by a later source than by one before it, such as %s to %s: "+
-			"the one named first says where they are, and what the later one says of that was left out", stats.Apart, stats.ApartFirst, stats.ApartLast))
+			"the one named first says where they are, and what the later one says of that was left out", stats.Apart, stats.ApartFirst,
+			stats.ApartLast))
 	}
 	if stats.Reserved > 0 {
 		hint := ""

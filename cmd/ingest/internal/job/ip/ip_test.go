@@ -119,7 +119,8 @@ func TestIP(t *testing.T) {
 		"9.19.0.0,9.19.0.300,FR\r\n"+
 		"10.0.0.0,10.255.255.255,FR\r\n")
 	v4.Credit = job.Credit{Name: "Hand-made", License: "CC0-1.0", Version: "3"}
-	v6 := ipFile(t, "v6.csv", "42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP\n9.9.9.0,9.9.9.0,US\n9.20.0.0,9.20.0.0,US\n")
+	v6 := ipFile(t, "v6.csv",
+		"42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP\n9.9.9.0,9.9.9.0,US\n9.20.0.0,9.20.0.0,US\n")
 	var rep ipReport
 	m, err := ipJob(t, c, job.Options{Reporter: &rep, MaxBad: 0.5}, v4, v6)
 	if err != nil {
@@ -128,14 +129,31 @@ func TestIP(t *testing.T) {
 
 	_, r := ipReader(t, c)
 	for _, tc := range []struct{ addr, network, country string }{
-		{"9.9.9.9", "9.9.9.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`},
-		{"9.9.9.0", "9.9.9.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`}, // the file named first
+		{
+			"9.9.9.9",
+			"9.9.9.0/24",
+			`"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`,
+		},
+		// the file named first
+		{
+			"9.9.9.0",
+			"9.9.9.0/24",
+			`"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`,
+		},
 		{"9.9.10.1", "9.9.10.0/23", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"CH","names":{"en":"Switzerland"}}`},
 		{"9.10.0.1", "9.10.0.0/24", `"continent":{"code":"AF","names":{"en":"Africa"}},"country":{"iso_code":"NA","names":{"en":"Namibia"}}`},
 		{"9.11.0.1", "9.11.0.0/24", `"country":{"iso_code":"AP","names":{"en":"Asia/Pacific Region"}}`},
 		{"9.12.0.1", "9.12.0.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"EU","names":{"en":"Europe"}}`},
-		{"9.13.0.1", "9.13.0.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}}`},
-		{"9.20.0.0", "9.20.0.0/32", `"continent":{"code":"NA","names":{"en":"North America"}},"country":{"iso_code":"US","names":{"en":"United States"}}`},
+		{
+			"9.13.0.1",
+			"9.13.0.0/24",
+			`"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}}`,
+		},
+		{
+			"9.20.0.0",
+			"9.20.0.0/32",
+			`"continent":{"code":"NA","names":{"en":"North America"}},"country":{"iso_code":"US","names":{"en":"United States"}}`,
+		},
 		{"2001:200::8", "2001:200::/32", `"continent":{"code":"AS","names":{"en":"Asia"}},"country":{"iso_code":"JP","names":{"en":"Japan"}}`},
 	} {
 		var res ipgeo.Result
@@ -167,19 +185,23 @@ func TestIP(t *testing.T) {
 		v6.Path + ": country list, by its content; after the addresses it has country \"JP\"",
 		"2 ranges say nothing of their addresses and were left out",
 		"2 ranges overlap others: of each field the source named first answers, and in it the narrowest range",
-		"1 ranges are elsewhere by a later source than by one before it, such as 9.9.9.0 to 9.9.9.0: the one named first says where they are, and what the later one says of that was left out",
-		"1 ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out (--keep-private keeps what lists say of private ones)",
+		"1 ranges are elsewhere by a later source than by one before it, such as 9.9.9.0 to 9.9.9.0: the one named first " +
+			"says where they are, and what the later one says of that was left out",
+		"1 ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out (--keep-private keeps what " +
+			"lists say of private ones)",
 	}; !slices.Equal(rep.notes, want) {
 		t.Errorf("noted %q", rep.notes)
 	}
-	if want := []string{"reading ranges", "sorting ranges", "writing ranges", "writing the index", "checking the index", "publishing ip"}; !slices.Equal(rep.stages, want) {
+	if want := []string{"reading ranges", "sorting ranges", "writing ranges", "writing the index", "checking the index",
+		"publishing ip"}; !slices.Equal(rep.stages, want) {
 		t.Errorf("stages %q", rep.stages)
 	}
 	if m.Records["ipv4"] != 8 || m.Records["ipv6"] != 1 || m.SchemaVersion != ipgeo.Layout || len(m.Sources) != 2 {
 		t.Errorf("manifest %+v", m)
 	}
 	s := m.Sources[0]
-	if s.Name != "Hand-made" || s.File != "v4.csv.gz" || s.License != "CC0-1.0" || s.Version != "3" || len(s.SHA256) != 64 || s.Bytes == 0 || s.Modified.UnixMilli() != 1700000000000 {
+	if s.Name != "Hand-made" || s.File != "v4.csv.gz" || s.License != "CC0-1.0" || s.Version != "3" || len(s.SHA256) != 64 ||
+		s.Bytes == 0 || s.Modified.UnixMilli() != 1700000000000 {
 		t.Errorf("source %+v", s)
 	}
 	if m.Sources[1].Name != "v6.csv" {
@@ -215,9 +237,21 @@ func TestIPFailures(t *testing.T) {
 		{"missing file", t.Context(), []job.Input{good, {Path: filepath.Join(t.TempDir(), "none.csv")}}, 0, "no such file"},
 		{"a bad record", t.Context(), []job.Input{oneBad}, 0, "1 of 51 records are bad"},
 		{"too many bad records", t.Context(), []job.Input{twoBad}, 0.01, "2 of 52 records are bad"},
-		{"not a list of ranges", t.Context(), []job.Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")}, 1, "none of these holds addresses"},
+		{
+			"not a list of ranges",
+			t.Context(),
+			[]job.Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")},
+			1,
+			"none of these holds addresses",
+		},
 		{"empty", t.Context(), []job.Input{good, ipFile(t, "x.csv", "# nothing\n")}, 1, "no range in it can be read"},
-		{"nothing assigned", t.Context(), []job.Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")}, 1, "say nothing of any public address"},
+		{
+			"nothing assigned",
+			t.Context(),
+			[]job.Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")},
+			1,
+			"say nothing of any public address",
+		},
 		{"truncated gzip", t.Context(), []job.Input{truncated(t)}, 1, "truncated"},
 		{"cancelled", cancelled, []job.Input{good}, 0, "context canceled"},
 	} {

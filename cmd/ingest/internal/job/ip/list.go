@@ -43,7 +43,8 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 	}
 	switch json := ipcsv.IsJSON(f.Reader()); {
 	case json && in.Columns != nil:
-		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which list they are by --columns FILE=…, "+
+		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which "+
+			"list they are by --columns FILE=…, "+
 			"or make this one a list of lines, such as by jq -r '… | @csv'", in.Path)
 	case objects != nil:
 		s.schema = objects
@@ -57,7 +58,8 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 		return nil, err
 	}
 	if geolite.IsBlocks(in.Path) && slices.Contains(s.table.Columns(), ipcsv.Place) {
-		return nil, fmt.Errorf("%s: refers to places that are in other files of its set; name the folder or the zip archive of all of them, %s", in.Path, filepath.Dir(in.Path))
+		return nil, fmt.Errorf("%s: refers to places that are in other files of its set; name the folder or the zip archive "+
+			"of all of them, %s", in.Path, filepath.Dir(in.Path))
 	}
 	if s.cols, err = iprecord.ForColumns(s.table.Columns(), nil); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Path, err)
@@ -196,7 +198,12 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			if err == nil && c.feed && len(lines) < maxAgain {
 				addrs := [2]netip.Addr{r.first, r.last}
 				if line := lines[addrs]; line > 0 {
-					rng.lost = append(rng.lost, &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)})
+					rng.lost = append(rng.lost, &source.BadRecord{
+						Source: label,
+						Line:   r.line,
+						Reason: reasonAgain,
+						Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line),
+					})
 				} else {
 					lines[addrs] = r.line
 				}

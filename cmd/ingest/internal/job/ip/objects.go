@@ -62,7 +62,8 @@ func objectSchema(r *bufio.Reader) (*iprecord.Schema, error) {
 	case sample == nil:
 		return nil, nil
 	case len(networks) == len(sample) && ipcsv.BeginNetworks(networks):
-		return nil, fmt.Errorf("every network in it is one address that begins a network, such as %q; write the length of the prefix behind it, /32 if these addresses alone are meant", networks[0])
+		return nil, fmt.Errorf("every network in it is one address that begins a network, such as %q; write the length of "+
+			"the prefix behind it, /32 if these addresses alone are meant", networks[0])
 	}
 	return iprecord.Detect("", sample)
 }

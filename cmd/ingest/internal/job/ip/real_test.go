@@ -170,13 +170,15 @@ func compareMaxMind(t *testing.T, db *maxminddb.Reader, r *ipgeo.Reader, a netip
 	want := map[string]any{}
 	for path, v := range flat("", record, map[string]any{}) {
 		switch {
-		case strings.HasPrefix(path, "is_"), strings.HasPrefix(path, "autonomous_"), path == "domain", path == "isp", path == "organization", path == "connection_type":
+		case strings.HasPrefix(path, "is_"), strings.HasPrefix(path, "autonomous_"), path == "domain", path == "isp",
+			path == "organization", path == "connection_type":
 			path = "traits." + path
 		case path == "score":
 			path = "traits.static_ip_score"
 		case path == "average_income", path == "population_density":
 			path = "location." + path
-		case !slices.Contains([]string{"city", "continent", "country", "location", "postal", "registered_country", "represented_country", "subdivisions", "traits"}, strings.SplitN(path, ".", 2)[0]):
+		case !slices.Contains([]string{"city", "continent", "country", "location", "postal", "registered_country",
+			"represented_country", "subdivisions", "traits"}, strings.SplitN(path, ".", 2)[0]):
 			path = "extra." + path
 		}
 		if v == 0.0 && !strings.HasPrefix(path, "extra.") && !strings.HasSuffix(path, "itude") {
@@ -598,7 +600,11 @@ func TestIPCases(t *testing.T) {
 	}{
 		{files: "dbip-continent-country.csv", addr: "5.1.0.9", want: `"iso_code":"US"`},
 		{files: "dbip-continent-country.csv", addr: "5.1.5.9", want: `"iso_code":"AQ"`},
-		{files: "ipinfo-shape-asn.mmdb", addr: "5.1.0.1", want: `"traits":{"autonomous_system_number":64500,"autonomous_system_organization":"Example Networks"}`},
+		{
+			files: "ipinfo-shape-asn.mmdb",
+			addr:  "5.1.0.1",
+			want:  `"traits":{"autonomous_system_number":64500,"autonomous_system_organization":"Example Networks"}`,
+		},
 		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.0.1", want: `"Berlin"`, not: "latitude"},
 		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.0.1", want: `"iso_code":"BE"`, not: "80331"},
 		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.1.1", want: `"accuracy_radius":20`},
@@ -616,7 +622,11 @@ func TestIPCases(t *testing.T) {
 		{files: "geofeed-six-columns.csv", addr: "5.1.0.1", want: `"subdivisions":[{"iso_code":"9"}]`},
 		{files: "ipinfo-shape-privacy.mmdb", addr: "5.1.0.1", want: `"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}`},
 		{files: "ipinfo-shape-privacy.mmdb", addr: "5.1.1.1", want: `"is_public_proxy":true`},
-		{files: "ipinfo-shape-extended-location.mmdb", addr: "5.1.0.1", want: `"subdivisions":[{"iso_code":"NSW","names":{"en":"New South Wales"}}]`},
+		{
+			files: "ipinfo-shape-extended-location.mmdb",
+			addr:  "5.1.0.1",
+			want:  `"subdivisions":[{"iso_code":"NSW","names":{"en":"New South Wales"}}]`,
+		},
 		{files: "ipinfo-shape-extended-location.mmdb", addr: "5.1.0.1", want: `"geoname_id":2147714`},
 		{files: "flags-is-hosting.csv", addr: "5.1.0.1", want: `"is_hosting_provider":true`, not: "satellite"},
 		{files: "privacy-list-with-header.csv", addr: "5.1.0.1", want: `"is_anonymous_vpn":true`},

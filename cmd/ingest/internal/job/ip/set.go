@@ -30,7 +30,8 @@ func openSetSource(in Input, memory int64) (*setSource, error) {
 		return nil, err
 	}
 	if need := set.PlacesMemory(); need > memory/4 {
-		return nil, errors.Join(fmt.Errorf("%s: the names of its places take about %d MiB of memory, a quarter of what is needed in all; give --memory %dMiB, or remove the Locations files of languages that nobody asks for",
+		return nil, errors.Join(fmt.Errorf("%s: the names of its places take about %d MiB of memory, a quarter of what is "+
+			"needed in all; give --memory %dMiB, or remove the Locations files of languages that nobody asks for",
 			in.Path, need>>20+1, need>>18+1), set.Close())
 	}
 	return &setSource{in: in, set: set}, nil

@@ -83,8 +83,9 @@ const (
 	locationsDE = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
 		"2657896,de,EU,Europa,CH,Schweiz,ZH,Kanton Zürich,,,Zürich,,Europe/Zurich,0\n"
 	blocksHead = "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n"
-	blocks4    = blocksHead + "1.0.0.0/24,2657896,3017382,,0,0,8001,47.3667,8.55,10,\n1.0.1.0/24,99,,,0,0,,,,,\n1.0.2.0/24,,3017382,,0,1,,,,,\n"
-	blocks6    = blocksHead + "2001:200::/32,3017382,3017382,,0,0,,48.8,2.3,500,1\n"
+	blocks4    = blocksHead +
+		"1.0.0.0/24,2657896,3017382,,0,0,8001,47.3667,8.55,10,\n1.0.1.0/24,99,,,0,0,,,,,\n1.0.2.0/24,,3017382,,0,1,,,,,\n"
+	blocks6 = blocksHead + "2001:200::/32,3017382,3017382,,0,0,,48.8,2.3,500,1\n"
 )
 
 func TestIPGeoLiteSet(t *testing.T) {
@@ -110,17 +111,20 @@ func TestIPGeoLiteSet(t *testing.T) {
 		if got := answer(t, c, "1.0.0.9"); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
-		if got := answer(t, c, "1.0.2.1"); !strings.Contains(got, `"registered_country":{"geoname_id":3017382`) || !strings.Contains(got, `"is_satellite_provider":true`) {
+		if got := answer(t, c, "1.0.2.1"); !strings.Contains(got, `"registered_country":{"geoname_id":3017382`) ||
+			!strings.Contains(got, `"is_satellite_provider":true`) {
 			t.Error(got)
 		}
-		if got := answer(t, c, "2001:200::1"); !strings.Contains(got, `"is_anycast":true`) || !strings.Contains(got, `"country":{"geoname_id":3017382,"is_in_european_union":true`) {
+		if got := answer(t, c, "2001:200::1"); !strings.Contains(got, `"is_anycast":true`) ||
+			!strings.Contains(got, `"country":{"geoname_id":3017382,"is_in_european_union":true`) {
 			t.Error(got)
 		}
 		if answer(t, c, "1.0.1.1") != "" || m.Bad[iprecord.ReasonPlace] != 1 {
 			t.Errorf("bad %v", m.Bad)
 		}
 		s := m.Sources[0]
-		if s.Name != "GeoLite2-City" || !s.Modified.Equal(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)) || s.License == "" || !strings.Contains(s.Attribution, "MaxMind") || s.SHA256 == "" || s.Records != 3 {
+		if s.Name != "GeoLite2-City" || !s.Modified.Equal(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)) || s.License == "" ||
+			!strings.Contains(s.Attribution, "MaxMind") || s.SHA256 == "" || s.Records != 3 {
 			t.Errorf("%+v", s)
 		}
 		if in.Path == dir && len(m.Sources) != 4 || in.Path != dir && len(m.Sources) != 1 {
@@ -128,13 +132,16 @@ func TestIPGeoLiteSet(t *testing.T) {
 		}
 	}
 	c := jobtest.Catalog(t)
-	if _, err := ipJob(t, c, job.Options{Memory: 1000}, job.Input{Path: dir}); err == nil || !strings.Contains(err.Error(), "give --memory 1MiB") {
+	if _, err := ipJob(t, c, job.Options{Memory: 1000}, job.Input{Path: dir}); err == nil ||
+		!strings.Contains(err.Error(), "give --memory 1MiB") {
 		t.Error(err)
 	}
-	if _, err := ipJob(t, c, job.Options{}, job.Input{Path: filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv")}); err == nil || !strings.Contains(err.Error(), dir) {
+	if _, err := ipJob(t, c, job.Options{}, job.Input{Path: filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv")}); err == nil ||
+		!strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-en.csv")), os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-de.csv"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-en.csv")),
+		os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-de.csv"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ipJob(t, c, job.Options{}, job.Input{Path: dir}); err == nil || !strings.Contains(err.Error(), "Locations-en.csv") {
@@ -145,7 +152,14 @@ func TestIPGeoLiteSet(t *testing.T) {
 // Sources of all kinds at once: each field comes from the first source that has it.
 func TestIPSeveralSources(t *testing.T) {
 	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
-		{Network: "9.0.0.0/8", Data: map[string]any{"country": map[string]any{"iso_code": "CH"}, "city": map[string]any{"names": map[string]any{"en": "Bern"}}, "new": uint32(7)}},
+		{
+			Network: "9.0.0.0/8",
+			Data: map[string]any{
+				"country": map[string]any{"iso_code": "CH"},
+				"city":    map[string]any{"names": map[string]any{"en": "Bern"}},
+				"new":     uint32(7),
+			},
+		},
 		{Network: "10.0.0.0/8", Data: map[string]any{"country": map[string]any{"iso_code": "CH"}}},
 		{Network: "9.9.9.0/24", Data: map[string]any{"country": map[string]any{"iso_code": 1.5}}},
 	}}
@@ -161,7 +175,8 @@ func TestIPSeveralSources(t *testing.T) {
 	}
 	country := `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"CH","names":{"en":"Switzerland"}}`
 	for addr, want := range map[string]string{
-		"9.1.2.3":   `{"city":{"names":{"en":"Zürich"}},` + country + `,"extra":{"new":7},"postal":{"code":"8001"},"subdivisions":[{"iso_code":"ZH"}],"traits":{"autonomous_system_number":64512,"autonomous_system_organization":"A\"\u003cb\u003e"}}`,
+		"9.1.2.3": `{"city":{"names":{"en":"Zürich"}},` + country +
+			`,"extra":{"new":7},"postal":{"code":"8001"},"subdivisions":[{"iso_code":"ZH"}],"traits":{"autonomous_system_number":64512,"autonomous_system_organization":"A\"\u003cb\u003e"}}`,
 		"9.128.0.0": `{"city":{"names":{"en":"Bern"}},` + country + `,"extra":{"new":7}}`,
 		"9.9.9.9":   `{"traits":{"autonomous_system_number":64512,"autonomous_system_organization":"A\"\u003cb\u003e"}}`,
 		"8.0.0.0":   "",
@@ -173,7 +188,8 @@ func TestIPSeveralSources(t *testing.T) {
 	if m.Bad[iprecord.ReasonType] != 1 || len(m.Bad) != 1 || !slices.Contains(rep.bad, iprecord.ReasonType+" 1, first line 5") {
 		t.Errorf("bad %v, %q", m.Bad, rep.bad)
 	}
-	if len(m.Sources) != 3 || m.Sources[1].Name != "GeoLite2-City" || !m.Sources[1].Modified.Equal(time.Unix(1800000000, 0)) || m.Sources[2].License != "CC-BY-4.0" || m.Sources[1].SHA256 == "" {
+	if len(m.Sources) != 3 || m.Sources[1].Name != "GeoLite2-City" || !m.Sources[1].Modified.Equal(time.Unix(1800000000, 0)) ||
+		m.Sources[2].License != "CC-BY-4.0" || m.Sources[1].SHA256 == "" {
 		t.Errorf("%+v", m.Sources)
 	}
 	for _, row := range ipRows(t, c) {
@@ -193,25 +209,41 @@ func TestIPSeveralSources(t *testing.T) {
 
 func TestIPSourceErrors(t *testing.T) {
 	packed := testfile.Gzip(strings.Repeat("9.0.0.0/8,CH\n", 9))
-	unknown := &mmdbtest.Database{Type: "Mine", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "9.0.0.0/8", Data: map[string]any{"a": "b"}}}}
+	unknown := &mmdbtest.Database{
+		Type:      "Mine",
+		IPVersion: 4,
+		Entries:   []mmdbtest.Entry{{Network: "9.0.0.0/8", Data: map[string]any{"a": "b"}}},
+	}
 	for name, tc := range map[string]struct {
 		in   job.Input
 		want string
 		is   error
 	}{
-		"zip of nothing":    {ipFile(t, "x.zip", testfile.Zip([2]string{"readme.txt"})), "holds no .mmdb, .csv, .tsv or .json", nil},
-		"folder":            {job.Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
-		"binary":            {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
-		"page of an error":  {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
-		"a message":         {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
-		"an empty file":     {ipFile(t, "x.csv", ""), "is empty", nil},
-		"JSON":              {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
-		"of a crawler":      {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
-		"a late list":       {ipFile(t, "x.json", strings.Repeat(" ", 600)+`{"prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), `begins with "{\"prefixes\"`, ipcsv.ErrColumns},
-		"other JSON":        {ipFile(t, "x.json", `{"features":[`+strings.Repeat("{},\n", 2000)+"oops"), "no list of networks", ipcsv.ErrColumns},
-		"a huge entry":      {ipFile(t, "x.json", "{\"values\":[\n{\"properties\":{\"addressPrefixes\":[\""+strings.Repeat("9", 5<<20)+"\"]}}]}"), "line 2: an entry of more than 4 MiB", nil},
-		"JSON cut off":      {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
-		"a workbook":        {ipFile(t, "x.xlsx", testfile.Zip([2]string{"xl/workbook.xml", "x"}, [2]string{"[Content_Types].xml", "x"})), "is an Excel workbook; save its sheet as CSV", nil},
+		"zip of nothing":   {ipFile(t, "x.zip", testfile.Zip([2]string{"readme.txt"})), "holds no .mmdb, .csv, .tsv or .json", nil},
+		"folder":           {job.Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
+		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
+		"page of an error": {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
+		"a message":        {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
+		"an empty file":    {ipFile(t, "x.csv", ""), "is empty", nil},
+		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
+		"of a crawler":     {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
+		"a late list": {
+			ipFile(t, "x.json", strings.Repeat(" ", 600)+`{"prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`),
+			`begins with "{\"prefixes\"`,
+			ipcsv.ErrColumns,
+		},
+		"other JSON": {ipFile(t, "x.json", `{"features":[`+strings.Repeat("{},\n", 2000)+"oops"), "no list of networks", ipcsv.ErrColumns},
+		"a huge entry": {
+			ipFile(t, "x.json", "{\"values\":[\n{\"properties\":{\"addressPrefixes\":[\""+strings.Repeat("9", 5<<20)+"\"]}}]}"),
+			"line 2: an entry of more than 4 MiB",
+			nil,
+		},
+		"JSON cut off": {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
+		"a workbook": {
+			ipFile(t, "x.xlsx", testfile.Zip([2]string{"xl/workbook.xml", "x"}, [2]string{"[Content_Types].xml", "x"})),
+			"is an Excel workbook; save its sheet as CSV",
+			nil,
+		},
 		"a BIN":             {ipFile(t, "x.BIN", "\x01\x02\x1a\x0b\x14\x02"+strings.Repeat("\x00", 90)), "BIN file of IP2Location", nil},
 		"objects of firsts": {ipFile(t, "x.ndjson", `{"ip":"9.0.0.0","country":"DE"}`+"\n"), "behind it, /32 if", nil},
 		"firsts of numbers": {ipFile(t, "x.ndjson", `{"ip":150994944,"country":"DE"}`+"\n"), "behind it, /32 if", nil},
@@ -247,7 +279,10 @@ func TestIPColumnsGiven(t *testing.T) {
 	if got := answer(t, c, "9.1.1.1"); !strings.Contains(got, `"extra":{"shop":"A"}`) {
 		t.Error(got)
 	}
-	_, err = Ingest(t.Context(), c, []Input{{Input: ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"}]}`), Columns: columns}}, Options{})
+	_, err = Ingest(t.Context(), c, []Input{{
+		Input:   ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"}]}`),
+		Columns: columns,
+	}}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "leave --columns out") {
 		t.Error(err)
 	}
@@ -260,10 +295,17 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database := &mmdbtest.Database{Type: "GeoLite2-Country", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "0.0.0.0/1", Data: map[string]any{"country": map[string]any{"iso_code": "US"}}}}}
+	database := &mmdbtest.Database{
+		Type:      "GeoLite2-Country",
+		IPVersion: 4,
+		Entries:   []mmdbtest.Entry{{Network: "0.0.0.0/1", Data: map[string]any{"country": map[string]any{"iso_code": "US"}}}},
+	}
 	for _, keep := range []bool{false, true} {
 		c := jobtest.Catalog(t)
-		inputs := []Input{{Input: ipFile(t, "x.txt", "10.0.0.0/9\nfd00::-fd00::ff\n9.0.0.0/24\n127.0.0.0/8\n"), Columns: columns}, {Input: mmdbFile(t, "x.mmdb", database)}}
+		inputs := []Input{
+			{Input: ipFile(t, "x.txt", "10.0.0.0/9\nfd00::-fd00::ff\n9.0.0.0/24\n127.0.0.0/8\n"), Columns: columns},
+			{Input: mmdbFile(t, "x.mmdb", database)},
+		}
 		var rep ipReport
 		if _, err := Ingest(t.Context(), c, inputs, Options{Options: job.Options{Reporter: &rep}, KeepPrivate: keep}); err != nil {
 			t.Fatal(err)
@@ -272,9 +314,17 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 			t.Errorf("private networks kept: %v; noted %q", keep, rep.notes)
 		}
 		_, r := ipReader(t, c)
-		for addr, located := range map[string]bool{"9.0.0.1": true, "10.0.0.1": keep, "fd00::1": keep, "10.128.0.1": false, "127.0.0.1": false, "100.64.0.1": false} {
+		for addr, located := range map[string]bool{
+			"9.0.0.1":    true,
+			"10.0.0.1":   keep,
+			"fd00::1":    keep,
+			"10.128.0.1": false,
+			"127.0.0.1":  false,
+			"100.64.0.1": false,
+		} {
 			switch got, reserved := ipAnswer(t, r, netip.MustParseAddr(addr)); {
-			case reserved == located, located && (got["country"].(map[string]any)["iso_code"] != "DE" || got["extra"].(map[string]any)["list"] != "offices"):
+			case reserved == located,
+				located && (got["country"].(map[string]any)["iso_code"] != "DE" || got["extra"].(map[string]any)["list"] != "offices"):
 				t.Errorf("private networks kept: %v; %s: %v, reserved %v", keep, addr, got, reserved)
 			}
 		}
@@ -296,12 +346,18 @@ const (
 func TestIPDerive(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", stateSquares))},
+		{
+			Type:  "country",
+			Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
+		}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", stateSquares))},
 		{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", fijiSquare))},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
+		Path:   testfile.Temp(t, "places.txt", jobtest.RowBern),
+		Credit: job.GeoNames,
+	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	list := ipFile(t, "x.csv", "network,country,latitude,longitude,region_name,timezone\n"+
@@ -375,12 +431,16 @@ func TestIPDivisionCode(t *testing.T) {
 		c := jobtest.Catalog(t)
 		states := strings.NewReplacer("CH-BE", "", `"Bern"`, `"`+name+`"`).Replace(stateSquares)
 		if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-			{Type: "country", Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", states))},
+			{
+				Type:  "country",
+				Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
+			}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", states))},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := places.Ingest(t.Context(), c, []places.Input{
-			{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}}, {Input: job.Input{Path: testfile.Temp(t, "admin1CodesASCII.txt", division)}},
+			{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}},
+			{Input: job.Input{Path: testfile.Temp(t, "admin1CodesASCII.txt", division)}},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +473,8 @@ func TestIPCheck(t *testing.T) {
 		return Ingest(t.Context(), c, []Input{{Input: ipFile(t, "x.csv", text)}}, Options{
 			Options: job.Options{Reporter: &rep, MaxChange: &most}, Compared: func(ch Change) { told = append(told, ch) }})
 	}
-	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
+	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil ||
+		!slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
 		t.Fatal(err, told, rep.notes)
 	}
 	// A fourth changed, a fourth went, a fourth came; IPv6 is new.
@@ -465,52 +526,98 @@ func TestIPAsItIsMeant(t *testing.T) {
 	}{
 		"a blank row in a wider network of a geofeed": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n9.0.3.0/24,ZZ,,,\n"},
 			map[string]string{"9.0.1.1": `"iso_code":"CA"`, "9.0.2.1": "", "9.0.3.1": ""}, ""},
-		"of which another source knows something": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n", "network,country\n9.0.0.0/8,MX\n"},
+		"of which another source knows something": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n",
+			"network,country\n9.0.0.0/8,MX\n"},
 			map[string]string{"9.0.1.1": `"iso_code":"US"`, "9.0.2.1": `"iso_code":"MX"`}, ""},
-		"a blank row of another list": {[]string{"network,country,city,shop\n9.0.0.0/16,US,Reno,\n9.0.2.0/24,,,\n"}, map[string]string{"9.0.2.1": `"en":"Reno"`}, ""},
-		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"}, map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
+		"a blank row of another list": {
+			[]string{"network,country,city,shop\n9.0.0.0/16,US,Reno,\n9.0.2.0/24,,,\n"},
+			map[string]string{"9.0.2.1": `"en":"Reno"`},
+			"",
+		},
+		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"},
+			map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
 			iprecord.ReasonRegion + " 1, first line 1"},
-		"a stray control character": {[]string{"9.0.0.0/24,US,US-CA,Fres\x00no,\n9.0.1.0/24,US,US-CA,Fresno,\n"}, map[string]string{"9.0.1.1": `"en":"Fresno"`}, ""},
-		"the same network again":    {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"a stray control character": {
+			[]string{"9.0.0.0/24,US,US-CA,Fres\x00no,\n9.0.1.0/24,US,US-CA,Fresno,\n"},
+			map[string]string{"9.0.1.1": `"en":"Fresno"`},
+			"",
+		},
+		"the same network again": {
+			[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"},
+			map[string]string{"9.0.0.1": `"en":"Fresno"`},
+			reasonAgain + " 1, first line 2",
+		},
 		"a region of another country in the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,PR,US-PR,San Juan,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`},
 			iprecord.ReasonRegion + " 1, first line 2; " + reasonAgain + " 1, first line 2"},
-		"a region of no country and nothing more": {[]string{"9.0.0.0/16,US,US-CA,Fresno,\n9.0.2.0/24,,QQ-AB,,\n"}, map[string]string{"9.0.1.1": `"en":"Fresno"`, "9.0.2.1": ""},
+		"a region of no country and nothing more": {[]string{"9.0.0.0/16,US,US-CA,Fresno,\n9.0.2.0/24,,QQ-AB,,\n"},
+			map[string]string{"9.0.1.1": `"en":"Fresno"`, "9.0.2.1": ""},
 			iprecord.ReasonRegion + " 1, first line 2"},
-		"of a list that is no feed": {[]string{"network,country,region,shop\n9.0.0.0/16,US,US-CA,\n9.0.2.0/24,,QQ-AB,\n"}, map[string]string{"9.0.2.1": `"iso_code":"CA"`},
+		"of a list that is no feed": {[]string{"network,country,region,shop\n9.0.0.0/16,US,US-CA,\n9.0.2.0/24,,QQ-AB,\n"},
+			map[string]string{"9.0.2.1": `"iso_code":"CA"`},
 			iprecord.ReasonRegion + " 1, first line 3"},
-		"a feed before a database of another city": {[]string{"9.0.0.0/24,GB,GB-EDH,Edinburgh,\n", "network,country,region,city,postal,latitude,longitude,accuracy_radius\n9.0.0.0/16,GB,GB-ENG,London,E1,51.5,-0.1,10\n"},
+		"a feed before a database of another city": {[]string{"9.0.0.0/24,GB,GB-EDH,Edinburgh,\n",
+			"network,country,region,city,postal,latitude,longitude,accuracy_radius\n9.0.0.0/16,GB,GB-ENG,London,E1,51.5,-0.1,10\n"},
 			map[string]string{"9.0.0.1": `{"city":{"names":{"en":"Edinburgh"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}},"subdivisions":[{"iso_code":"EDH"}]}`,
 				"9.0.1.1": `"accuracy_radius":10,"latitude":51.5`}, ""},
-		"a bare code before names": {[]string{"9.0.0.0/24,GB,,,\n", "network,country,country_name\n9.0.0.0/16,GB,Britain\n"}, map[string]string{"9.0.0.1": `"names":{"en":"Britain"}`}, ""},
+		"a bare code before names": {
+			[]string{"9.0.0.0/24,GB,,,\n", "network,country,country_name\n9.0.0.0/16,GB,Britain\n"},
+			map[string]string{"9.0.0.1": `"names":{"en":"Britain"}`},
+			"",
+		},
 		"two lists of systems": {[]string{"network,asn\n9.0.0.0/24,13335\n", "network,asn,as_name\n9.0.0.0/16,3320,Any AG\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"autonomous_system_number":13335}}`, "9.0.1.1": `"Any AG"`}, ""},
 		"a registry's delegations": {[]string{"2|apnic|20260101|5|19830613|20251231|+1000\napnic|*|ipv4|*|2|summary\napnic|JP|asn|173|1|20020801|allocated\n" +
 			"apnic|AU|ipv4|9.0.0.0|768|20110811|assigned|A91\napnic||ipv4|9.0.3.0|256||available\napnic|ZZ|ipv4|9.0.4.0|256||reserved|\napnic|DE|ipv4|9.0.5.0|256||reserved|\napnic|JP|ipv6|2003::|32|19990813|allocated\n"},
-			map[string]string{"9.0.2.255": `"iso_code":"AU"`, "9.0.3.0": "", "9.0.4.0": "", "9.0.5.0": "", "2003:0:ffff::": `"iso_code":"JP"`, "2003:1::": ""}, ""},
+			map[string]string{
+				"9.0.2.255":     `"iso_code":"AU"`,
+				"9.0.3.0":       "",
+				"9.0.4.0":       "",
+				"9.0.5.0":       "",
+				"2003:0:ffff::": `"iso_code":"JP"`,
+				"2003:1::":      "",
+			}, ""},
 		"networks of Amazon": {[]string{`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"AMAZON"},{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"EC2"}],
 			"ipv6_prefixes":[{"ipv6_prefix":"2003::/32","region":"GLOBAL","service":"S3"}]}`}, map[string]string{
-			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`, "2003::1": `"service":"S3"`}, ""},
+			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`,
+			"2003::1": `"service":"S3"`}, ""},
 		"networks of Amazon in another order": {[]string{`{"prefixes":[{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"AMAZON"},
 			{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"S3"},{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.2.0/24","region":"us-east-1","service":"EC2"},
 			{"ip_prefix":"9.0.3.0/24","region":"us-east-1","service":"AMAZON"},{"ip_prefix":"9.0.4.0/24","region":"eu-west-1","service":"EC2"},{"ip_prefix":"9.0.4.0/24","region":"GLOBAL","service":"EC2"}]}`}, map[string]string{
-			"9.0.0.1": `"service":"EC2"`, "9.0.1.1": `"service":"S3"`, "9.0.2.1": `"service":"EC2"`, "9.0.3.1": `"service":"AMAZON"`, "9.0.4.1": `"region":"eu-west-1"`}, ""},
+			"9.0.0.1": `"service":"EC2"`,
+			"9.0.1.1": `"service":"S3"`,
+			"9.0.2.1": `"service":"EC2"`,
+			"9.0.3.1": `"service":"AMAZON"`,
+			"9.0.4.1": `"region":"eu-west-1"`}, ""},
 		"networks of Google": {[]string{`{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24","service":"Google Cloud","scope":"asia-east1"},{"ipv6Prefix":"2003::/32","service":"Google Cloud","scope":"global"}]}`,
-			`{"prefixes":[{"ipv4Prefix":"9.0.0.0/16"}],"syncToken":"1"}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
-			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
+			`{"prefixes":[{"ipv4Prefix":"9.0.0.0/16"}],"syncToken":"1"}`},
+			map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`,
+				"2003::1": `"organization":"Google"`,
+				"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
 		"networks of Azure": {[]string{`{"values":[{"name":"AzureCloud","properties":{"region":"","systemService":"","addressPrefixes":["9.0.0.0/24","9.0.1.0/24"]}},
 			{"name":"SQL.EastUS","properties":{"region":"eastus","systemService":"SQL","addressPrefixes":["9.0.0.0/24"]}},
 			{"name":"AzureCloud.eastus","properties":{"region":"eastus","systemService":"","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
-			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`, "9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
-		"bars and semicolons": {[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"}, map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`}, ""},
+			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`,
+			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
+		"bars and semicolons": {
+			[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"},
+			map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`},
+			"",
+		},
 		"ids of places in a list without cities": {[]string{"network,geoname_id,continent_code,country_iso_code,country_name\n9.0.0.0/24,2635167,EU,GB,United Kingdom\n9.0.1.0/24,6255148,EU,,\n",
 			"network,country,city,latitude,longitude\n9.0.0.0/16,GB,London,51.5,-0.1\n"}, map[string]string{
 			"9.0.0.1": `{"city":{"names":{"en":"London"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"geoname_id":2635167,"iso_code":"GB","names":{"en":"United Kingdom"}},"location":{"latitude":51.5,"longitude":-0.1}}`,
 			"9.0.1.1": `"continent":{"code":"EU","geoname_id":6255148,`}, ""},
 		"and in one with some": {[]string{"network,geoname_id,country,region,city,postal\n9.0.0.0/24,2643743,GB,ENG,London,\n9.0.1.0/24,6269131,GB,ENG,,\n9.0.2.0/24,2635167,GB,,,\n9.0.3.0/24,1,,,,E1\n"}, map[string]string{
-			"9.0.0.1": `"city":{"geoname_id":2643743,`, "9.0.1.1": `"subdivisions":[{"geoname_id":6269131,`, "9.0.2.1": `"country":{"geoname_id":2635167,`, "9.0.3.1": `"extra":{"geoname_id":1}`}, ""},
+			"9.0.0.1": `"city":{"geoname_id":2643743,`,
+			"9.0.1.1": `"subdivisions":[{"geoname_id":6269131,`,
+			"9.0.2.1": `"country":{"geoname_id":2635167,`,
+			"9.0.3.1": `"extra":{"geoname_id":1}`}, ""},
 		"several systems of a network": {[]string{"prefix\tlength\tasn\n9.0.0.0\t24\t64500_64501\n9.0.1.0\t24\t64502,64503_64504\n9.0.2.0\t23\t64505\n"}, map[string]string{
-			"9.0.0.1": `{"traits":{"autonomous_system_number":64500}}`, "9.0.1.1": `"autonomous_system_number":64502}`, "9.0.3.255": `"autonomous_system_number":64505}`}, iprecord.ReasonOrigins + " 2, first line 2"},
-		"and a region elsewhere": {[]string{"network,country,region,asn\n9.0.0.0/24,DE,FR-IDF,64500_64501\n"}, map[string]string{"9.0.0.1": `"autonomous_system_number":64500}`},
+			"9.0.0.1":   `{"traits":{"autonomous_system_number":64500}}`,
+			"9.0.1.1":   `"autonomous_system_number":64502}`,
+			"9.0.3.255": `"autonomous_system_number":64505}`}, iprecord.ReasonOrigins + " 2, first line 2"},
+		"and a region elsewhere": {[]string{"network,country,region,asn\n9.0.0.0/24,DE,FR-IDF,64500_64501\n"},
+			map[string]string{"9.0.0.1": `"autonomous_system_number":64500}`},
 			iprecord.ReasonRegion + " 1, first line 2; " + iprecord.ReasonOrigins + " 1, first line 2"},
 		"objects as they are exported": {[]string{`{"network":"9.0.0.0/24","country":{"iso_code":"DE"},"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.5,"longitude":13.4},"traits":{"autonomous_system_number":64500},"extra":{"site":"HQ"}}` + "\n\n" +
 			`{"network":"2003::/32","country":{"iso_code":"AT"},"postal":null}` + "\n"}, map[string]string{
@@ -518,21 +625,42 @@ func TestIPAsItIsMeant(t *testing.T) {
 			"2003::1": `"iso_code":"AT"`}, ""},
 		"objects of a publisher": {[]string{`{"start_ip":"9.0.0.0","end_ip":"9.0.0.255","country":"DE","country_name":"Germany","asn":"AS64500","as_name":"Any"}` + "\n" +
 			`{"start_ip":"9.0.1.0","end_ip":"9.0.1.255","country":"AT","country_name":"Austria","asn":"","as_name":""}`}, map[string]string{
-			"9.0.0.255": `{"autonomous_system_number":64500,"autonomous_system_organization":"Any"}`, "9.0.1.1": `"country":{"iso_code":"AT","names":{"en":"Austria"}}`}, ""},
+			"9.0.0.255": `{"autonomous_system_number":64500,"autonomous_system_organization":"Any"}`,
+			"9.0.1.1":   `"country":{"iso_code":"AT","names":{"en":"Austria"}}`}, ""},
 		"objects with masks, and bad ones": {[]string{strings.Repeat(`{"ip":"9.0.0.0","netmask":"255.255.255.0","country":"DE"}`+"\n", 500) +
-			`{"ip":"9.1.0.1","prefix_length":16,"country":"DE"}` + "\n" + `{"country":"DE"}` + "\n[]\n"}, map[string]string{"9.0.0.9": `"DE"`, "9.1.0.1": ""},
+			`{"ip":"9.1.0.1","prefix_length":16,"country":"DE"}` + "\n" + `{"country":"DE"}` + "\n[]\n"},
+			map[string]string{"9.0.0.9": `"DE"`, "9.1.0.1": ""},
 			reasonNetwork + " 1, first line 502; " + reasonObject + " 1, first line 503; " + ipcsv.ReasonHost + " 1, first line 501"},
 		"objects with two names for networks": {[]string{`{"ip":"9.0.0.1","network":"9.0.0.0/24","country":"DE"}` + "\n" +
 			`{"subnet":"255.255.255.0","prefix":"Office","ip":"9.0.1.0","country":"DE"}` + "\n" +
 			`{"start_ip":"9.0.2.0","prefix":24,"country":"DE"}` + "\n" +
 			`{"start_ip":"9.0.3.0","start":"2024-01-31","network_start_integer":150995712,"end_ip":"9.0.3.255","prefix":"24","country":"DE"}` + "\n"}, map[string]string{
-			"9.0.0.255": `"extra":{"ip":"9.0.0.1"}`, "9.0.1.255": `"extra":{"prefix":"Office"}`, "9.0.2.255": `"DE"`, "9.0.3.255": `"start":"2024-01-31"`}, ""},
+			"9.0.0.255": `"extra":{"ip":"9.0.0.1"}`,
+			"9.0.1.255": `"extra":{"prefix":"Office"}`,
+			"9.0.2.255": `"DE"`,
+			"9.0.3.255": `"start":"2024-01-31"`}, ""},
 		"objects with two networks": {[]string{strings.Repeat(`{"network":"9.0.0.0/24","country":"DE"}`+"\n", 5) +
-			`{"cidr":"9.0.1.0/24","prefix":"9.0.2.0/24","country":"DE"}` + "\n"}, map[string]string{"9.0.1.1": "", "9.0.2.1": ""}, reasonNetworks + " 1, first line 6"},
+			`{"cidr":"9.0.1.0/24","prefix":"9.0.2.0/24","country":"DE"}` + "\n"}, map[string]string{"9.0.1.1": "", "9.0.2.1": ""},
+			reasonNetworks + " 1, first line 6"},
 		"objects with decimal addresses": {[]string{`{"ip_from":42540528726795050063891204319802818561,"ip_to":42540528726795050063891204319802818562,"country":"JP"}` + "\n" +
-			`{"ip_from":150994945,"ip_to":150994946,"country":"DE"}` + "\n"}, map[string]string{"2001:200::": "", "2001:200::1": `"JP"`, "2001:200::2": `"JP"`, "2001:200::3": "", "9.0.0.1": `"DE"`, "9.0.0.3": ""}, ""},
-		"objects with firsts that lengths follow": {[]string{`{"ip":"9.0.0.0","country":"DE","mask":24}` + "\n" + `{"ip":"9.0.1.0","mask":24,"country":"DE"}` + "\n"}, map[string]string{"9.0.0.9": `"DE"`}, ""},
-		"names that nobody knows":                 {[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"}, map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`}, ""},
+			`{"ip_from":150994945,"ip_to":150994946,"country":"DE"}` + "\n"}, map[string]string{
+			"2001:200::":  "",
+			"2001:200::1": `"JP"`,
+			"2001:200::2": `"JP"`,
+			"2001:200::3": "",
+			"9.0.0.1":     `"DE"`,
+			"9.0.0.3":     "",
+		}, ""},
+		"objects with firsts that lengths follow": {
+			[]string{`{"ip":"9.0.0.0","country":"DE","mask":24}` + "\n" + `{"ip":"9.0.1.0","mask":24,"country":"DE"}` + "\n"},
+			map[string]string{"9.0.0.9": `"DE"`},
+			"",
+		},
+		"names that nobody knows": {
+			[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"},
+			map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`},
+			"",
+		},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {
@@ -565,9 +693,13 @@ func TestElsewhereIsTold(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"a country of another continent": {[]string{continents, "network,country\n9.0.0.0/23,US\n9.0.2.0/24,US\n"}, "2 ranges are elsewhere by a later source than by one before it, such as 9.0.0.0 to 9.0.0.255: "},
+		"a country of another continent": {
+			[]string{continents, "network,country\n9.0.0.0/23,US\n9.0.2.0/24,US\n"},
+			"2 ranges are elsewhere by a later source than by one before it, such as 9.0.0.0 to 9.0.0.255: ",
+		},
 		"a place far away": {
-			[]string{"network,city,latitude,longitude\n2003::/64,Berlin,52.52,13.405\n", "network,country,city,latitude,longitude\n2003::/64,GB,London,51.5,-0.1\n"},
+			[]string{"network,city,latitude,longitude\n2003::/64,Berlin,52.52,13.405\n",
+				"network,country,city,latitude,longitude\n2003::/64,GB,London,51.5,-0.1\n"},
 			"1 ranges are elsewhere by a later source than by one before it, such as 2003:: to 2003::ffff:ffff:ffff:ffff: ",
 		},
 		"the same country":   {[]string{continents, "network,country\n9.0.0.0/23,DE\n9.0.2.0/24,US\n"}, ""},

@@ -34,28 +34,64 @@ func TestNamesOfCodes(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))), IDProperty: "id"},
+		{
+			Type: "country",
+			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
+				jobtest.Collect(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))),
+			IDProperty: "id",
+		},
 	}, o))
 	country := func(code, three, name, id string) string {
 		return code + "\t" + three + "\t\t\t" + name + "\t\t0\t443000\tNA\t\t\t\t\t\t\t\t" + id + "\t\t\n"
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
-		{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"), Credit: job.GeoNames}},
-		{Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")), Credit: job.GeoNames}, Kind: geonames.KindCountries},
+		{Input: job.Input{
+			Path: testfile.Temp(t, "places.txt",
+				jobtest.RowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"),
+			Credit: job.GeoNames,
+		}},
+		{
+			Input: job.Input{
+				Path: testfile.Temp(t, "countryInfo.txt",
+					country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")),
+				Credit: job.GeoNames,
+			},
+			Kind: geonames.KindCountries,
+		},
 	}, o))
-	must(airports.Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
-		`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: job.OurAirports}, o))
-	must(stations.Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich), Credit: job.NOAA}, o))
+	must(airports.Ingest(t.Context(), c,
+		job.Input{Path: testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
+			`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: job.OurAirports}, o))
+	must(stations.Ingest(t.Context(), c, job.Input{
+		Path:   testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
+		Credit: job.NOAA,
+	}, o))
 	must(Ingest(t.Context(), c, o))
 	for text, want := range map[string]string{
-		"zzb": "LSZZ", "lszz": "LSZZ", "fj-0001": "FJ-0001", "gp-0007": "GP-0007", "tfgx": "GP-0007", "971": "GP-0007", "tfxx": "GP-0007", "old roof": "GP-0007", "tfgy": "",
-		"06660": "06660099999", "06660099999": "06660099999", "fra": "fr", "french republic": "fr", "gp": "gp", "glp": "gp", "guadeloupe": "gp", "bvt": "",
+		"zzb":             "LSZZ",
+		"lszz":            "LSZZ",
+		"fj-0001":         "FJ-0001",
+		"gp-0007":         "GP-0007",
+		"tfgx":            "GP-0007",
+		"971":             "GP-0007",
+		"tfxx":            "GP-0007",
+		"old roof":        "GP-0007",
+		"tfgy":            "",
+		"06660":           "06660099999",
+		"06660099999":     "06660099999",
+		"fra":             "fr",
+		"french republic": "fr",
+		"gp":              "gp",
+		"glp":             "gp",
+		"guadeloupe":      "gp",
+		"bvt":             "",
 	} {
 		if f := searchNames(t, c, text); f.ID != want {
 			t.Errorf("%s: %+v, want %q", text, f, want)
 		}
 	}
-	if f := searchNames(t, c, "guadeloupe"); f.Kind != names.Region || f.Type != countryType || f.Lat != 16 || f.Lon != -61.7 || f.Bounds != [4]float64{} || f.Population != 443000 {
+	if f := searchNames(t, c, "guadeloupe"); f.Kind != names.Region || f.Type != countryType || f.Lat != 16 || f.Lon != -61.7 ||
+		f.Bounds != [4]float64{} || f.Population != 443000 {
 		t.Errorf("%+v", f)
 	}
 	if !slices.ContainsFunc(rec.Notes, func(n string) bool { return strings.Contains(n, "not searched: ") && strings.HasSuffix(n, "BV") }) {

@@ -102,7 +102,14 @@ func (n *namer) divisionNames(f *names.Feature, ascii string) error {
 		return err
 	}
 	for _, a := range list[:min(len(list), maxOtherNames)] {
-		f.Names = append(f.Names, search.Name{Text: a.Name, Lang: strings.ToLower(a.Lang), Preferred: a.Preferred, Short: a.Short, Historic: a.Historic, Colloquial: a.Colloquial})
+		f.Names = append(f.Names, search.Name{
+			Text:       a.Name,
+			Lang:       strings.ToLower(a.Lang),
+			Preferred:  a.Preferred,
+			Short:      a.Short,
+			Historic:   a.Historic,
+			Colloquial: a.Colloquial,
+		})
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 // unless they are places themselves or a layer has their country's divisions.
 func TestNamesOfDivisions(t *testing.T) {
 	row := func(id, name, class, code, country, admin1, people string) string {
-		return strings.Join([]string{id, name, "", "", "48.1", "11.5", class, code, country, "", admin1, "", "", "", people, "", "", "", "2020-01-01"}, "\t") + "\n"
+		return strings.Join([]string{id, name, "", "", "48.1", "11.5", class, code, country, "", admin1, "", "", "", people, "", "",
+			"", "2020-01-01"}, "\t") + "\n"
 	}
 	c := jobtest.Catalog(t)
 	o := job.Options{}
@@ -32,23 +33,42 @@ func TestNamesOfDivisions(t *testing.T) {
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
 		file("places.txt", row("1", "Munich", "P", "PPLA", "DE", "02", "1260391")+row("2", "Augsburg", "P", "PPL", "DE", "02", "259196")+
-			row("3", "Portland", "P", "PPL", "US", "OR", "650000")+row("4", "Toronto", "P", "PPLA", "CA", "08", "2600000")+row("5", "Province of Ontario", "A", "ADM1", "CA", "08", "1")+
+			row("3", "Portland", "P", "PPL", "US", "OR", "650000")+row("4", "Toronto", "P", "PPLA", "CA", "08", "2600000")+row("5",
+			"Province of Ontario", "A", "ADM1", "CA", "08", "1")+
 			row("6", "Hamlet", "P", "PPL", "DE", "15", "20"), geonames.KindPlaces),
-		file("admin1CodesASCII.txt", "DE.02\tBavaria\tBavaria\t2951839\nDE.15\tThuringia\t\t\nUS.OR\tOregon\tOregon\t5744337\nCA.08\tOntario\tOntario\t5\n", geonames.KindAdmin1),
+		file("admin1CodesASCII.txt",
+			"DE.02\tBavaria\tBavaria\t2951839\nDE.15\tThuringia\t\t\nUS.OR\tOregon\tOregon\t5744337\nCA.08\tOntario\tOntario\t5\n",
+			geonames.KindAdmin1),
 		file("alternateNames.txt", "1\t2951839\tru\tБавария\t1\t\t\t\t\t\n", geonames.KindAlternates),
 	}, o))
 	must(Ingest(t.Context(), c, o)) // without boundaries
 	for _, text := range []string{"bavaria", "Bayern", "DE-BY", "Бавария"} {
 		f := searchNames(t, c, text)
-		if f.Kind != names.Region || f.Type != names.Division || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" || f.Level != 1 || f.Lat != 48.1 || f.Bounds != [4]float64{} ||
+		if f.Kind != names.Region || f.Type != names.Division || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" ||
+			f.Level != 1 || f.Lat != 48.1 || f.Bounds != [4]float64{} ||
 			len(f.Parents) != 1 || f.Parents[0] != (names.Parent{Type: "country", ID: "de", Name: "Germany"}) {
 			t.Errorf("%s: %+v", text, f)
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))), IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))), IDProperty: "id"},
-		{Type: "county", Input: jobtest.Input(testfile.Temp(t, "county.geojson", jobtest.Collect(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))), IDProperty: "id"},
+		{
+			Type: "country",
+			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
+				jobtest.Collect(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))),
+			IDProperty: "id",
+		},
+		{
+			Type: "state",
+			Input: jobtest.Input(testfile.Temp(t, "state.geojson",
+				jobtest.Collect(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))),
+			IDProperty: "id",
+		},
+		{
+			Type: "county",
+			Input: jobtest.Input(testfile.Temp(t, "county.geojson",
+				jobtest.Collect(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))),
+			IDProperty: "id",
+		},
 	}, o))
 	must(Ingest(t.Context(), c, o))
 	for text, want := range map[string]string{"bavaria": "DE.02", "oregon": "", "ontario": "", "thuringia": ""} {
@@ -70,21 +90,55 @@ func TestNamesOfDivisions(t *testing.T) {
 func TestNamesOfPartsAndStates(t *testing.T) {
 	c := jobtest.Catalog(t)
 	town := func(id, lon, country, admin1 string) string {
-		return strings.Join([]string{id, "Town" + id, "", "", "48.5", lon, "P", "PPL", country, "", admin1, "", "", "", "5000", "", "", "", "2020-01-01"}, "\t") + "\n"
+		return strings.Join([]string{
+			id,
+			"Town" + id,
+			"",
+			"",
+			"48.5",
+			lon,
+			"P",
+			"PPL",
+			country,
+			"",
+			admin1,
+			"",
+			"",
+			"",
+			"5000",
+			"",
+			"",
+			"",
+			"2020-01-01",
+		}, "\t") + "\n"
 	}
 	input := func(name, text string, kind geonames.Kind) places.Input {
 		return places.Input{Input: job.Input{Path: testfile.Temp(t, name, text)}, Kind: kind}
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
-		input("places.txt", town("1", "2.5", "FR", "11")+town("2", "3.5", "FR", "11")+town("3", "4.5", "FR", "44")+town("4", "7.5", "DE", "07"), geonames.KindPlaces),
-		input("admin1CodesASCII.txt", "FR.11\tÎle-de-France\tIle-de-France\t0\nFR.44\tGrand Est\tGrand Est\t0\nDE.07\tNorth Rhine-Westphalia\t\t0\n", geonames.KindAdmin1),
+		input("places.txt", town("1", "2.5", "FR", "11")+town("2", "3.5", "FR", "11")+town("3", "4.5", "FR", "44")+town("4", "7.5",
+			"DE", "07"), geonames.KindPlaces),
+		input("admin1CodesASCII.txt",
+			"FR.11\tÎle-de-France\tIle-de-France\t0\nFR.44\tGrand Est\tGrand Est\t0\nDE.07\tNorth Rhine-Westphalia\t\t0\n", geonames.KindAdmin1),
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))), IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), jobtest.Square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
-			jobtest.Square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1), jobtest.Square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1), jobtest.Square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1)))), IDProperty: "id"},
+		{
+			Type: "country",
+			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
+				jobtest.Collect(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1),
+					jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))),
+			IDProperty: "id",
+		},
+		{Type: "state",
+			Input: jobtest.Input(testfile.Temp(t, "state.geojson",
+				jobtest.Collect(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1),
+					jobtest.Square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
+					jobtest.Square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1),
+					jobtest.Square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1),
+					jobtest.Square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1)))),
+			IDProperty: "id"},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,17 @@ func TestNamesOfFacts(t *testing.T) {
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(
-			jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), jobtest.Square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10), jobtest.Square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))), IDProperty: "id"},
+			jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), jobtest.Square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10),
+			jobtest.Square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))),
+			IDProperty: "id"},
 		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(
-			jobtest.Square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), jobtest.Square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3), jobtest.Square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))), IDProperty: "id"},
+			jobtest.Square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), jobtest.Square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3),
+			jobtest.Square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))),
+			IDProperty: "id"},
 		{Type: "land", Input: jobtest.Input(testfile.Temp(t, "land.geojson", jobtest.Collect(
-			jobtest.Square("a", "A", `,"pop_est":387890`, 0, 0, 1), jobtest.Square("b", "B", `,"population":"191377"`, 1, 0, 1), jobtest.Square("c", "C", `,"population":-99`, 2, 0, 1), jobtest.Square("d", "D", `,"population":1.5`, 3, 0, 1)))), IDProperty: "id"},
+			jobtest.Square("a", "A", `,"pop_est":387890`, 0, 0, 1), jobtest.Square("b", "B", `,"population":"191377"`, 1, 0, 1),
+			jobtest.Square("c", "C", `,"population":-99`, 2, 0, 1), jobtest.Square("d", "D", `,"population":1.5`, 3, 0, 1)))),
+			IDProperty: "id"},
 	}, job.Options{}))
 	rows := ""
 	for i, p := range []struct {
@@ -46,11 +52,15 @@ func TestNamesOfFacts(t *testing.T) {
 		{10.5, "GF", "01", 600},  // few are drawn in Brazil
 		{10.01, "FR", "76", 600}, // at a coarse border
 	} {
-		rows += fmt.Sprintf("%d\tPlace %d\t\t\t0.5\t%g\tP\tPPL\t%s\t\t%s\t\t\t\t%d\t\t\t\t2024-01-01\n", i+1, i+1, p.lon, p.country, p.admin1, p.people)
+		rows += fmt.Sprintf("%d\tPlace %d\t\t\t0.5\t%g\tP\tPPL\t%s\t\t%s\t\t\t\t%d\t\t\t\t2024-01-01\n", i+1, i+1, p.lon, p.country,
+			p.admin1, p.people)
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
 		{Input: job.Input{Path: testfile.Temp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
-		{Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")}, Kind: geonames.KindCountries},
+		{
+			Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
+			Kind:  geonames.KindCountries,
+		},
 	}, job.Options{}))
 	must(Ingest(t.Context(), c, job.Options{}))
 	r, g := jobtest.Open(t, c, ask.Names)
@@ -61,7 +71,8 @@ func TestNamesOfFacts(t *testing.T) {
 		{Type: "country", ID: "br", People: 1200},
 		{Type: "state", ID: "fra-1", People: 2000},
 		{Type: "state", ID: "fra-2", People: 1000},
-		{Type: "land", ID: "a", Population: 387890, People: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land", ID: "c"}, {Type: "land", ID: "d"},
+		{Type: "land", ID: "a", Population: 387890, People: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land",
+			ID: "c"}, {Type: "land", ID: "d"},
 		{Type: "state", ID: "fra-3", People: 18000},
 	} {
 		f, ok, err := r.Feature(t.Context(), names.Number(names.Region, want.Type, want.ID))

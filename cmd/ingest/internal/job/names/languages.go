@@ -63,7 +63,14 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 			return err
 		}
 		for _, a := range list {
-			add(search.Name{Text: a.Name, Lang: strings.ToLower(a.Lang), Preferred: a.Preferred, Short: a.Short, Historic: a.Historic, Colloquial: a.Colloquial})
+			add(search.Name{
+				Text:       a.Name,
+				Lang:       strings.ToLower(a.Lang),
+				Preferred:  a.Preferred,
+				Short:      a.Short,
+				Historic:   a.Historic,
+				Colloquial: a.Colloquial,
+			})
 		}
 	}
 	for _, property := range slices.Sorted(maps.Keys(properties)) {

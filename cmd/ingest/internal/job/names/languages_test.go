@@ -42,8 +42,15 @@ func TestNamesInLanguages(t *testing.T) {
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
 		{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern)}, Kind: geonames.KindPlaces},
-		{Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))}, Kind: geonames.KindCountries},
-		{Input: job.Input{Path: testfile.Temp(t, "alternateNames.txt", "1\t1861060\tja\t日本国\t\t\t\t\n2\t1861060\tja\t日本\t1\t\t\t\n3\t2921044\tde\tDeutschland\t1\t\t\t\n4\t99\tde\tNirgends\t\t\t\t\n")}, Kind: geonames.KindAlternates},
+		{
+			Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))},
+			Kind:  geonames.KindCountries,
+		},
+		{
+			Input: job.Input{Path: testfile.Temp(t, "alternateNames.txt",
+				"1\t1861060\tja\t日本国\t\t\t\t\n2\t1861060\tja\t日本\t1\t\t\t\n3\t2921044\tde\tDeutschland\t1\t\t\t\n4\t99\tde\tNirgends\t\t\t\t\n")},
+			Kind: geonames.KindAlternates,
+		},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +59,21 @@ func TestNamesInLanguages(t *testing.T) {
 	}
 	r, _ := jobtest.Open(t, c, ask.Names)
 	for text, want := range map[string]string{
-		"Germany": "de", "deutschland": "de", "allemagne": "de", "almania": "de", "federal republic": "de", "germany at large": "de", "ger.": "de",
-		"日本": "jp", "日本国": "jp", "bayern": "bavaria", "freistaat": "bavaria", "巴伐利亞": "bavaria", "kurbayern": "bavaria", "deu": "de",
-		"nirgends": "",
+		"Germany":          "de",
+		"deutschland":      "de",
+		"allemagne":        "de",
+		"almania":          "de",
+		"federal republic": "de",
+		"germany at large": "de",
+		"ger.":             "de",
+		"日本":               "jp",
+		"日本国":              "jp",
+		"bayern":           "bavaria",
+		"freistaat":        "bavaria",
+		"巴伐利亞":             "bavaria",
+		"kurbayern":        "bavaria",
+		"deu":              "de",
+		"nirgends":         "",
 	} {
 		hits, err := r.Search(t.Context(), search.Query{Text: text, Exact: true}, nil)
 		if err != nil || (want == "") != (len(hits) == 0) || want != "" && hits[0].ID != want {
@@ -73,7 +92,8 @@ func TestNamesInLanguages(t *testing.T) {
 
 func TestOtherNamesAreBounded(t *testing.T) {
 	f := names.Feature{Kind: names.Region, Type: "land", ID: "x", Name: "X"}
-	record := `{"name":"X","name_alt":"` + strings.Repeat("a|", 3*maxOtherNames) + strings.Repeat("b", 5) + `","alt_name":["no text"],"name:de":"X","name_fr":" ","short_name":"X"`
+	record := `{"name":"X","name_alt":"` + strings.Repeat("a|", 3*maxOtherNames) + strings.Repeat("b", 5) +
+		`","alt_name":["no text"],"name:de":"X","name_fr":" ","short_name":"X"`
 	for i := range 2 * maxOtherNames {
 		record += `,"name:a` + string(rune('a'+i/26%26)) + string(rune('a'+i%26)) + `":"n"`
 	}

@@ -321,7 +321,12 @@ func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
 		return nil
 	}
-	box := quadkey.Box{West: max(h.Lon-coarseDegrees, -180), South: max(h.Lat-coarseDegrees, -90), East: min(h.Lon+coarseDegrees, 180), North: min(h.Lat+coarseDegrees, 90)}
+	box := quadkey.Box{
+		West:  max(h.Lon-coarseDegrees, -180),
+		South: max(h.Lat-coarseDegrees, -90),
+		East:  min(h.Lon+coarseDegrees, 180),
+		North: min(h.Lat+coarseDegrees, 90),
+	}
 	own := false
 	err := n.eachRegion(countryType, feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}, func(f *feature.Feature) error {
 		own = own || strings.EqualFold(f.ID, h.Country)
@@ -376,7 +381,8 @@ func (n *namer) read(keep func(names.Feature) error) error {
 		n.note(&f)
 		f.Names = slices.DeleteFunc(f.Names, func(o search.Name) bool { return len(o.Text) > maxNameBytes })
 		if len(f.Name) > maxNameBytes {
-			n.rep.Note(fmt.Sprintf("%s %s %s is not searched: its name has %d bytes, and at most %d are", f.Kind, f.Type, f.ID, len(f.Name), maxNameBytes))
+			n.rep.Note(fmt.Sprintf("%s %s %s is not searched: its name has %d bytes, and at most %d are", f.Kind, f.Type, f.ID,
+				len(f.Name), maxNameBytes))
 			return nil
 		}
 		return keep(f)
@@ -392,7 +398,14 @@ func (n *namer) read(keep func(names.Feature) error) error {
 	if n.only != nil {
 		return nil
 	}
-	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
+	for _, read := range []func(func(names.Feature) error) error{
+		n.readCountries,
+		n.readDivisions,
+		n.readAirports,
+		n.readZones,
+		n.readStations,
+		n.readPoints,
+	} {
 		if err := read(take); err != nil {
 			return err
 		}
@@ -572,7 +585,14 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 		r := airportRecord{uint32(a.Number), text("ident"), text("iata"), text("icao"), text("local")}
 		code := cmp.Or(r.iata, r.icao, r.ident)
 		f := names.Feature{
-			Kind: names.Airport, Type: text("type"), ID: cmp.Or(r.ident, code), Name: a.Name(), Country: text("country"), Code: code, Lat: a.Lat, Lon: a.Lon,
+			Kind:    names.Airport,
+			Type:    text("type"),
+			ID:      cmp.Or(r.ident, code),
+			Name:    a.Name(),
+			Country: text("country"),
+			Code:    code,
+			Lat:     a.Lat,
+			Lon:     a.Lon,
 		}
 		addCodes(&f, r.iata, r.icao, r.ident, r.local)
 		f.Names = append(f.Names, airportNames(f.Name, text("municipality"), r.iata)...)

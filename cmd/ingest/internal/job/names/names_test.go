@@ -45,11 +45,29 @@ func TestNames(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "county", Input: jobtest.Input(testfile.Temp(t, "county.geojson", jobtest.Collect(jobtest.Square("20159", "Rice", "", 1, 1, 1), jobtest.Square("22001", "Acadia", "", 3, 1, 1)))), IDProperty: "id"},
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))), IDProperty: "id"},
-		{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zone.geojson", jobtest.Collect(jobtest.Square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))), IDProperty: "id"},
+		{
+			Type: "county",
+			Input: jobtest.Input(testfile.Temp(t, "county.geojson",
+				jobtest.Collect(jobtest.Square("20159", "Rice", "", 1, 1, 1), jobtest.Square("22001", "Acadia", "", 3, 1, 1)))),
+			IDProperty: "id",
+		},
+		{
+			Type: "country",
+			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
+				jobtest.Collect(jobtest.Square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))),
+			IDProperty: "id",
+		},
+		{
+			Type: "timezone",
+			Input: jobtest.Input(testfile.Temp(t, "zone.geojson",
+				jobtest.Collect(jobtest.Square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))),
+			IDProperty: "id",
+		},
 	}, o))
-	must(stations.Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich), Credit: job.NOAA}, o))
+	must(stations.Ingest(t.Context(), c, job.Input{
+		Path:   testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
+		Credit: job.NOAA,
+	}, o))
 	shops := testfile.Temp(t, "shops.csv", "id,name,lat,lon\n1,Corner <Shop>,1.5,1.5\n2,,1.5,1.5\n")
 	must(points.Ingest(t.Context(), c, points.Collection{Name: "shops", Search: true}, []string{shops}, o))
 	must(points.Ingest(t.Context(), c, points.Collection{Name: "secret", Private: true}, []string{shops}, o))

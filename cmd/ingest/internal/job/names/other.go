@@ -79,7 +79,13 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", zonefinder.Layer, region.ID, err)
 		}
-		f := names.Feature{Kind: names.Zone, Type: zonefinder.Layer, ID: region.ID, Name: cmp.Or(region.Name(), region.ID), Bounds: boundsOf(region)}
+		f := names.Feature{
+			Kind:   names.Zone,
+			Type:   zonefinder.Layer,
+			ID:     region.ID,
+			Name:   cmp.Or(region.Name(), region.ID),
+			Bounds: boundsOf(region),
+		}
 		f.Lon, f.Lat = pointOf(region, geometry)
 		// People know a zone's city and not its name.
 		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
@@ -103,7 +109,13 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 			continue
 		}
 		f := names.Feature{
-			Kind: names.Station, ID: s.ID, Name: s.Name(), Country: s.Properties.Text("country"), Code: s.Properties.Text("icao"), Lat: s.Lat, Lon: s.Lon,
+			Kind:    names.Station,
+			ID:      s.ID,
+			Name:    s.Name(),
+			Country: s.Properties.Text("country"),
+			Code:    s.Properties.Text("icao"),
+			Lat:     s.Lat,
+			Lon:     s.Lon,
 		}
 		addCodes(&f, f.Code, id.WMO(), s.ID)
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {

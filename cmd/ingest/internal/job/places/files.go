@@ -110,7 +110,8 @@ func (j *placesJob) source() places.Source {
 
 // converted converts the records of all files of a kind and yields the records that convert keeps.
 // convert may also return a *source.BadRecord. The sequence is nil if there are no such files.
-func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
+func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T],
+	convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	if len(files) == 0 {
 		return nil
 	}

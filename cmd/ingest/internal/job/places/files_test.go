@@ -44,8 +44,9 @@ const (
 	features   = "P.PPLC\tcapital of a political entity\t\nP.PPL\tpopulated place\ta city\nnull\tnot available\t\n"
 	featuresDe = "P.PPLC\tHauptstadt\t\nP.PPLX\tStadtteil\t\n"
 	timeZones  = "CountryCode\tTimeZoneId\tGMT offset 1. Jan 2026\tDST offset 1. Jul 2026\trawOffset\nCH\tEurope/Zurich\t1.0\t2.0\t1.0\n"
-	languages  = "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\nfra\tfra / fre*\tfr\tFrench\nzho\tzho / chi*\tzh\tChinese\ngsw\tgsw\t\tSwiss German\n"
-	allPlaces  = jobtest.RowBern + "\n" + jobtest.RowThun + "\n" + jobtest.RowSuva + "\n"
+	languages  = "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\nfra\tfra / fre*\tfr\tFrench\nzho\tzho / " +
+		"chi*\tzh\tChinese\ngsw\tgsw\t\tSwiss German\n"
+	allPlaces = jobtest.RowBern + "\n" + jobtest.RowThun + "\n" + jobtest.RowSuva + "\n"
 )
 
 // writeAll writes files with these names and texts. For names in .zip it packs the table with the
@@ -85,7 +86,8 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
 
 // The input of a build from files of every kind.
 func TestPlacesSource(t *testing.T) {
-	paths := writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2}, [2]string{"alternateNames.txt", namesV1},
+	paths := writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2},
+		[2]string{"alternateNames.txt", namesV1},
 		[2]string{"hierarchy.zip", parents}, [2]string{"adminCode5.txt", admin5}, [2]string{"admin1CodesASCII.txt", admin1},
 		[2]string{"admin2Codes.txt", admin2}, [2]string{"countryInfo.txt", countries}, [2]string{"featureCodes_en.txt", features},
 		[2]string{"featureCodes_de.txt", featuresDe}, [2]string{"timeZones.txt", timeZones}, [2]string{"iso-languagecodes.txt", languages})
@@ -114,8 +116,11 @@ func TestPlacesSource(t *testing.T) {
 			{PlaceID: 2658377, Lang: "zh-Hant", Name: "圖恩", Colloquial: true, Historic: true},
 			{PlaceID: 2658377, Lang: "post", Name: "3600"},
 		}, names),
-		"parents": gocmp.Diff([]places.Parent{{Parent: 2661551, Child: 2661552, Kind: "ADM"}, {Parent: 2661551, Child: 2658377}}, all(t, src.Parents)),
-		"admin5":  gocmp.Diff([]places.Admin5{{PlaceID: 2661552, Code: "A5"}}, all(t, src.Admin5)),
+		"parents": gocmp.Diff([]places.Parent{
+			{Parent: 2661551, Child: 2661552, Kind: "ADM"},
+			{Parent: 2661551, Child: 2658377},
+		}, all(t, src.Parents)),
+		"admin5": gocmp.Diff([]places.Admin5{{PlaceID: 2661552, Code: "A5"}}, all(t, src.Admin5)),
 		"gazetteer": gocmp.Diff(places.Gazetteer{
 			Countries: []places.Country{{
 				Code: "CH", ISO3: "CHE", FIPS: "SZ", Name: "Switzerland", Capital: "Bern", Continent: "EU", TLD: ".ch",
@@ -123,7 +128,10 @@ func TestPlacesSource(t *testing.T) {
 				Numeric: 756, AreaKM2: 41290, Population: 8516543, Languages: []string{"de-CH", "fr-CH"},
 				Neighbours: []string{"DE", "IT", "LI", "FR", "AT"}, ID: 2658434,
 			}},
-			Admin1: []places.Division{{Code: "CH.BE", Name: "Bern", ASCIIName: "Bern", ID: 2661551}, {Code: "FJ.C", Name: "Central", ASCIIName: "Central", ID: 2194371}},
+			Admin1: []places.Division{
+				{Code: "CH.BE", Name: "Bern", ASCIIName: "Bern", ID: 2661551},
+				{Code: "FJ.C", Name: "Central", ASCIIName: "Central", ID: 2194371},
+			},
 			Admin2: []places.Division{{Code: "CH.BE.246", Name: "Bern-Mittelland District", ASCIIName: "Bern-Mittelland District", ID: 7285212}},
 			Features: []places.Feature{
 				{Code: "P.PPLC", Name: "capital of a political entity"}, {Code: "P.PPL", Name: "populated place", Description: "a city"},
@@ -152,10 +160,12 @@ func TestPlacesSource(t *testing.T) {
 		records  int64
 		modified time.Time
 	}{
-		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, testfile.Zipped}, {2, time.Time{}}, {2, testfile.Zipped}, {1, time.Time{}}, {2, time.Time{}},
+		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, testfile.Zipped}, {2, time.Time{}}, {2, testfile.Zipped}, {1,
+			time.Time{}}, {2, time.Time{}},
 		{1, time.Time{}}, {1, time.Time{}}, {2, time.Time{}}, {2, time.Time{}}, {1, time.Time{}}, {3, time.Time{}},
 	} {
-		if s := m.Sources[i]; s.File != filepath.Base(paths[i]) || s.Records != want.records || !s.Modified.Equal(want.modified) || len(s.SHA256) != 64 {
+		if s := m.Sources[i]; s.File != filepath.Base(paths[i]) || s.Records != want.records || !s.Modified.Equal(want.modified) ||
+			len(s.SHA256) != 64 {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 	}
@@ -166,7 +176,8 @@ func TestDeletedPlaces(t *testing.T) {
 	// Bern is of 2019-09-05, Thun of 2020-01-02, Suva of 2018-01-01.
 	files := writeAll(t, [2]string{"places.txt", allPlaces},
 		[2]string{"deletes-2019-09-04.txt", "2661552\tBern\tdouble\n"}, [2]string{"deletes-2020-01-02.txt", "2658377\tThun\t\n9\tUnknown\t\n"},
-		[2]string{"deletes-2017-01-01.txt", "2198148\tSuva\tearlier\n"}, [2]string{"deletes-2019-01-01.txt", "2198148\tSuva\tagain\n"}, [2]string{"deletes-2016-01-01.txt", "2198148\tSuva\tearliest\n"})
+		[2]string{"deletes-2017-01-01.txt", "2198148\tSuva\tearlier\n"},
+		[2]string{"deletes-2019-01-01.txt", "2198148\tSuva\tagain\n"}, [2]string{"deletes-2016-01-01.txt", "2198148\tSuva\tearliest\n"})
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, placeFiles(files...), job.Options{Reporter: rep})
@@ -199,7 +210,8 @@ func TestModifiedPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, m := openPlaces(t, c)
-	if record, err := f.Place(t.Context(), 2661552); err != nil || !strings.Contains(string(record), `"name":"Bern anew"`) || m.Records["places"] != 3 {
+	if record, err := f.Place(t.Context(), 2661552); err != nil || !strings.Contains(string(record), `"name":"Bern anew"`) ||
+		m.Records["places"] != 3 {
 		t.Errorf("%s, %v, %v", record, err, m.Records)
 	}
 }
@@ -266,9 +278,11 @@ func TestBadPlaces(t *testing.T) {
 		return strings.Join(f, "\t")
 	}
 	rows := []string{
-		row(), row("id", "1", "name", `"Quoted`, "alternates", `"a,b"c`), row("id", "2", "country", "NA"), row("id", "3", "lat", "-90", "lon", "-180"),
+		row(), row("id", "1", "name", `"Quoted`, "alternates", `"a,b"c`), row("id", "2", "country", "NA"), row("id", "3", "lat",
+			"-90", "lon", "-180"),
 		row("id", "4", "name", "<script>", "ascii", `\u0000`),
-		"", "one column", jobtest.RowBern + "\textra", row("id", ""), row("id", "0"), row("id", "x"), row("id", "1"), row("id", "5", "name", "Z\xfcrich"),
+		"", "one column", jobtest.RowBern + "\textra", row("id", ""), row("id", "0"), row("id", "x"), row("id", "1"), row("id", "5",
+			"name", "Z\xfcrich"),
 		row("id", "6", "lat", "90.1"), row("id", "7", "lon", "-180.1"), row("id", "8", "lat", "NaN"), row("id", "9", "country", "CHE"),
 		row("id", "10", "name", strings.Repeat("x", 1001)), row("id", "11", "alternates", strings.Repeat("x", geonames.MaxLine)),
 	}
@@ -279,7 +293,10 @@ func TestBadPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int64{
-		"not 19 columns": 2, "id is not a number from 1 to 4294967295": 3, "id occurred before in this file: its latest row counts": 1, "not UTF-8": 1,
+		"not 19 columns": 2,
+		"id is not a number from 1 to 4294967295":                3,
+		"id occurred before in this file: its latest row counts": 1,
+		"not UTF-8":                          1,
 		"latitude is not within ±90 degrees": 2, "longitude is not within ±180 degrees": 1, "country is not two letters A to Z": 1,
 		"cannot be stored": 1, "line is too long": 1,
 	}
@@ -315,8 +332,18 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 	}{
 		{"nothing", nil, 0, "name at least one"},
 		{"no places", placeFiles(file("countryInfo.txt", countries)), 0, "no file of places"},
-		{"one day's changes", placeFiles(file("modifications-2026-11-20.txt", jobtest.RowBern), file("deletes-2026-11-20.txt", "1\tA\t\n")), 0, "name the whole file beside it"},
-		{"one day's changes as places", []Input{{Input: job.Input{Path: file("Modifications-2026-11-20.txt.gz", jobtest.RowBern)}, Kind: geonames.KindPlaces}}, 0, "one day's changes"},
+		{
+			"one day's changes",
+			placeFiles(file("modifications-2026-11-20.txt", jobtest.RowBern), file("deletes-2026-11-20.txt", "1\tA\t\n")),
+			0,
+			"name the whole file beside it",
+		},
+		{
+			"one day's changes as places",
+			[]Input{{Input: job.Input{Path: file("Modifications-2026-11-20.txt.gz", jobtest.RowBern)}, Kind: geonames.KindPlaces}},
+			0,
+			"one day's changes",
+		},
 		{"named twice", placeFiles(good, good), 0, "named twice"},
 		{"linked", placeFiles(good, link), 0, "named twice"},
 		{"twice as something else", append(placeFiles(good), Input{Input: job.Input{Path: good}, Kind: geonames.KindAdmin5}), 0, "named twice"},
@@ -324,14 +351,34 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		{"postal codes", placeFiles(file("CH.zip", "CH\t3000\tBern\tBern\tBE\t\t246\t\t351\t46.9\t7.4\t4\n")), 0, "postal codes"},
 		{"a directory", placeFiles(t.TempDir()), 0, "not a regular file"},
 		{"a CSV file", placeFiles(file("a.csv", "id,name\n1,Bern\n")), 0, "separated by tabs"},
-		{"deletions of no day", append(placeFiles(good), Input{Input: job.Input{Path: file("gone.txt", "1\tA\t\n")}, Kind: geonames.KindDeletions}), 0, "deletes-YYYY-MM-DD.txt"},
-		{"wrong kind", append(placeFiles(good), Input{Input: job.Input{Path: file("x.txt", namesV2)}, Kind: geonames.KindHierarchy}), 0.5, "4 of 4 records are bad"},
-		{"wrong kind, tolerated", append(placeFiles(good), Input{Input: job.Input{Path: file("x.txt", namesV2)}, Kind: geonames.KindHierarchy}), 1, "none of its rows is one of parents"},
+		{
+			"deletions of no day",
+			append(placeFiles(good), Input{Input: job.Input{Path: file("gone.txt", "1\tA\t\n")}, Kind: geonames.KindDeletions}),
+			0,
+			"deletes-YYYY-MM-DD.txt",
+		},
+		{
+			"wrong kind",
+			append(placeFiles(good), Input{Input: job.Input{Path: file("x.txt", namesV2)}, Kind: geonames.KindHierarchy}),
+			0.5,
+			"4 of 4 records are bad",
+		},
+		{
+			"wrong kind, tolerated",
+			append(placeFiles(good), Input{Input: job.Input{Path: file("x.txt", namesV2)}, Kind: geonames.KindHierarchy}),
+			1,
+			"none of its rows is one of parents",
+		},
 		{"too many bad divisions", placeFiles(good, file("admin1CodesASCII.txt", admin1+"CH\tx\ty\t1\n")), 0.2, "1 of 3 records are bad"},
 		{"too many bad names", placeFiles(good, file("alternateNamesV2.txt", namesV2+"x\n")), 0.1, "1 of 5 records are bad"},
 		{"truncated", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
 		{"damaged", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
-		{"two tables", placeFiles(good, testfile.Temp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))), 0, "holds both"},
+		{
+			"two tables",
+			placeFiles(good, testfile.Temp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))),
+			0,
+			"holds both",
+		},
 		{"empty", placeFiles(good, file("allCountries.txt", "")), 0, ""},
 		{"no places left", placeFiles(file("places.txt", jobtest.RowBern), file("deletes-2026-01-01.txt", "2661552\tBern\t\n")), 0, "no places"},
 	} {
@@ -442,7 +489,8 @@ func TestPlacesRealTables(t *testing.T) {
 		dir + "meta/admin2Codes.txt", dir + "meta/adminCode5.txt", dir + "meta/featureCodes_en.txt", dir + "meta/timeZones.txt",
 		dir + "meta/iso-languagecodes.txt",
 	}
-	files = append(files, writeAll(t, [2]string{"alternateNamesV2.zip", "1\t2759794\tde\tAmsterdam\t1\t\t\t\t\t\n2\t2759794\tla\tAmstelodamum\t\t\t\t1\t\t\n"},
+	files = append(files, writeAll(t,
+		[2]string{"alternateNamesV2.zip", "1\t2759794\tde\tAmsterdam\t1\t\t\t\t\t\n2\t2759794\tla\tAmstelodamum\t\t\t\t1\t\t\n"},
 		[2]string{"hierarchy.txt", "2749879\t2759794\tADM\n"})...)
 	testrace.Plain(t, "one goroutine, and much to read")
 	const stored = 55436
@@ -464,7 +512,8 @@ func TestPlacesRealTables(t *testing.T) {
 		"alternateNamesV2.zip": 2, "hierarchy.txt": 1,
 	}
 	for i, s := range m.Sources {
-		if s.File != filepath.Base(files[i]) || s.Records != rows[s.File] || s.License != "CC-BY-4.0" || s.Attribution != "GeoNames" || s.Bytes == 0 || s.SHA256 == "" {
+		if s.File != filepath.Base(files[i]) || s.Records != rows[s.File] || s.License != "CC-BY-4.0" ||
+			s.Attribution != "GeoNames" || s.Bytes == 0 || s.SHA256 == "" {
 			t.Errorf("%+v", s)
 		}
 		delete(rows, s.File)

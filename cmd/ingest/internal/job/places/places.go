@@ -37,7 +37,13 @@ type Input struct {
 // not hide behind a large one. The manifest dates each file by its newest row. A file whose rows
 // have no dates is dated by its name or its archive, if possible.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
-	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad), zero: job.NullIsland{Drop: o.DropZero}}
+	j := &placesJob{
+		ctx:    ctx,
+		rep:    o.ReporterOrSilent(),
+		maxBad: o.MaxBad,
+		tally:  job.NewTally(o.MaxBad),
+		zero:   job.NullIsland{Drop: o.DropZero},
+	}
 	if err := j.recognise(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -140,7 +146,8 @@ func (j *placesJob) recognise(inputs []Input) error {
 		return errors.New("no file of places; name at least one, such as cities15000.zip")
 	}
 	if !whole {
-		return fmt.Errorf("%s holds one day's changes, and would take the place of everything that is published; name the whole file beside it, such as allCountries.zip", j.of(geonames.KindPlaces)[0].Path)
+		return fmt.Errorf("%s holds one day's changes, and would take the place of everything that is published; name the "+
+			"whole file beside it, such as allCountries.zip", j.of(geonames.KindPlaces)[0].Path)
 	}
 	return nil
 }
@@ -164,7 +171,8 @@ func (j *placesJob) note(stats *places.Stats) {
 		}
 	}
 	if j.unknownZones > 0 {
-		j.rep.Note(fmt.Sprintf("places with a time zone that the file of time zones does not have, such as %q: %d", j.unknownZone, j.unknownZones))
+		j.rep.Note(fmt.Sprintf("places with a time zone that the file of time zones does not have, such as %q: %d", j.unknownZone,
+			j.unknownZones))
 	}
 }
 

@@ -55,7 +55,8 @@ func TestZeroPlaces(t *testing.T) {
 	} {
 		rep := &jobtest.Recorder{}
 		m, err := Ingest(t.Context(), jobtest.Catalog(t), placeFiles(path), job.Options{Reporter: rep, DropZero: drop})
-		if left := m.Bad[source.AtZero]; err != nil || m.Records["places"] != 2-left || (left == 1) != drop || !strings.Contains(strings.Join(rep.Notes, "\n"), want) {
+		if left := m.Bad[source.AtZero]; err != nil || m.Records["places"] != 2-left || (left == 1) != drop ||
+			!strings.Contains(strings.Join(rep.Notes, "\n"), want) {
 			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
 		}
 	}
@@ -67,7 +68,10 @@ func TestPlaces(t *testing.T) {
 	first, second := testfile.Temp(t, "first.txt", text1), testfile.Temp(t, "second.txt", older+"\n"+jobtest.RowSuva+"\n")
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
-	returned, err := Ingest(t.Context(), c, []Input{{Input: job.Input{Path: second, Credit: job.GeoNames}}, {Input: job.Input{Path: first}}}, job.Options{Reporter: rep, MaxBad: 0.5})
+	returned, err := Ingest(t.Context(), c, []Input{
+		{Input: job.Input{Path: second, Credit: job.GeoNames}},
+		{Input: job.Input{Path: first}},
+	}, job.Options{Reporter: rep, MaxBad: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +219,8 @@ func TestPlacesRealFiles(t *testing.T) {
 		var want []near
 		for j := range all {
 			r := &all[j]
-			if (q.Countries == nil || r.Country == q.Countries[0]) && (q.Classes == nil || r.Class == q.Classes[0]) && r.Population >= q.MinPopulation {
+			if (q.Countries == nil || r.Country == q.Countries[0]) && (q.Classes == nil || r.Class == q.Classes[0]) &&
+				r.Population >= q.MinPopulation {
 				round := func(v float64) float64 { return math.Round(v*1e7) / 1e7 }
 				want = append(want, near{r.ID, quadkey.Distance(at.Lon, at.Lat, round(r.Lon), round(r.Lat))})
 			}

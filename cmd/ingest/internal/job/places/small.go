@@ -20,7 +20,8 @@ const (
 	maxSmallBytes = 256 << 20
 )
 
-var errTooMuchSmall = fmt.Errorf("more than %d rows or %d MB in the files of codes, countries, languages and deletions; check that they are the files you mean", maxSmallRows, maxSmallBytes>>20)
+var errTooMuchSmall = fmt.Errorf("more than %d rows or %d MB in the files of codes, countries, languages and "+
+	"deletions; check that they are the files you mean", maxSmallRows, maxSmallBytes>>20)
 
 // add counts a row and its texts.
 func (h *smallRows) add(texts ...string) error {

@@ -63,13 +63,26 @@ const (
 var (
 	wgs84          = batterySystem{srs: 4326, text: wgs84Text, crs: "urn:ogc:def:crs:OGC:1.3:CRS84"}
 	batterySystems = map[string]batterySystem{
-		"WGS 84":      wgs84,
-		"CRS84":       {srs: 1000084, org: "OGC", text: strings.Replace(wgs84Text, `"WGS 84"`, `"WGS 84 (CRS84)"`, 1), crs: "http://www.opengis.net/def/crs/OGC/1.3/CRS84"},
-		"NAD83":       {srs: 4269, text: fmt.Sprintf(grs80Text, "NAD83", "North_American_Datum_1983"), crs: "urn:ogc:def:crs:EPSG::4269"},
-		"ETRS89":      {srs: 4258, text: fmt.Sprintf(grs80Text, "ETRS89", "European_Terrestrial_Reference_System_1989"), crs: "EPSG:4258"},
-		"GDA94":       {srs: 4283, text: fmt.Sprintf(grs80Text, "GDA94", "Geocentric_Datum_of_Australia_1994"), crs: "urn:ogc:def:crs:EPSG::4283"},
-		"GDA2020":     {srs: 7844, text: fmt.Sprintf(grs80Text, "GDA2020", "Geocentric_Datum_of_Australia_2020"), crs: "EPSG:7844"},
-		"SIRGAS 2000": {srs: 4674, text: fmt.Sprintf(grs80Text, "SIRGAS 2000", "Sistema_de_Referencia_Geocentrico_para_las_AmericaS_2000"), crs: "EPSG:4674"},
+		"WGS 84": wgs84,
+		"CRS84": {
+			srs:  1000084,
+			org:  "OGC",
+			text: strings.Replace(wgs84Text, `"WGS 84"`, `"WGS 84 (CRS84)"`, 1),
+			crs:  "http://www.opengis.net/def/crs/OGC/1.3/CRS84",
+		},
+		"NAD83":  {srs: 4269, text: fmt.Sprintf(grs80Text, "NAD83", "North_American_Datum_1983"), crs: "urn:ogc:def:crs:EPSG::4269"},
+		"ETRS89": {srs: 4258, text: fmt.Sprintf(grs80Text, "ETRS89", "European_Terrestrial_Reference_System_1989"), crs: "EPSG:4258"},
+		"GDA94": {
+			srs:  4283,
+			text: fmt.Sprintf(grs80Text, "GDA94", "Geocentric_Datum_of_Australia_1994"),
+			crs:  "urn:ogc:def:crs:EPSG::4283",
+		},
+		"GDA2020": {srs: 7844, text: fmt.Sprintf(grs80Text, "GDA2020", "Geocentric_Datum_of_Australia_2020"), crs: "EPSG:7844"},
+		"SIRGAS 2000": {
+			srs:  4674,
+			text: fmt.Sprintf(grs80Text, "SIRGAS 2000", "Sistema_de_Referencia_Geocentrico_para_las_AmericaS_2000"),
+			crs:  "EPSG:4674",
+		},
 		"ED50": {srs: 4230, crs: "EPSG:4230", refused: true,
 			text: `GEOGCS["ED50",DATUM["European_Datum_1950",SPHEROID["International 1924",6378388,297]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]`},
 		"Web Mercator": {srs: 3857, crs: "urn:ogc:def:crs:EPSG::3857", refused: true,
@@ -117,7 +130,11 @@ func geoJSONFeatures(t *testing.T, s *sheet) (list []string) {
 		if f.geometry != nil {
 			g = geojson.NewGeometry(f.geometry)
 		}
-		b, err := json.Marshal(map[string]any{"type": "Feature", "geometry": g, "properties": map[string]any{"code": f.code, "name": f.name, "value": f.value}})
+		b, err := json.Marshal(map[string]any{
+			"type":       "Feature",
+			"geometry":   g,
+			"properties": map[string]any{"code": f.code, "name": f.name, "value": f.value},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +203,12 @@ func batteryGeoPackage(t *testing.T, s *sheet) string {
 	if pointsOnly(s) {
 		kind = "POINT"
 	}
-	affinity := map[string]string{"string": "TEXT", "float64": "DOUBLE", "int64": "INTEGER", "bool": "BOOLEAN"}[fmt.Sprintf("%T", s.features[0].value)]
+	affinity := map[string]string{
+		"string":  "TEXT",
+		"float64": "DOUBLE",
+		"int64":   "INTEGER",
+		"bool":    "BOOLEAN",
+	}[fmt.Sprintf("%T", s.features[0].value)]
 	run(`PRAGMA synchronous=OFF;
 CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT, srs_id INTEGER PRIMARY KEY, organization TEXT, organization_coordsys_id INTEGER, definition TEXT);
 CREATE TABLE gpkg_contents (table_name TEXT PRIMARY KEY, data_type TEXT, srs_id INTEGER);
@@ -354,12 +376,15 @@ func TestBatteryShapes(t *testing.T) {
 		geometry orb.Geometry
 		area     float64 // 0: it is left out
 	}{
-		"a square":                         {orb.Polygon{squareAt(10, 10, 2)}, 4},
-		"clockwise":                        {orb.Polygon{turned(squareAt(10, 10, 2))}, 4},
-		"with a hole":                      {orb.Polygon{squareAt(10, 10, 3), turned(squareAt(11, 11, 1))}, 8},
-		"a hole that touches the shell":    {orb.Polygon{squareAt(10, 10, 3), turned(squareAt(10, 11, 1))}, 8},
-		"two parts":                        {orb.MultiPolygon{{squareAt(10, 10, 1)}, {squareAt(20, 10, 2)}}, 5},
-		"a part in the hole of another":    {orb.MultiPolygon{{squareAt(10, 10, 3), turned(squareAt(11, 11, 1))}, {squareAt(11.25, 11.25, 0.5)}}, 8.25},
+		"a square":                      {orb.Polygon{squareAt(10, 10, 2)}, 4},
+		"clockwise":                     {orb.Polygon{turned(squareAt(10, 10, 2))}, 4},
+		"with a hole":                   {orb.Polygon{squareAt(10, 10, 3), turned(squareAt(11, 11, 1))}, 8},
+		"a hole that touches the shell": {orb.Polygon{squareAt(10, 10, 3), turned(squareAt(10, 11, 1))}, 8},
+		"two parts":                     {orb.MultiPolygon{{squareAt(10, 10, 1)}, {squareAt(20, 10, 2)}}, 5},
+		"a part in the hole of another": {
+			orb.MultiPolygon{{squareAt(10, 10, 3), turned(squareAt(11, 11, 1))}, {squareAt(11.25, 11.25, 0.5)}},
+			8.25,
+		},
 		"a vertex twice":                   {orb.Polygon{{{10, 10}, {10, 10}, {12, 10}, {12, 12}, {12, 12}, {10, 12}, {10, 10}}}, 4},
 		"first vertices that nearly agree": {orb.Polygon{{{10, 10}, {10 + 1e-13, 10}, {12, 10}, {12, 12}, {10, 12}, {10, 10}}}, 4},
 		"a flat part":                      {orb.MultiPolygon{{squareAt(10, 10, 2)}, {{{20, 10}, {21, 10}, {22, 10}, {20, 10}}}}, 4},
@@ -368,7 +393,10 @@ func TestBatteryShapes(t *testing.T) {
 		"crossing itself":                  {orb.Polygon{{{10, 10}, {12, 12}, {12, 10}, {10, 12}, {10, 10}}}, 2},
 		"null":                             {nil, 0},
 	} {
-		s := sheet{system: wgs84, features: []batteryFeature{{"a", "Ordinary", orb.Polygon{squareAt(0, 0, 1)}, nil}, {"b", "Odd", c.geometry, nil}}}
+		s := sheet{
+			system:   wgs84,
+			features: []batteryFeature{{"a", "Ordinary", orb.Polygon{squareAt(0, 0, 1)}, nil}, {"b", "Odd", c.geometry, nil}},
+		}
 		inEveryFormat(t, name, s, func(t *testing.T, path string) {
 			want := map[string]batteryRegion{"a": {Name: "Ordinary", Area: 1}}
 			if c.area > 0 {
@@ -392,15 +420,16 @@ func TestBatteryShapes(t *testing.T) {
 func TestBatterySystems(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for name, system := range batterySystems {
-		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Polygon{squareAt(8, 47, 1)}, nil}}}, func(t *testing.T, path string) {
-			got, _, err := batteryRegions(t, path)
-			switch {
-			case system.refused && (err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326")):
-				t.Error(err)
-			case !system.refused && (err != nil || got["a"].Area != 1):
-				t.Error(got, err)
-			}
-		})
+		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Polygon{squareAt(8, 47, 1)}, nil}}},
+			func(t *testing.T, path string) {
+				got, _, err := batteryRegions(t, path)
+				switch {
+				case system.refused && (err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326")):
+					t.Error(err)
+				case !system.refused && (err != nil || got["a"].Area != 1):
+					t.Error(got, err)
+				}
+			})
 		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Point{8, 47}, nil}}}, func(t *testing.T, path string) {
 			c := jobtest.Catalog(t)
 			_, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path}, job.Options{})
@@ -421,7 +450,8 @@ func TestBatterySystems(t *testing.T) {
 // TestBatteryTexts reads every text as a name of a region and of a point.
 func TestBatteryTexts(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
-	texts := []string{"Tentudía", "Māngere-Ōtāhuhu", "日本", "Łódź", `6" or "more"`, "a, b; c", "O'Higgins", "<b>bold</b>", "🗺 map", "back\\slash"}
+	texts := []string{"Tentudía", "Māngere-Ōtāhuhu", "日本", "Łódź", `6" or "more"`, "a, b; c", "O'Higgins", "<b>bold</b>", "🗺 map",
+		"back\\slash"}
 	var areas, places []batteryFeature
 	for i, text := range texts {
 		code := string(rune('a' + i))
@@ -438,7 +468,8 @@ func TestBatteryTexts(t *testing.T) {
 	})
 	inEveryFormat(t, "names of points", sheet{wgs84, places}, func(t *testing.T, path string) {
 		c := jobtest.Catalog(t)
-		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path}, job.Options{}); err != nil {
+		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path},
+			job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for i, line := range answers(t, openPoints(t, c, "mine"))["all"] {
@@ -457,18 +488,27 @@ func TestBatteryValues(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for want, value := range map[string]any{
 		`"007"`: "007", `"10E2"`: "10E2", `"yes"`: "yes", `"2026-01-31T12:00:00Z"`: "2026-01-31T12:00:00Z", `"1 2"`: "1 2",
-		`7`: int64(7), `-3`: int64(-3), `9007199254740993`: int64(9007199254740993), `2.5`: 2.5, `-0.125`: -0.125, `true`: true, `false`: false, ``: nil,
+		`7`:                int64(7),
+		`-3`:               int64(-3),
+		`9007199254740993`: int64(9007199254740993),
+		`2.5`:              2.5,
+		`-0.125`:           -0.125,
+		`true`:             true,
+		`false`:            false,
+		``:                 nil,
 	} {
 		s := sheet{wgs84, []batteryFeature{{"a", "A", orb.Point{8, 47}, value}}}
 		inEveryFormat(t, fmt.Sprintf("%T %v", value, value), s, func(t *testing.T, path string) {
 			c := jobtest.Catalog(t)
-			if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path}, job.Options{}); err != nil {
+			if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path},
+				job.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			all := answers(t, openPoints(t, c, "mine"))["all"]
 			var properties map[string]json.RawMessage
 			_, text, _ := strings.Cut(all[0], "{")
-			if err := json.Unmarshal([]byte("{"+text), &properties); err != nil || string(properties["value"]) != want && (value != nil || string(properties["value"]) != "null") {
+			if err := json.Unmarshal([]byte("{"+text), &properties); err != nil ||
+				string(properties["value"]) != want && (value != nil || string(properties["value"]) != "null") {
 				t.Errorf("%s: want %s, %v", all, want, err)
 			}
 		})

@@ -55,7 +55,8 @@ func (f *pointFile) place(line int) int64 {
 		f.line, f.number = line, 0
 	}
 	f.number++
-	return int64(f.index)<<pointFileShift | int64(min(line, 1<<(pointFileShift-pointLineShift)-1))<<pointLineShift | min(f.number, 1<<pointLineShift-1)
+	return int64(f.index)<<pointFileShift | int64(min(line, 1<<(pointFileShift-pointLineShift)-1))<<pointLineShift | min(f.number,
+		1<<pointLineShift-1)
 }
 
 // open detects the formats of the files.
@@ -77,7 +78,8 @@ func (j *pointsJob) open(paths []string) (err error) {
 			if f.Format.Untyped {
 				table, other = f, first
 			}
-			return fmt.Errorf("%s is a table and %s is not: publish them as two collections, or make a table of the other by: ogr2ogr -lco GEOMETRY=AS_XY out.csv %s",
+			return fmt.Errorf("%s is a table and %s is not: publish them as two collections, or make a table of the other by: "+
+				"ogr2ogr -lco GEOMETRY=AS_XY out.csv %s",
 				table.Path, other.Path, other.Word())
 		}
 		j.files = append(j.files, f)

@@ -64,7 +64,8 @@ func TestForeignFiles(t *testing.T) {
 		"": "is empty",
 	} {
 		path := testfile.Temp(t, "in.geojson", text)
-		_, polygons := boundaries.Ingest(t.Context(), jobtest.Catalog(t), []boundaries.Input{{Type: "zone", Input: jobtest.Input(path)}}, job.Options{})
+		_, polygons := boundaries.Ingest(t.Context(), jobtest.Catalog(t),
+			[]boundaries.Input{{Type: "zone", Input: jobtest.Input(path)}}, job.Options{})
 		_, points := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})
 		for by, err := range map[string]error{"polygons": polygons, "points": points} {
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {

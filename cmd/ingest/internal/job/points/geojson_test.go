@@ -70,7 +70,8 @@ func TestPointsOfGeoJSON(t *testing.T) {
 			want: []record{at("7", "", 2)},
 		},
 		"property id": {
-			text: `{"type":"Feature","properties":{"id":"own"},"geometry":` + point + `} {"type":"Feature","properties":{"a":1,"id":2,"b":3},"geometry":` + point + `}`,
+			text: `{"type":"Feature","properties":{"id":"own"},"geometry":` + point +
+				`} {"type":"Feature","properties":{"a":1,"id":2,"b":3},"geometry":` + point + `}`,
 			want: []record{at("own", "", 1), at("2", `{"a":1,"b":3}`, 1)},
 		},
 		"id of no kind": {
@@ -88,12 +89,19 @@ func TestPointsOfGeoJSON(t *testing.T) {
 			bad:   []string{`f:1: id is missing: "ref" is empty, or neither text nor a number`},
 		},
 		"expires": {
-			text: `{"type":"Feature","expires":"2090-01-01T00:00:00Z","geometry":` + point + `} {"type":"Feature","expires":null,"geometry":` + point + `}`,
+			text: `{"type":"Feature","expires":"2090-01-01T00:00:00Z","geometry":` + point +
+				`} {"type":"Feature","expires":null,"geometry":` + point + `}`,
 			want: []record{{Lat: 47.25, Lon: 8.5, Line: 1, Expires: []byte(`"2090-01-01T00:00:00Z"`)}, at("", "", 1)},
 		},
-		"long expires":  {text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`, bad: []string{"f:1: " + source.TooLarge + ": expires: it is longer than 256 bytes"}},
+		"long expires": {
+			text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`,
+			bad:  []string{"f:1: " + source.TooLarge + ": expires: it is longer than 256 bytes"},
+		},
 		"bare geometry": {text: point, want: []record{at("", "", 1)}},
-		"twice":         {text: `{"type":"Feature","properties":{"id":1,"a":1,"id":2,"a":2},"geometry":` + point + `}`, want: []record{at("2", `{"a":1,"a":2}`, 1)}},
+		"twice": {
+			text: `{"type":"Feature","properties":{"id":1,"a":1,"id":2,"a":2},"geometry":` + point + `}`,
+			want: []record{at("2", `{"a":1,"a":2}`, 1)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, slow := range []bool{false, true} {
@@ -153,7 +161,8 @@ func TestPointsWithoutGeometry(t *testing.T) {
 	for name, path := range map[string]string{
 		"shapefile":  testfile.Temp(t, "shape.zip", zipMembers(t, shape)),
 		"GeoPackage": keyed,
-		"GeoJSON":    testfile.Temp(t, "lines", strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
+		"GeoJSON": testfile.Temp(t, "lines",
+			strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &jobtest.Recorder{}
@@ -175,9 +184,11 @@ func TestPagesOfPoints(t *testing.T) {
 		}
 		return testfile.Temp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`)
 	}
-	first, last := page("a.json", `"properties":{"exceededTransferLimit":true},"numberMatched":3,`, "7", "8"), page("b.json", `"numberMatched":3,`, "9")
+	first, last := page("a.json", `"properties":{"exceededTransferLimit":true},"numberMatched":3,`, "7", "8"), page("b.json",
+		`"numberMatched":3,`, "9")
 	rows := page("c.json", "", `"0"`, "1", `"2"`)
-	const told = "c.json: the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id"
+	const told = "c.json: the ids of features number the rows (0, 1, …), and change with the next export; --id names the " +
+		"property that is the id"
 	for _, tc := range []struct {
 		paths     []string
 		err, note string

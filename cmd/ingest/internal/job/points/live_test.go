@@ -111,7 +111,10 @@ func TestPointsIntoLive(t *testing.T) {
 
 // The files get the types of the existing collection, unless --type says otherwise.
 func TestIntoLiveTakesTypes(t *testing.T) {
-	s, rep := &liveServer{there: true, schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`}, &examples{}
+	s, rep := &liveServer{
+		there:  true,
+		schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`,
+	}, &examples{}
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "tags", Kind: feature.Texts}},
 		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,ask,6,\n")}
 	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9}); err != nil {
@@ -132,7 +135,8 @@ func TestPointsExpire(t *testing.T) {
 	line := func(id, expires string) string {
 		return `{"type":"Feature","id":"` + id + `","geometry":{"type":"Point","coordinates":[8,47]},"properties":{},"expires":` + expires + "}\n"
 	}
-	path := testfile.Temp(t, "a.geojson", line("gone", `"2001-02-03T04:05:06Z"`)+line("late", `"2090-01-02T04:04:05.5+01:00"`)+line("never", "null"))
+	path := testfile.Temp(t, "a.geojson",
+		line("gone", `"2001-02-03T04:05:06Z"`)+line("late", `"2090-01-02T04:04:05.5+01:00"`)+line("never", "null"))
 	s := &liveServer{there: true}
 	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, s.target(t), job.Options{}); err != nil {
 		t.Fatal(err)
@@ -199,7 +203,8 @@ func TestNothingIntoLive(t *testing.T) {
 		}
 	}
 	s := &liveServer{there: true, refuse: "id"}
-	err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.Temp(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t), job.Options{MaxBad: 0.1})
+	err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.Temp(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t),
+		job.Options{MaxBad: 0.1})
 	var many *job.TooManyBadError
 	if !errors.As(err, &many) || !strings.Contains(err.Error(), "Not this one.") {
 		t.Error(err)

@@ -109,7 +109,10 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Last: of.Repeated == Last, Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
+			Last:      of.Repeated == Last,
+			Duplicate: j.duplicate,
+			Learned:   func(l *feature.Learner) { unseen = j.learned(l) },
+			Progress:  job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -132,7 +135,11 @@ func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 		return ""
 	}
 	defer func() { _ = g.Close() }() // only read
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(p.Lat, p.Lon, 0), Filter: places.Populated, Limit: 1}))
+	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{
+		Near:   feature.NearTo(p.Lat, p.Lon, 0),
+		Filter: places.Populated,
+		Limit:  1,
+	}))
 	if err != nil || len(hits) == 0 {
 		return ""
 	}
@@ -177,7 +184,14 @@ type pointsJob struct {
 }
 
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.NullIsland{Drop: o.DropZero}}
+	j := &pointsJob{
+		ctx:   ctx,
+		rep:   o.ReporterOrSilent(),
+		of:    of,
+		types: of.Types,
+		tally: job.NewTally(o.MaxBad),
+		zero:  job.NullIsland{Drop: o.DropZero},
+	}
 	j.near = func(*points.Point) string { return "" }
 	j.empty, j.input = source.NewWords(of.Empty...), &features.Files{}
 	if of.Empty != nil {
@@ -360,7 +374,8 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 		return nil
 	}
 	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
-		return fmt.Errorf("%w; if another property tells the points apart, name it by --id; --repeated last takes the last of each id, and first the first", err)
+		return fmt.Errorf("%w; if another property tells the points apart, name it by --id; --repeated last takes the last "+
+			"of each id, and first the first", err)
 	}
 	return nil
 }
@@ -407,11 +422,14 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 			continue
 		}
 		f, line, _ := j.place(odd.At)
-		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; --type=%s makes them bad records",
-			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line, crs.Quoted(odd.Name+"="+odd.Kind.String())))
+		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; "+
+			"--type=%s makes them bad records",
+			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line,
+			crs.Quoted(odd.Name+"="+odd.Kind.String())))
 	}
 	if n := l.Unlisted(); n > 0 {
-		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", feature.MaxFields, n))
+		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type",
+			feature.MaxFields, n))
 	}
 	return nil
 }
@@ -447,10 +465,12 @@ func (j *pointsJob) note(meta *live.Meta) {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
 	}
 	if j.rows != nil {
-		j.rep.Note(j.rows.Path + ": the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id")
+		j.rep.Note(j.rows.Path +
+			": the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id")
 	}
 	if j.repeats.count > 0 {
-		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))
+		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s",
+			j.repeats.count, j.of.Repeated, j.repeats.first))
 	}
 	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.Format.Read != nil }) {
 		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
@@ -486,7 +506,8 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 	if like := likeName(texts); like != "" {
 		advice = fmt.Sprintf("%s looks like one: give --name=%s", source.Excerpt(like), crs.Quoted(like))
 	}
-	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find none of them; " + advice)
+	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find " +
+		"none of them; " + advice)
 }
 
 // likeNames are parts of common property names for a name, the most certain ones first.

@@ -100,7 +100,13 @@ func TestPointsOfEveryFormat(t *testing.T) {
 			for _, stdin := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s%s stdin %t", tc.name, packing, stdin), func(t *testing.T) {
 					c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-					of := Collection{Name: "shops", Layer: tc.layer, Title: "Shops", Private: true, Credit: job.Credit{License: "CC0-1.0", Attribution: "Shops & Co"}}
+					of := Collection{
+						Name:    "shops",
+						Layer:   tc.layer,
+						Title:   "Shops",
+						Private: true,
+						Credit:  job.Credit{License: "CC0-1.0", Attribution: "Shops & Co"},
+					}
 					path := "-"
 					if stdin {
 						of.Stdin = strings.NewReader(content)
@@ -115,8 +121,9 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					meta := *collection.Meta()
 					wantMeta := live.Meta{
 						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
-						Schema: feature.Schema{{Name: "brand", Kind: feature.Text}, {Name: "open", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}},
-						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
+						Schema: feature.Schema{{Name: "brand", Kind: feature.Text}, {Name: "open", Kind: feature.Boolean},
+							{Name: "price", Kind: feature.Number}},
+						Title: "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
 					}
 					if d := gocmp.Diff(wantMeta, meta); d != "" {
 						t.Error(d)
@@ -128,11 +135,13 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if golden == nil {
 						golden = got
 					}
-					if d := gocmp.Diff(golden, got); d != "" || len(got["near"]) != 5 || !strings.HasPrefix(got["near"][0], "s-105 46.3125 7.3125 ") || len(got["within"]) != 15 {
+					if d := gocmp.Diff(golden, got); d != "" || len(got["near"]) != 5 ||
+						!strings.HasPrefix(got["near"][0], "s-105 46.3125 7.3125 ") || len(got["within"]) != 15 {
 						t.Error(got["near"], len(got["within"]), d)
 					}
 					src := m.Sources[0]
-					if src.License != "CC0-1.0" || src.Attribution != "Shops & Co" || src.SHA256 == "" || src.Records != 500 || m.Records["points"] != 500 || m.Bad != nil {
+					if src.License != "CC0-1.0" || src.Attribution != "Shops & Co" || src.SHA256 == "" || src.Records != 500 ||
+						m.Records["points"] != 500 || m.Bad != nil {
 						t.Errorf("%+v", m)
 					}
 					if name := "file"; !stdin && src.File != name || stdin && src.File != "standard input" {
@@ -152,7 +161,8 @@ func TestPointsAfterKill(t *testing.T) {
 	c := jobtest.CatalogIn(t, filepath.Join(t.TempDir(), "[data]"))
 	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
 	testfile.Write(t, left, "")
-	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{testfile.Temp(t, "p.csv", "id,lat,lon\n1,2,3\n")}, job.Options{}); err != nil {
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{testfile.Temp(t, "p.csv", "id,lat,lon\n1,2,3\n")},
+		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
@@ -285,7 +295,10 @@ func TestPointsColumns(t *testing.T) {
 			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
-		"codes":           {files: []string{"id,lat,lon,n\na,46,7,10E2\nb,47,8,12E4\n"}, want: []string{`a 46 7 {"n":"10E2"}`, `b 47 8 {"n":"12E4"}`}},
+		"codes": {
+			files: []string{"id,lat,lon,n\na,46,7,10E2\nb,47,8,12E4\n"},
+			want:  []string{`a 46 7 {"n":"10E2"}`, `b 47 8 {"n":"12E4"}`},
+		},
 		"lines in quotes": {files: []string{"id,lat,lon,note\na,46,7,\"two\nlines\"\n"}, want: []string{`a 46 7 {"note":"two\u000alines"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,14 +326,19 @@ func TestPointsColumns(t *testing.T) {
 // The report names the place near a position, which shows how the position was read.
 func TestPointsNearPlace(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
+		Path:   testfile.Temp(t, "places.txt", jobtest.RowBern),
+		Credit: job.GeoNames,
+	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
-	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)}, job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)},
+		job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`, "the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`,
+		"the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
 		if !slices.Contains(rep.Notes, want) {
 			t.Errorf("no %q among %q", want, rep.Notes)
 		}
@@ -353,15 +371,44 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		want  []string
 		note  string
 	}{
-		"unique":         {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
-		"repeated":       {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
-		"in two files":   {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
-		"empty":          {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
-		"of a shape":     {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
-		"key":            {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
-		"keys of two":    {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
-		"keys called id": {files: []string{strings.ReplaceAll(keyed("code"), "nr", "id"), strings.ReplaceAll(keyed("code"), "nr", "id")}, want: []string{`1 46 7 {"id":8,"code":"s-000"}`, `2 46.0625 7 {"id":9,"code":"s-001"}`, `3 46 7 {"id":8,"code":"s-000"}`, `4 46.0625 7 {"id":9,"code":"s-001"}`}, note: `"id" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
-		"nothing other":  {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
+		"unique": {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
+		"repeated": {
+			files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"},
+			want:  []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`},
+			note:  `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`,
+		},
+		"in two files": {
+			files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"},
+			want:  []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`},
+			note:  `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`,
+		},
+		"empty": {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
+		"of a shape": {
+			files: []string{zipMembers(t, pointShapefile(shops(2)))},
+			want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`,
+				`s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`},
+		},
+		"key": {
+			files: []string{keyed("id")},
+			want:  []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`},
+			note:  `0: id from "nr"`,
+		},
+		"keys of two": {
+			files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")},
+			want:  []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`},
+			note:  `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`,
+		},
+		"keys called id": {
+			files: []string{strings.ReplaceAll(keyed("code"), "nr", "id"), strings.ReplaceAll(keyed("code"), "nr", "id")},
+			want: []string{`1 46 7 {"id":8,"code":"s-000"}`, `2 46.0625 7 {"id":9,"code":"s-001"}`, `3 46 7 {"id":8,"code":"s-000"}`,
+				`4 46.0625 7 {"id":9,"code":"s-001"}`},
+			note: `"id" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`,
+		},
+		"nothing other": {
+			files: []string{keyed("code"), keyed("code")},
+			want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`,
+				`4 46.0625 7 {"nr":9,"code":"s-001"}`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
@@ -395,15 +442,31 @@ func TestEmptyValues(t *testing.T) {
 		want  []string
 		note  string
 	}{
-		"table":       {table, nil, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {}`, `c 3 3 {"price":7,"note":"?"}`}, `2 values are a word for an empty one and are left out ("-" 1, "NULL" 1), the first in line 3`},
-		"other words": {table, []string{"NULL", "?"}, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {"note":"-"}`, `c 3 3 {"price":7}`}, `("?" 1, "NULL" 1)`},
-		"no words":    {table, []string{}, []string{`b 2 2 {"price":"NULL","note":"-"}`}, ""},
-		"GeoJSON":     {geo, nil, []string{`a 1 1 {"note":"-","path":"\\N"}`}, ""},
-		"told":        {geo, []string{`\N`, "-"}, []string{`a 1 1 {}`}, `2 values are a word for an empty one and are left out ("-" 1, "\\N" 1), the first in line 1`},
-		"GeoPackage":  {gpkg, []string{"-"}, nil, `1 values are a word for an empty one`},
+		"table": {
+			table,
+			nil,
+			[]string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {}`, `c 3 3 {"price":7,"note":"?"}`},
+			`2 values are a word for an empty one and are left out ("-" 1, "NULL" 1), the first in line 3`,
+		},
+		"other words": {
+			table,
+			[]string{"NULL", "?"},
+			[]string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {"note":"-"}`, `c 3 3 {"price":7}`},
+			`("?" 1, "NULL" 1)`,
+		},
+		"no words": {table, []string{}, []string{`b 2 2 {"price":"NULL","note":"-"}`}, ""},
+		"GeoJSON":  {geo, nil, []string{`a 1 1 {"note":"-","path":"\\N"}`}, ""},
+		"told": {
+			geo,
+			[]string{`\N`, "-"},
+			[]string{`a 1 1 {}`},
+			`2 values are a word for an empty one and are left out ("-" 1, "\\N" 1), the first in line 1`,
+		},
+		"GeoPackage": {gpkg, []string{"-"}, nil, `1 values are a word for an empty one`},
 	} {
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep})
+		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.Temp(t, "file", tc.text)},
+			job.Options{Reporter: rep})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -424,21 +487,25 @@ func TestZeroPositions(t *testing.T) {
 	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
-	want := "warning: positions that are exactly 0, 0, as many programs write unknown ones: 2, the first in " + path + ":3; --drop-zero leaves them out"
+	want := "warning: positions that are exactly 0, 0, as many programs write unknown ones: 2, the first in " + path +
+		":3; --drop-zero leaves them out"
 	if err != nil || m.Records["points"] != 4 || !slices.Contains(rep.Notes, want) {
 		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
 	}
 	rep = &jobtest.Recorder{}
 	m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep, DropZero: true})
-	if err != nil || m.Records["points"] != 2 || m.Bad[source.AtZero] != 2 || len(rep.Notes) != 3 || !strings.HasPrefix(rep.Notes[2], "2 of 4 records are left out and not counted as bad, such as "+path+":3: position is exactly 0, 0") {
+	if err != nil || m.Records["points"] != 2 || m.Bad[source.AtZero] != 2 || len(rep.Notes) != 3 ||
+		!strings.HasPrefix(rep.Notes[2], "2 of 4 records are left out and not counted as bad, such as "+path+":3: position is exactly 0, 0") {
 		t.Errorf("%v %v %v %q", err, m.Records, m.Bad, rep.Notes)
 	}
 	path = testfile.Temp(t, "most.csv", "stop_id,stop_lat,stop_lon\na,0,0\nb,0.0,-0\nc,0,1\n")
-	if m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err != nil || m.Records["points"] != 1 {
+	if m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err != nil ||
+		m.Records["points"] != 1 {
 		t.Error(err, m.Records)
 	}
 	path = testfile.Temp(t, "all.csv", "stop_id,stop_lat,stop_lon\na,0,0\n")
-	if _, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err == nil || !strings.Contains(err.Error(), "hold no points") {
+	if _, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err == nil ||
+		!strings.Contains(err.Error(), "hold no points") {
 		t.Error(err)
 	}
 }
@@ -455,7 +522,8 @@ func TestSearchWithoutNames(t *testing.T) {
 		for _, search := range []bool{true, false} {
 			rep := &jobtest.Recorder{}
 			of := Collection{Name: "mine", Search: search}
-			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", head+"\n1,1,a,b\n")}, job.Options{Reporter: rep}); err != nil {
+			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", head+"\n1,1,a,b\n")},
+				job.Options{Reporter: rep}); err != nil {
 				t.Fatal(err)
 			}
 			notes := strings.Join(rep.Notes, "\n")
@@ -478,15 +546,31 @@ func TestCasesOfTables(t *testing.T) {
 		want   []string
 		note   string
 	}{
-		"places-2/geosparql-crs84-prefix.csv":                  {points: 3, want: []string{`1 47.37 8.54 {"name":"Zürich"}`}},
-		"places-2/gnis-unknown-is-zero.tsv":                    {of: Collection{Columns: pointtable.Columns{Lat: "prim_lat_dec", Lon: "prim_long_dec"}}, points: 8, note: "unknown ones: 2,"},
-		"points-2/gtfs-stops-three-at-0-0.csv":                 {points: 43, note: "unknown ones: 3,"},
-		"points-2/mysql-backslash-n-in-values.tsv":             {points: 3, want: []string{`4 19.44 -99.14 {}`, `1 41.38 2.17 {"name":"A","price":9.5}`}, note: `("\\N" 2)`},
-		"points-2/house-numbers-12A-dropped.csv":               {points: 1000, want: []string{`998 47.0998 8.0998 {"number":"998A","street":"Main St"}`}, note: `"number" is text, since 5 of its 1000 values`},
-		"points-2/excel-ansi-one-umlaut-row-lost.csv":          {points: 300, note: "Bäckerei Müller"},
-		"points-2/adjacent-stray-quotes-one-row-lost.csv":      {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
-		"points-2/ais-day-ships-repeat-times-without-zone.csv": {of: Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last}, points: 3, note: "4 records have the id of another one, of which the last counts"},
-		"points-2/store-locator-store-name.csv":                {of: Collection{Search: true}, points: 4, note: `give --name='Store Name'`},
+		"places-2/geosparql-crs84-prefix.csv": {points: 3, want: []string{`1 47.37 8.54 {"name":"Zürich"}`}},
+		"places-2/gnis-unknown-is-zero.tsv": {
+			of:     Collection{Columns: pointtable.Columns{Lat: "prim_lat_dec", Lon: "prim_long_dec"}},
+			points: 8,
+			note:   "unknown ones: 2,",
+		},
+		"points-2/gtfs-stops-three-at-0-0.csv": {points: 43, note: "unknown ones: 3,"},
+		"points-2/mysql-backslash-n-in-values.tsv": {
+			points: 3,
+			want:   []string{`4 19.44 -99.14 {}`, `1 41.38 2.17 {"name":"A","price":9.5}`},
+			note:   `("\\N" 2)`,
+		},
+		"points-2/house-numbers-12A-dropped.csv": {
+			points: 1000,
+			want:   []string{`998 47.0998 8.0998 {"number":"998A","street":"Main St"}`},
+			note:   `"number" is text, since 5 of its 1000 values`,
+		},
+		"points-2/excel-ansi-one-umlaut-row-lost.csv":     {points: 300, note: "Bäckerei Müller"},
+		"points-2/adjacent-stray-quotes-one-row-lost.csv": {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
+		"points-2/ais-day-ships-repeat-times-without-zone.csv": {
+			of:     Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last},
+			points: 3,
+			note:   "4 records have the id of another one, of which the last counts",
+		},
+		"points-2/store-locator-store-name.csv": {of: Collection{Search: true}, points: 4, note: `give --name='Store Name'`},
 	} {
 		tc.of.Name = "mine"
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -515,17 +599,40 @@ func TestEncodings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text, encoding, want, note string
 	}{
-		"windows-1252":  {text: "name;lat;lon\n" + rows + "B\xe4ck \x96 M\xfcller;46;7\n", want: "Bäck – Müller", note: `: is not UTF-8 and is read as windows-1252, such as "Bäck – Müller;46;7"`},
-		"header":        {text: "name;lat;lon;H\xf6he\n" + "x;46;7;B\xe4ck\n", want: "Bäck", note: "read as windows-1252"},
-		"gzip":          {text: testfile.Gzip("name;lat;lon\nB\xe4ck;46;7\n"), want: "Bäck", note: "read as windows-1252"},
-		"GeoJSON":       {text: feature + "B\xe4ck\"}}", want: "Bäck", note: "read as windows-1252"},
-		"one bad row":   {text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n", want: "", note: "--encoding NAME of ingest boundaries and points says what it is"},
+		"windows-1252": {
+			text: "name;lat;lon\n" + rows + "B\xe4ck \x96 M\xfcller;46;7\n",
+			want: "Bäck – Müller",
+			note: `: is not UTF-8 and is read as windows-1252, such as "Bäck – Müller;46;7"`,
+		},
+		"header":  {text: "name;lat;lon;H\xf6he\n" + "x;46;7;B\xe4ck\n", want: "Bäck", note: "read as windows-1252"},
+		"gzip":    {text: testfile.Gzip("name;lat;lon\nB\xe4ck;46;7\n"), want: "Bäck", note: "read as windows-1252"},
+		"GeoJSON": {text: feature + "B\xe4ck\"}}", want: "Bäck", note: "read as windows-1252"},
+		"one bad row": {
+			text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n",
+			want: "",
+			note: "--encoding NAME of ingest boundaries and points says what it is",
+		},
 		"UTF-8 by mark": {text: "\ufeffname;lat;lon\n" + rows + "B\xe4ck;46;7\n", want: "", note: ""},
 		"named UTF-8":   {text: "name;lat;lon\n" + rows + "B\xe4ck;46;7\n", encoding: "utf-8", want: "", note: ""},
 		"named":         {text: "name;lat;lon\nB\x84ck;46;7\n", encoding: "cp850", want: "Bäck", note: ""},
-		"UTF-16":        {text: "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00", encoding: "utf-16le", want: "Bäck", note: ""},
-		"wrong":         {text: "name;lat;lon\nB\x81ck;46;7\n", encoding: "windows-1252", want: "B\uFFFDck", note: "1 characters are not in the encoding"},
-		"a mark first":  {text: "\ufeffname;lat;lon\nBäck;46;7\n", encoding: "windows-1252", want: "Bäck", note: "begins with the byte order mark of UTF-8 and is read as that, not as the windows-1252 of --encoding"},
+		"UTF-16": {
+			text:     "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00",
+			encoding: "utf-16le",
+			want:     "Bäck",
+			note:     "",
+		},
+		"wrong": {
+			text:     "name;lat;lon\nB\x81ck;46;7\n",
+			encoding: "windows-1252",
+			want:     "B\uFFFDck",
+			note:     "1 characters are not in the encoding",
+		},
+		"a mark first": {
+			text:     "\ufeffname;lat;lon\nBäck;46;7\n",
+			encoding: "windows-1252",
+			want:     "Bäck",
+			note:     "begins with the byte order mark of UTF-8 and is read as that, not as the windows-1252 of --encoding",
+		},
 		"mark, GeoJSON": {text: "\ufeff" + feature + "Bäck\"}}", encoding: "850", want: "Bäck", note: "not as the 850 of --encoding"},
 		"named GeoJSON": {text: feature + "B\x84ck\"}}", encoding: "850", want: "Bäck", note: ""},
 	} {
@@ -536,14 +643,16 @@ func TestEncodings(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, notes := strings.Join(answers(t, openPoints(t, c, "mine"))["all"], "\n"), strings.Join(rep.Notes, "\n")
-		if !strings.Contains(got, `"`+tc.want) || tc.want == "" && strings.Contains(got, "ck") || !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--encoding") {
+		if !strings.Contains(got, `"`+tc.want) || tc.want == "" && strings.Contains(got, "ck") ||
+			!strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--encoding") {
 			t.Errorf("%s: %.300q\n%s", name, got, notes)
 		}
 		if n := strings.Count(notes, "windows-1252"); n > 1 {
 			t.Errorf("%s: told %d times", name, n)
 		}
 	}
-	_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine", Encoding: "klingon"}, []string{testfile.Temp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine", Encoding: "klingon"},
+		[]string{testfile.Temp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
 	if err == nil || !strings.Contains(err.Error(), "name one such as windows-1252") {
 		t.Error(err)
 	}
@@ -572,7 +681,8 @@ func TestRepeated(t *testing.T) {
 		}
 	}
 	of.Repeated = Refuse
-	if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, paths, job.Options{MaxBad: 0.1}); err == nil || !strings.Contains(err.Error(), "--repeated last") {
+	if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, paths, job.Options{MaxBad: 0.1}); err == nil ||
+		!strings.Contains(err.Error(), "--repeated last") {
 		t.Error(err)
 	}
 }
@@ -587,7 +697,8 @@ func TestPointsOddValues(t *testing.T) {
 	}
 	text.WriteString("late,46,7,998A\n")
 	path := testfile.Temp(t, "file.csv", text.String())
-	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path + ":5002; --type=number=number makes them bad records"
+	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path +
+		":5002; --type=number=number makes them bad records"
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
 	if err != nil || m.Records["points"] != 5001 || m.Bad != nil || !slices.Contains(rep.Notes, want) {
@@ -598,7 +709,8 @@ func TestPointsOddValues(t *testing.T) {
 		t.Errorf("%.500q", got)
 	}
 	server, rep := &liveServer{}, &jobtest.Recorder{}
-	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) || len(server.lines) != 5001 {
+	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t),
+		job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) || len(server.lines) != 5001 {
 		t.Errorf("%v %q %d", err, rep.Notes, len(server.lines))
 	}
 }
@@ -618,7 +730,10 @@ func TestPointsCases(t *testing.T) {
 		// records may be bad.
 		example string
 	}{
-		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		"stray-quotes-998-of-1000-rows-vanish.csv": {
+			points: 1000,
+			note:   "1 rows have a quote that stands for itself and is read as text, the first in line 2",
+		},
 		"inch-marks-in-two-rows-first-one-dropped.csv": {points: 1000},
 		"excel-tab-delimited-quoted.tsv":               {points: 3},
 		"tsv-quoted-line-break.tsv":                    {points: 2, note: "1 rows go over several lines, between quotes, the first in line 2"},
@@ -626,14 +741,18 @@ func TestPointsCases(t *testing.T) {
 		"header-cell-with-line-break.csv":              {points: 1, note: "properties: id no number, name text"},
 		"coordinates-json-array-lon-lat.csv":           {points: 2, note: "the first position is latitude 48.353802, longitude 11.7861"},
 		"coordinates-array-us-wrong-advice.csv":        {points: 3, note: "the first position is latitude 39.86, longitude -104.67"},
-		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
-		"socrata-location-wkt.csv":                     {points: 5},
-		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
-		"codes-like-10E2.csv":                          {points: 2, note: "properties: n text, name text"},
-		"times-with-space-pandas.csv":                  {points: 2, note: "properties: name text, updated time"},
-		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
-		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
-		"duplicate-id-wrong-line.geojson":              {points: 6, bad: 8, example: `:3: id was given before: "1"`},
+		"opendatasoft-geo_point_2d.csv": {
+			of:     Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}},
+			points: 2,
+			note:   "the first position is latitude 44.8404, longitude -0.5805",
+		},
+		"socrata-location-wkt.csv":             {points: 5},
+		"postgis-ewkb-hex.csv":                 {points: 6, bad: 1},
+		"codes-like-10E2.csv":                  {points: 2, note: "properties: n text, name text"},
+		"times-with-space-pandas.csv":          {points: 2, note: "properties: name text, updated time"},
+		"lat-and-lon_deg-and-x-mixed-pair.csv": {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
+		"guessed-id-code-not-unique.csv":       {points: 4, note: "properties: code text, name text"},
+		"duplicate-id-wrong-line.geojson":      {points: 6, bad: 8, example: `:3: id was given before: "1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rep, max := jobtest.Catalog(t), &examples{}, 0.2
@@ -649,7 +768,8 @@ func TestPointsCases(t *testing.T) {
 			for _, n := range m.Bad {
 				bad += n
 			}
-			if m.Records["points"] != want.points || bad != want.bad || !slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
+			if m.Records["points"] != want.points || bad != want.bad ||
+				!slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
 				t.Errorf("%v %v %q", m.Records, m.Bad, rep.Notes)
 			}
 			if want.example != "" && !slices.Contains(rep.first, cases+name+want.example) {
@@ -702,16 +822,35 @@ func TestPointsBadRecords(t *testing.T) {
 		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"long id":       {text: head + strings.Repeat("b", 257) + ",46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
-		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Kind: feature.Number}}, reason: reasonType, at: ":2: "},
-		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
-		"encoding":      {text: head + "bad,46,7,\x81\ngood,46,7,1\n", reason: "not UTF-8"},
-		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
-		"nested":        {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
-		"large feature": {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},
-		"one line":      {text: strings.ReplaceAll(strings.Replace(document(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
+		"type": {
+			text:   head + "bad,46,7,one\ngood,46,7,1\n",
+			types:  feature.Schema{{Name: "n", Kind: feature.Number}},
+			reason: reasonType,
+			at:     ":2: ",
+		},
+		"columns":  {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
+		"encoding": {text: head + "bad,46,7,\x81\ngood,46,7,1\n", reason: "not UTF-8"},
+		"not text": {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
+		"nested": {
+			text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`,
+				`{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1),
+			reason: reasonProperties,
+		},
+		"large feature": {
+			text:   strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1),
+			reason: source.TooLarge,
+		},
+		"one line": {
+			text:   strings.ReplaceAll(strings.Replace(document(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""),
+			reason: reasonRepeated,
+			at:     "feature number 2",
+		},
 	}
 	for name, expires := range map[string]string{
-		"expires of nothing": `""`, "expires of the year 1": `"0001-01-01T00:00:00Z"`, "expires of a number": `0`, "expires of a day there is not": `"2090-02-30"`,
+		"expires of nothing":            `""`,
+		"expires of the year 1":         `"0001-01-01T00:00:00Z"`,
+		"expires of a number":           `0`,
+		"expires of a day there is not": `"2090-02-30"`,
 	} {
 		text := strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `"properties"`, `"expires":`+expires+`,"properties"`, 1)
 		tests[name] = test{text: text, reason: reasonExpires}
@@ -744,7 +883,8 @@ func TestPointsBadRecords(t *testing.T) {
 				t.Errorf("%v, want %q: %q", m.Bad, tc.reason, rep.first)
 			}
 			if tc.apart {
-				if want := "1 of 2 records are left out and not counted as bad, such as " + path + ":"; !slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) && strings.Contains(n, tc.reason) }) || rep.Counts != nil {
+				if want := "1 of 2 records are left out and not counted as bad, such as " + path + ":"; !slices.ContainsFunc(rep.Notes,
+					func(n string) bool { return strings.HasPrefix(n, want) && strings.Contains(n, tc.reason) }) || rep.Counts != nil {
 					t.Errorf("%q %v", rep.Notes, rep.Counts)
 				}
 				if m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{}); err != nil || m.Records["points"] != 1 {
@@ -783,34 +923,69 @@ func TestPointsRefusesFiles(t *testing.T) {
 		of    Collection
 		want  string
 	}{
-		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`},
-		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `"1" in the column "lat"; name others by --lat and --lon`},
-		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
-		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
-		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
-		"two columns":   {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
-		"empty":         {texts: []string{""}, want: "is empty"},
-		"header alone":  {texts: []string{"id,lat,lon\n"}, want: "hold no points"},
-		"open quote":    {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
-		"array":         {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
-		"other JSON":    {texts: []string{`{"a":1}`}, want: "not a feature"},
-		"no geometries": {texts: []string{`{"type":"Feature","geometry":null}`}, want: "1 of 1 records are bad (100%; --max-bad tolerates 10%), such as "},
-		"topology":      {texts: []string{`{"type":"Topology"}`}, want: "TopoJSON"},
-		"cut off":       {texts: []string{`{"type":"FeatureCollection","features":[{"type":"Fea`}, want: "truncated"},
-		"projected":     {texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`}, want: "ogr2ogr -t_srs EPSG:4326"},
-		"binary":        {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
-		"UTF-16":        {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
-		"gz of shapes":  {texts: []string{testfile.Gzip(pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
-		"no layer":      {texts: []string{polygon}, want: "no layer of points"},
-		"several":       {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
-		"packed layers": {texts: []string{testfile.Gzip(string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
-		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
-		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat="lon" --lon="lat"`},
-		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
+		"no columns": {
+			texts: []string{unnumbered("1,1,1\n", 1)},
+			want:  `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`,
+		},
+		"one column": {
+			texts: []string{rows("a,1,1\n", 1)},
+			of:    Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}},
+			want:  `"1" in the column "lat"; name others by --lat and --lon`,
+		},
+		"towns": {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
+		"wrong column": {
+			texts: []string{rows("a,1,1\n", 1)},
+			of:    Collection{Columns: pointtable.Columns{Lat: "north"}},
+			want:  `no column "north" for --lat; there are "id", "lat", "lon"`,
+		},
+		"wrong name": {
+			texts: []string{string(geoPackage(t, shops(1), "s"))},
+			of:    Collection{Columns: pointtable.Columns{Name: "label"}},
+			want:  `no property "label" for --name; there are ["id" "brand" "price" "open"]`,
+		},
+		"two columns":  {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
+		"empty":        {texts: []string{""}, want: "is empty"},
+		"header alone": {texts: []string{"id,lat,lon\n"}, want: "hold no points"},
+		"open quote":   {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
+		"array":        {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
+		"other JSON":   {texts: []string{`{"a":1}`}, want: "not a feature"},
+		"no geometries": {
+			texts: []string{`{"type":"Feature","geometry":null}`},
+			want:  "1 of 1 records are bad (100%; --max-bad tolerates 10%), such as ",
+		},
+		"topology": {texts: []string{`{"type":"Topology"}`}, want: "TopoJSON"},
+		"cut off":  {texts: []string{`{"type":"FeatureCollection","features":[{"type":"Fea`}, want: "truncated"},
+		"projected": {
+			texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`},
+			want:  "ogr2ogr -t_srs EPSG:4326",
+		},
+		"binary":       {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
+		"UTF-16":       {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
+		"gz of shapes": {texts: []string{testfile.Gzip(pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
+		"no layer":     {texts: []string{polygon}, want: "no layer of points"},
+		"several":      {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"packed layers": {
+			texts: []string{testfile.Gzip(string(geoPackage(t, nil, "a", "b")))},
+			want:  `2 layers of points, ["a" "b"]; choose one as `,
+		},
+		"mixed": {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
+		"swapped": {
+			texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)},
+			want:  `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat="lon" --lon="lat"`,
+		},
+		"swapped lists": {
+			texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)},
+			of:    Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}},
+			want:  "swapped in 100 of the first 100 records: give --axis-order lat-lon",
+		},
 		"swapped pairs": {texts: []string{"id;location\na;151.2,-33.8\n"}, want: "seem to be swapped: give --axis-order lon-lat"},
-		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat="lon" --lon="lat"`},
+		"few swapped": {
+			texts: []string{rows("a,151.2,-33.8\n", 3)},
+			want:  `in 3 of them latitude and longitude seem to be swapped: give --lat="lon" --lon="lat"`,
+		},
 		"GeoJSON swapped": {
-			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",
+			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)},
+			want:  "put the longitude first in the coordinates of ",
 		},
 		"repeated": {texts: []string{rows("a,1,1\n", 3)}, want: "name it by --id"},
 		"name":     {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Name: "My shops"}, want: "name of a collection is not valid"},
@@ -834,7 +1009,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		})
 	}
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Stdin: strings.NewReader(rows("a,1,1\n", 1))}, []string{"-", "-"}, job.Options{}); err == nil || !strings.Contains(err.Error(), "once") {
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Stdin: strings.NewReader(rows("a,1,1\n", 1))},
+		[]string{"-", "-"}, job.Options{}); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Error(err)
 	}
 }
@@ -854,7 +1030,10 @@ func TestRealPoints(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	collection := openPoints(t, c, "airports")
-	for f, err := range collection.Features(t.Context(), &feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: 47.4581, Lon: 8.5481}}, Limit: 1}) {
+	for f, err := range collection.Features(t.Context(), &feature.Query{
+		Near:  &feature.Near{Position: quadkey.Position{Lat: 47.4581, Lon: 8.5481}},
+		Limit: 1,
+	}) {
 		if err != nil || !strings.Contains(string(f.Properties.AppendMembers(nil)), `"ident":"LSZH"`) {
 			t.Errorf("%v %+v", err, f)
 		}
@@ -890,7 +1069,10 @@ func TestPointsTypeOfNothing(t *testing.T) {
 		t.Error(err)
 	}
 	// It is enough that one of several files has the property, and its values may be empty.
-	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"), testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, job.Options{})
+	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{
+		testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"),
+		testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n"),
+	}, job.Options{})
 	if err != nil {
 		t.Error(err)
 	}

@@ -32,9 +32,13 @@ func TestSystemCases(t *testing.T) {
 		"tiles/crs84_as_gdal_writes_it.gpkg":       {records: 2},
 		"tiles/table_name_case_differs.gpkg":       {records: 2},
 		"tiles/table_name_case_differs.gpkg#Zones": {records: 2},
-		"tiles/gda94.shp":                          {records: 3, note: `gda94.shp: coordinates are in "GCS_GDA_1994" and taken as WGS84, from which they differ by a few metres at most`},
-		"points/gpkg-crs84.gpkg":                   {records: 3},
-		"points/gpkg-undefined-srs.gpkg":           {err: `(ogr2ogr -a_srs EPSG:4326 out.gpkg ` + cases + `points/gpkg-undefined-srs.gpkg nocrs)`},
+		"tiles/gda94.shp": {
+			records: 3,
+			note:    `gda94.shp: coordinates are in "GCS_GDA_1994" and taken as WGS84, from which they differ by a few metres at most`,
+		},
+		"points/gpkg-crs84.gpkg": {records: 3},
+		"points/gpkg-undefined-srs.gpkg": {err: `(ogr2ogr -a_srs EPSG:4326 out.gpkg ` + cases +
+			`points/gpkg-undefined-srs.gpkg nocrs)`},
 	} {
 		t.Run(file, func(t *testing.T) {
 			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -43,7 +47,8 @@ func TestSystemCases(t *testing.T) {
 			if strings.HasPrefix(file, "points/") {
 				m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{cases + file}, job.Options{Reporter: rep})
 			} else {
-				m, err = boundaries.Ingest(t.Context(), c, []boundaries.Input{{Type: "zone", Input: jobtest.Input(cases + file)}}, job.Options{Reporter: rep})
+				m, err = boundaries.Ingest(t.Context(), c, []boundaries.Input{{Type: "zone", Input: jobtest.Input(cases + file)}},
+					job.Options{Reporter: rep})
 			}
 			if (err == nil) != (want.err == "") || err != nil && !strings.HasSuffix(err.Error(), want.err) {
 				t.Fatal(err)
@@ -67,7 +72,10 @@ func TestCommandNamesTheFile(t *testing.T) {
 			member, layer = "sheet.gpkg", " sheet"
 		}
 		for packing, text := range map[string]string{
-			"": string(content), "/vsigzip/": testfile.Gzip(string(content)), "/vsizip/": zipMembers(t, map[string]string{"in/" + member: string(content)}), "-": string(content),
+			"":          string(content),
+			"/vsigzip/": testfile.Gzip(string(content)),
+			"/vsizip/":  zipMembers(t, map[string]string{"in/" + member: string(content)}),
+			"-":         string(content),
 		} {
 			path, of := testfile.Temp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
 			want := " " + packing + path + layer + ")"
@@ -75,7 +83,8 @@ func TestCommandNamesTheFile(t *testing.T) {
 			case "/vsizip/":
 				want = " " + packing + path + "/in/" + member + layer + ")"
 			case "-":
-				path, of.Stdin, want = "-", strings.NewReader(text), "(save it to a file, then ogr2ogr -t_srs EPSG:4326 out."+member[len("sheet."):]+" FILE)"
+				path, of.Stdin, want = "-", strings.NewReader(text), "(save it to a file, then ogr2ogr -t_srs EPSG:4326 out."+
+					member[len("sheet."):]+" FILE)"
 			}
 			_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{path}, job.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "copy-") {

@@ -147,7 +147,8 @@ func (b Basis) same(record, dataset string, published uint64, otherLayout bool) 
 	case before.Generation == published && !otherLayout:
 		return fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", dataset, published)
 	case before.Generation > published:
-		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew", dataset, published, before.Generation)
+		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew",
+			dataset, published, before.Generation)
 	}
 	return ""
 }

@@ -47,7 +47,8 @@ func TestRenewOtherLayout(t *testing.T) {
 	}
 	basis, err := BasisOf(t.Context(), c, ask.Airports.Name, []string{"program"}, nil)
 	if err == nil {
-		err = basis.Renew(t.Context(), c, ask.Airports.Name, record, false, rep, func() error { return errors.New("what was rolled back returns") })
+		err = basis.Renew(t.Context(), c, ask.Airports.Name, record, false, rep,
+			func() error { return errors.New("what was rolled back returns") })
 	}
 	if err != nil {
 		t.Error(err)

@@ -24,7 +24,8 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 		r.foreign++
 	}
 	written, ok := iso3166.Lookup(code)
-	if !ok || written.Name == "" || written.Code != strings.ToUpper(code) || !known || written.Code == fips || r.zones == nil || r.zones.Places == nil {
+	if !ok || written.Name == "" || written.Code != strings.ToUpper(code) || !known || written.Code == fips || r.zones == nil ||
+		r.zones.Places == nil {
 		return fips, nil
 	}
 	var nearest string

@@ -43,7 +43,8 @@ func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.M
 func TestStations(t *testing.T) {
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
-	path := testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+rowOld+jobtest.RowZurich+rowPole+rowNowhere+rowNowhere+rowNowhere+rowNoCountry)
+	path := testfile.Temp(t, "isd-history.csv",
+		jobtest.StationsHead+rowOld+jobtest.RowZurich+rowPole+rowNowhere+rowNowhere+rowNowhere+rowNoCountry)
 	returned, err := Ingest(t.Context(), c, job.Input{Path: path, Credit: job.NOAA}, job.Options{Reporter: rep})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,8 @@ func TestStations(t *testing.T) {
 
 func TestStationsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "good.csv", jobtest.StationsHead+jobtest.RowZurich)}, job.Options{}); err != nil {
+	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "good.csv", jobtest.StationsHead+jobtest.RowZurich)},
+		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var tooMany *job.TooManyBadError
@@ -88,11 +90,14 @@ func TestStationsFailures(t *testing.T) {
 		text string
 		is   func(error) bool
 	}{
-		"no header":  {jobtest.RowZurich, func(err error) bool { return errors.Is(err, isd.ErrHeader) }},
-		"empty":      {"", func(err error) bool { return strings.Contains(err.Error(), "isd-history.csv") }},
-		"unplaced":   {jobtest.StationsHead + rowNowhere, func(err error) bool { return strings.Contains(err.Error(), "isd-history.csv") }},
-		"bad rows":   {jobtest.StationsHead + jobtest.RowZurich + "x\n", func(err error) bool { return errors.As(err, &tooMany) }},
-		"not a date": {jobtest.StationsHead + jobtest.RowZurich + strings.Replace(rowPole, "20250528", "20250532", 1), func(err error) bool { return errors.As(err, &tooMany) }},
+		"no header": {jobtest.RowZurich, func(err error) bool { return errors.Is(err, isd.ErrHeader) }},
+		"empty":     {"", func(err error) bool { return strings.Contains(err.Error(), "isd-history.csv") }},
+		"unplaced":  {jobtest.StationsHead + rowNowhere, func(err error) bool { return strings.Contains(err.Error(), "isd-history.csv") }},
+		"bad rows":  {jobtest.StationsHead + jobtest.RowZurich + "x\n", func(err error) bool { return errors.As(err, &tooMany) }},
+		"not a date": {
+			jobtest.StationsHead + jobtest.RowZurich + strings.Replace(rowPole, "20250528", "20250532", 1),
+			func(err error) bool { return errors.As(err, &tooMany) },
+		},
 	} {
 		rep := &jobtest.Recorder{}
 		_, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "bad.csv", tc.text)}, job.Options{Reporter: rep})
@@ -119,7 +124,11 @@ func TestRealStations(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, m := openStations(t, c)
-	if diff := gocmp.Diff(map[string]int64{"no coordinates": 1186, "only one of two coordinates": 1, "coordinates are exactly 0,0": 379}, m.Bad); diff != "" {
+	if diff := gocmp.Diff(map[string]int64{
+		"no coordinates":              1186,
+		"only one of two coordinates": 1,
+		"coordinates are exactly 0,0": 379,
+	}, m.Bad); diff != "" {
 		t.Error(diff)
 	}
 	if m.Records["stations"] != 28094 {
@@ -159,7 +168,23 @@ func TestRealStations(t *testing.T) {
 }
 
 func TestFIPS10(t *testing.T) {
-	for fips, iso := range map[string]string{"SZ": "CH", "GM": "DE", "CH": "CN", "AS": "AU", "AU": "AT", "SF": "ZA", "RS": "RU", "RI": "RS", "KS": "KR", "KN": "KP", "UK": "GB", "WQ": "UM", "WA": "NA", "WE": "PS", "GZ": "PS"} {
+	for fips, iso := range map[string]string{
+		"SZ": "CH",
+		"GM": "DE",
+		"CH": "CN",
+		"AS": "AU",
+		"AU": "AT",
+		"SF": "ZA",
+		"RS": "RU",
+		"RI": "RS",
+		"KS": "KR",
+		"KN": "KP",
+		"UK": "GB",
+		"WQ": "UM",
+		"WA": "NA",
+		"WE": "PS",
+		"GZ": "PS",
+	} {
 		if got := isoByFIPS10[fips]; got != iso {
 			t.Errorf("%s is %q, want %s", fips, got, iso)
 		}

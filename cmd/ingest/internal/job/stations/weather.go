@@ -30,7 +30,8 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 		return dataset.Manifest{}, err
 	}
 	if g == nil {
-		return dataset.Manifest{}, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", dataset.ErrNoGeneration)
+		return dataset.Manifest{},
+			fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", dataset.ErrNoGeneration)
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	rep := o.ReporterOrSilent()
@@ -44,7 +45,8 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 			return nil, err
 		}
 		if meta.Observations == 0 {
-			return nil, errors.New("the files hold no observations of stations that are published; check that they are of the isd-lite format, and that ingest stations has read a list that names them")
+			return nil, errors.New("the files hold no observations of stations that are published; check that they are of the " +
+				"isd-lite format, and that ingest stations has read a list that names them")
 		}
 		if stats.Duplicates > 0 {
 			rep.Note(fmt.Sprintf("%d observations were given before, for the same station and hour", stats.Duplicates))
@@ -99,7 +101,8 @@ func (r *weatherReader) read(in job.Input, take func(stations.Observation) error
 	}
 	name, ok := isd.ParseName(filepath.ToSlash(in.Path))
 	if !ok {
-		return fmt.Errorf("%s: a file of observations is known by its name, which is that of its station and year, such as 066600-99999-2024.gz; give it back the name it came with", in.Path)
+		return fmt.Errorf("%s: a file of observations is known by its name, which is that of its station and year, such as "+
+			"066600-99999-2024.gz; give it back the name it came with", in.Path)
 	}
 	id, err := stations.MakeID(name.USAF, name.WBAN)
 	if err != nil {

@@ -38,7 +38,8 @@ func liteFile(t *testing.T, name string, hours int, extra string) string {
 func publishedList(t *testing.T) *dataset.Catalog {
 	t.Helper()
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
+	if _, err := Ingest(t.Context(), c,
+		job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -48,9 +49,17 @@ func TestWeather(t *testing.T) {
 	c := publishedList(t)
 	rep := &jobtest.Recorder{Counts: map[string]int64{}}
 	inputs := []job.Input{
-		{Path: liteFile(t, "066600-99999-2024.gz", 48, "2024 13 01 00 1 1 1 1 1 1 1 1\n2024 01 03 00 9000 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"), Credit: job.NOAA},
+		{
+			Path: liteFile(t, "066600-99999-2024.gz", 48,
+				"2024 13 01 00 1 1 1 1 1 1 1 1\n2024 01 03 00 9000 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"),
+			Credit: job.NOAA,
+		},
 		// The first file already has its first hour, with another value.
-		{Path: liteFile(t, "066600-99999-2024", 0, "2024 01 01 00    99 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n2024 01 03 01 -9999 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"), Credit: job.NOAA},
+		{
+			Path: liteFile(t, "066600-99999-2024", 0,
+				"2024 01 01 00    99 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n2024 01 03 01 -9999 -9999 -9999 -9999 -9999 -9999 -9999 -9999\n"),
+			Credit: job.NOAA,
+		},
 		{Path: liteFile(t, "890090-99999-2024.gz", 5, ""), Credit: job.NOAA},
 		{Path: liteFile(t, "000000-99999-2024.gz", 5, ""), Credit: job.NOAA},
 	}
@@ -93,14 +102,16 @@ func TestWeather(t *testing.T) {
 		t.Error(got)
 	}
 	var tile stations.TileWeather
-	if err := w.Tile(t.Context(), quadkey.Tile{}, time.Date(2024, 1, 1, 3, 30, 0, 0, time.UTC), &tile); err != nil || tile.Total.Observations != 2 || len(tile.Parts) != 2 {
+	if err := w.Tile(t.Context(), quadkey.Tile{}, time.Date(2024, 1, 1, 3, 30, 0, 0, time.UTC), &tile); err != nil ||
+		tile.Total.Observations != 2 || len(tile.Parts) != 2 {
 		t.Errorf("%+v, %v", tile, err)
 	}
 }
 
 func TestWeatherFailures(t *testing.T) {
 	good := liteFile(t, "066600-99999-2024.gz", 24, "")
-	if _, err := IngestWeather(t.Context(), jobtest.Catalog(t), []job.Input{{Path: good}}, job.Options{}); !errors.Is(err, dataset.ErrNoGeneration) || !strings.Contains(err.Error(), "ingest stations") {
+	if _, err := IngestWeather(t.Context(), jobtest.Catalog(t), []job.Input{{Path: good}},
+		job.Options{}); !errors.Is(err, dataset.ErrNoGeneration) || !strings.Contains(err.Error(), "ingest stations") {
 		t.Error(err)
 	}
 	c := publishedList(t)

@@ -38,7 +38,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 			return nil, err
 		}
 		if len(countries) == 0 {
-			rep.Note("this machine has no " + countryFile + ", which tells the countries of one time zone: points there take that of the nearest place or airport. " +
+			rep.Note("this machine has no " + countryFile +
+				", which tells the countries of one time zone: points there take that of the nearest place or airport. " +
 				"Install the zone database of the system (tzdata) and ingest the time zones again")
 		}
 		meta, _, err := zones.Build(ctx, b.Store(), names, countries)

@@ -27,7 +27,8 @@ func TestTimeZones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := int64(len(zonefinder.Names())); m.Records["zones"] != n || m.Records["rules"] < 10*n || m.Dataset != "timezones" || len(rep.Manifests) != 1 {
+	if n := int64(len(zonefinder.Names())); m.Records["zones"] != n || m.Records["rules"] < 10*n || m.Dataset != "timezones" ||
+		len(rep.Manifests) != 1 {
 		t.Errorf("%+v", m)
 	}
 	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
@@ -121,7 +122,13 @@ func TestCountryZones(t *testing.T) {
 			t.Errorf("%q: %v %s", tt.table, err, diff)
 		}
 	}
-	for _, table := range []string{"CH Europe/Zurich\n", "CH,LI\t+4723+00832\tEurope/Zurich\n", "\x00\x01\n", "ch\t+4723+00832\tEurope/Zurich\n", strings.Repeat("x", 1<<17)} {
+	for _, table := range []string{
+		"CH Europe/Zurich\n",
+		"CH,LI\t+4723+00832\tEurope/Zurich\n",
+		"\x00\x01\n",
+		"ch\t+4723+00832\tEurope/Zurich\n",
+		strings.Repeat("x", 1<<17),
+	} {
 		if got, err := countryZones(database(table)); err == nil || !strings.Contains(err.Error(), countryFile) || len(err.Error()) > 400 {
 			t.Errorf("%.20q: %v, %v", table, got, err)
 		}
@@ -134,7 +141,17 @@ func TestCountryZones(t *testing.T) {
 	if got == nil {
 		t.Skip("this machine has no " + countryFile)
 	}
-	for code, want := range map[string]string{"NP": "Asia/Kathmandu", "LS": "Africa/Maseru", "GF": "America/Cayenne", "NO": "Europe/Oslo", "US": "", "CN": "", "RU": "", "AQ": "", "GL": ""} {
+	for code, want := range map[string]string{
+		"NP": "Asia/Kathmandu",
+		"LS": "Africa/Maseru",
+		"GF": "America/Cayenne",
+		"NO": "Europe/Oslo",
+		"US": "",
+		"CN": "",
+		"RU": "",
+		"AQ": "",
+		"GL": "",
+	} {
 		if got[code] != want {
 			t.Errorf("%s: %q, want %q", code, got[code], want)
 		}

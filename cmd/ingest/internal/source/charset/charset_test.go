@@ -19,8 +19,15 @@ import (
 
 func TestFind(t *testing.T) {
 	for name, sample := range map[string]string{
-		"utf-8": "", "UTF8": "", "65001": "", "windows-1252": "\xe4", "cp1252": "\xe4", "latin1": "\xe4", "ISO-8859-1": "\xe4", "ANSI 1252": "\xe4",
-		"850": "\x84", "IBM850": "\x84", "iso-8859-2": "\xe4", "88592": "\xe4", "macintosh": "\x8a", "utf-16le": "\xe4\x00",
+		"utf-8":        "",
+		"UTF8":         "",
+		"65001":        "",
+		"windows-1252": "\xe4",
+		"cp1252":       "\xe4",
+		"latin1":       "\xe4",
+		"ISO-8859-1":   "\xe4",
+		"ANSI 1252":    "\xe4",
+		"850":          "\x84", "IBM850": "\x84", "iso-8859-2": "\xe4", "88592": "\xe4", "macintosh": "\x8a", "utf-16le": "\xe4\x00",
 		"UTF-16": "\xfe\xff\x00\xe4", "utf16": "\xff\xfe\xe4\x00", "utf_16": "\xe4\x00",
 	} {
 		e, known := charset.Find(name)
@@ -69,13 +76,25 @@ func TestGuess(t *testing.T) {
 	chinese, _ := simplifiedchinese.GBK.NewEncoder().String("苏州 杭州 南京市 上海市 北京市 广州市")
 	plain := strings.Repeat("1,Plain,48,11\n", 1000)
 	for name, tc := range map[string]struct{ text, want, note string }{
-		"ASCII":              {plain, plain, ""},
-		"UTF-8":              {plain + "Bäckerei €\n", plain + "Bäckerei €\n", ""},
-		"late":               {latin(plain + "Bäckerei Müller\n" + plain), plain + "Bäckerei Müller\n" + plain, `f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME of ingest boundaries and points says otherwise`},
-		"at the end":         {latin("Café"), "Café", `read as windows-1252`},
-		"all umlauts":        {latin("ÄÖÜäöüß\n“€”"), "ÄÖÜäöüß\n“€”", "read as windows-1252"},
-		"one that looks so":  {latin(strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n"), strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n", "read as windows-1252"},
-		"one broken row":     {"Zürich\nGen\xe8ve\n", "Zürich\nGen\xe8ve\n", "other text of it is UTF-8; --encoding NAME of ingest boundaries and points says what it is"},
+		"ASCII": {plain, plain, ""},
+		"UTF-8": {plain + "Bäckerei €\n", plain + "Bäckerei €\n", ""},
+		"late": {
+			latin(plain + "Bäckerei Müller\n" + plain),
+			plain + "Bäckerei Müller\n" + plain,
+			`f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME of ingest boundaries and points says otherwise`,
+		},
+		"at the end":  {latin("Café"), "Café", `read as windows-1252`},
+		"all umlauts": {latin("ÄÖÜäöüß\n“€”"), "ÄÖÜäöüß\n“€”", "read as windows-1252"},
+		"one that looks so": {
+			latin(strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n"),
+			strings.Repeat("Genève\n", 200) + "LE CAFÉ»\n",
+			"read as windows-1252",
+		},
+		"one broken row": {
+			"Zürich\nGen\xe8ve\n",
+			"Zürich\nGen\xe8ve\n",
+			"other text of it is UTF-8; --encoding NAME of ingest boundaries and points says what it is",
+		},
 		"cut off":            {"Zürich\nKöln\nGen\xc3", "Zürich\nKöln\nGen\xc3", "other text of it is UTF-8"},
 		"a byte it has not":  {"Gen\xe8ve\x81\n", "Gen\xe8ve\x81\n", "has no byte 0x81"},
 		"binary":             {"Gen\xe8ve\x00\n", "Gen\xe8ve\x00\n", "has no byte 0x00"},
@@ -122,7 +141,8 @@ func TestGuessAny(t *testing.T) {
 func TestNamed(t *testing.T) {
 	e, _ := charset.Find("windows-1252")
 	r := charset.New(strings.NewReader("B\xe4ck \x81\n"), "f", e)
-	if got, err := io.ReadAll(r); err != nil || string(got) != "Bäck \uFFFD\n" || !strings.Contains(r.Note(), "1 characters are not in the encoding") {
+	if got, err := io.ReadAll(r); err != nil || string(got) != "Bäck \uFFFD\n" ||
+		!strings.Contains(r.Note(), "1 characters are not in the encoding") {
 		t.Errorf("%q %v %q", got, err, r.Note())
 	}
 	r = charset.New(strings.NewReader("B\xe4ck \uFFFD\n"), "f", nil)

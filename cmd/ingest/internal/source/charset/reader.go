@@ -58,7 +58,8 @@ func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 2
 // Note returns a sentence about guesses and losses so far, or "".
 func (r *Reader) Note() string {
 	if r.lost > 0 {
-		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check that it is the right one", r.name, r.lost)
+		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check "+
+			"that it is the right one", r.name, r.lost)
 	}
 	return r.note
 }

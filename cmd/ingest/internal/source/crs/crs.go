@@ -50,9 +50,11 @@ func (e *Error) Error() string {
 	}
 	command := e.Out + " " + strings.Join(in, " ")
 	if e.Kind == Other {
-		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr -t_srs EPSG:4326 %s)", e.File, e.Name, save, command)
+		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr "+
+			"-t_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 	}
-	return fmt.Sprintf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
+	return fmt.Sprintf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so "+
+		"first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 }
 
 // Quoted is a word of a command, to be pasted into a shell.
@@ -81,16 +83,25 @@ func (s System) Take(file, out string, in ...string) (note string, err error) {
 
 // codes are the codes of EPSG whose coordinates are Near or WGS84, in order.
 var codes = [...]uint16{
-	3824, 3889, 4019, 4023, 4030, 4031, 4046, 4075, 4081, 4126, 4130, 4133, 4140, 4148, 4151, 4152, 4163, 4166, 4167, 4170, 4171, 4172, 4173, 4176,
+	3824, 3889, 4019, 4023, 4030, 4031, 4046, 4075, 4081, 4126, 4130, 4133, 4140, 4148, 4151, 4152, 4163, 4166, 4167, 4170, 4171,
+	4172, 4173, 4176,
 	4180, 4189, 4190, 4258, 4269, 4283, 4326, 4463, 4470, 4483, 4490, 4558, 4612, 4617, 4619, 4624, 4627, 4640, 4659, 4661, 4667, 4669, 4670,
-	4674, 4686, 4687, 4693, 4694, 4702, 4737, 4742, 4747, 4749, 4755, 4757, 4758, 4759, 4761, 4762, 4763, 4764, 4765, 4937, 4979, 5013, 5246, 5252, 5264,
-	5324, 5340, 5354, 5360, 5365, 5371, 5373, 5381, 5393, 5489, 5546, 5593, 5886, 6135, 6318, 6319, 6322, 6325, 6365, 6668, 6706, 6783, 6980, 6987, 7035,
-	7037, 7039, 7041, 7073, 7084, 7086, 7088, 7133, 7136, 7139, 7373, 7686, 7798, 7843, 7844, 7881, 7886, 8086, 8232, 8237, 8240, 8246, 8249, 8252, 8255,
-	8427, 8431, 8449, 8545, 8685, 8699, 8818, 8860, 8888, 8900, 8902, 8907, 8949, 8972, 8973, 8974, 8975, 8976, 8977, 8978, 8979, 8980, 8981, 8982,
-	8983, 8984, 8985, 8986, 8987, 8988, 8989, 8990, 8991, 8992, 8993, 8994, 8995, 8996, 8997, 8998, 8999, 9000, 9003, 9006, 9009, 9012, 9014, 9017,
-	9019, 9053, 9054, 9055, 9056, 9057, 9059, 9060, 9061, 9062, 9063, 9064, 9065, 9066, 9067, 9068, 9069, 9072, 9075, 9140, 9148, 9153, 9184, 9294,
-	9309, 9333, 9380, 9470, 9547, 9696, 9702, 9755, 9777, 9779, 9782, 9784, 9990, 10178, 10284, 10299, 10305, 10307, 10310, 10312, 10328, 10414, 10475,
-	10571, 10606, 10639, 10671, 10673, 10690, 10725, 10739, 10762, 10781, 10785, 10791, 10800, 10807, 10831, 10875, 10892, 10910, 10941, 10952, 10956,
+	4674, 4686, 4687, 4693, 4694, 4702, 4737, 4742, 4747, 4749, 4755, 4757, 4758, 4759, 4761, 4762, 4763, 4764, 4765, 4937, 4979,
+	5013, 5246, 5252, 5264,
+	5324, 5340, 5354, 5360, 5365, 5371, 5373, 5381, 5393, 5489, 5546, 5593, 5886, 6135, 6318, 6319, 6322, 6325, 6365, 6668, 6706,
+	6783, 6980, 6987, 7035,
+	7037, 7039, 7041, 7073, 7084, 7086, 7088, 7133, 7136, 7139, 7373, 7686, 7798, 7843, 7844, 7881, 7886, 8086, 8232, 8237, 8240,
+	8246, 8249, 8252, 8255,
+	8427, 8431, 8449, 8545, 8685, 8699, 8818, 8860, 8888, 8900, 8902, 8907, 8949, 8972, 8973, 8974, 8975, 8976, 8977, 8978, 8979,
+	8980, 8981, 8982,
+	8983, 8984, 8985, 8986, 8987, 8988, 8989, 8990, 8991, 8992, 8993, 8994, 8995, 8996, 8997, 8998, 8999, 9000, 9003, 9006, 9009,
+	9012, 9014, 9017,
+	9019, 9053, 9054, 9055, 9056, 9057, 9059, 9060, 9061, 9062, 9063, 9064, 9065, 9066, 9067, 9068, 9069, 9072, 9075, 9140, 9148,
+	9153, 9184, 9294,
+	9309, 9333, 9380, 9470, 9547, 9696, 9702, 9755, 9777, 9779, 9782, 9784, 9990, 10178, 10284, 10299, 10305, 10307, 10310, 10312,
+	10328, 10414, 10475,
+	10571, 10606, 10639, 10671, 10673, 10690, 10725, 10739, 10762, 10781, 10785, 10791, 10800, 10807, 10831, 10875, 10892, 10910,
+	10941, 10952, 10956,
 	10959, 10968, 11043, 20041, 20046,
 }
 
@@ -175,7 +186,17 @@ func Address(iri string) (s System, latFirst bool) {
 var wgs84 = map[string]bool{"WGS1984": true, "WGS84": true, "WORLDGEODETICSYSTEM1984": true, "WORLDGEODETICSYSTEM1984ENSEMBLE": true}
 
 // near are the short names of systems that are Near.
-var near = map[string]bool{"NAD83": true, "NAD83CSRS": true, "NAD832011": true, "ETRS89": true, "GDA94": true, "GDA2020": true, "SIRGAS2000": true, "JGD2011": true, "CGCS2000": true}
+var near = map[string]bool{
+	"NAD83":      true,
+	"NAD83CSRS":  true,
+	"NAD832011":  true,
+	"ETRS89":     true,
+	"GDA94":      true,
+	"GDA2020":    true,
+	"SIRGAS2000": true,
+	"JGD2011":    true,
+	"CGCS2000":   true,
+}
 
 // distant are datums that lie 7 to 320 metres from WGS84, although they have one of these
 // ellipsoids. The distance follows from EPSG's parameters, which descriptions of systems leave
@@ -209,7 +230,8 @@ func WellKnownText(text string) System {
 		return s
 	}
 	name := letters(strings.TrimPrefix(strings.ToUpper(datum.name()), "D_"))
-	if moved || distant.MatchString(name) || !(math.Abs(ellipsoid.number(1)-6378137) < 0.01 && math.Abs(ellipsoid.number(2)-298.2572) < 0.0005) {
+	if moved || distant.MatchString(name) ||
+		!(math.Abs(ellipsoid.number(1)-6378137) < 0.01 && math.Abs(ellipsoid.number(2)-298.2572) < 0.0005) {
 		s.Name += ", on a datum of its own"
 		return s
 	}

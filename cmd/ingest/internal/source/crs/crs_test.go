@@ -68,9 +68,12 @@ func TestWellKnownText(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	for kind, names := range [][]string{
-		crs.WGS84: {"urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:OGC::CRS84h", "OGC:CRS84", "CRS:84", "EPSG:4326", "epsg:4326", "urn:ogc:def:crs:EPSG::4326", "urn:ogc:def:crs:EPSG:6.9:4326",
-			"http://www.opengis.net/def/crs/EPSG/0/4326", "http://www.opengis.net/gml/srs/epsg.xml#4326", "http://spatialreference.org/ref/epsg/4326/proj4/", "4326", "WGS84", "WGS 84", "GCS_WGS_1984", crs84},
-		crs.Near: {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668", "EPSG:4617", "EPSG:4490", "EPSG:4167", "urn:ogc:def:crs:EPSG::9057", "NAD83", "SIRGAS 2000", "EPSG:6319", grs80},
+		crs.WGS84: {"urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:OGC::CRS84h", "OGC:CRS84", "CRS:84", "EPSG:4326", "epsg:4326",
+			"urn:ogc:def:crs:EPSG::4326", "urn:ogc:def:crs:EPSG:6.9:4326",
+			"http://www.opengis.net/def/crs/EPSG/0/4326", "http://www.opengis.net/gml/srs/epsg.xml#4326",
+			"http://spatialreference.org/ref/epsg/4326/proj4/", "4326", "WGS84", "WGS 84", "GCS_WGS_1984", crs84},
+		crs.Near: {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668",
+			"EPSG:4617", "EPSG:4490", "EPSG:4167", "urn:ogc:def:crs:EPSG::9057", "NAD83", "SIRGAS 2000", "EPSG:6319", grs80},
 		crs.Other: {"EPSG:3857", "EPSG:14326", "EPSG:4121", "EPSG:69862", "EPSG:4267", "urn:ogc:def:crs:EPSG::2056", "31467",
 			"urn:ogc:def:crs:OGC:1.3:CRS27", "ESRI:102100", "https://epsg.io/25832"},
 		crs.Unknown: {"something", "WGS 84 / UTM zone 33N", "+proj=utm +zone=33 +datum=WGS84"},
@@ -126,13 +129,25 @@ func TestTake(t *testing.T) {
 		err            string
 	}{
 		{crs.Code(4326), "a.geojson", "", "", ""},
-		{crs.Code(4283), "a.geojson", "", "a.geojson: coordinates are in EPSG:4283 and taken as WGS84, from which they differ by a few metres at most", ""},
+		{
+			crs.Code(4283),
+			"a.geojson",
+			"",
+			"a.geojson: coordinates are in EPSG:4283 and taken as WGS84, from which they differ by a few metres at most",
+			"",
+		},
 		{crs.Code(3857), "a.geojson", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x a.geojson)"},
 		{crs.Code(3857), "a.geojson.gz", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsigzip/a.geojson.gz)"},
 		{crs.Code(3857), "a.ZIP", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.ZIP)"},
 		{crs.Code(3857), "a.zip", "/vsizip/a.zip/b.shp", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.zip/b.shp)"},
 		{crs.Code(3857), "it is.shp", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x 'it is.shp')"},
-		{crs.Named("x"), "a.geojson", "", "", `a.geojson: coordinates are in no known system: "x"; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.x a.geojson)`},
+		{
+			crs.Named("x"),
+			"a.geojson",
+			"",
+			"",
+			`a.geojson: coordinates are in no known system: "x"; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.x a.geojson)`,
+		},
 	} {
 		note, err := tc.system.Take(tc.file, "out.x", tc.in)
 		if note != tc.note || (err == nil) != (tc.err == "") || err != nil && !strings.HasSuffix(err.Error(), tc.err) {
@@ -147,7 +162,8 @@ func FuzzNamed(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := crs.Named(text); !slices.Contains([]crs.Kind{crs.WGS84, crs.Near, crs.Other, crs.Unknown}, got.Kind) || got.Kind > crs.Near && got.Name == "" {
+		if got := crs.Named(text); !slices.Contains([]crs.Kind{crs.WGS84, crs.Near, crs.Other, crs.Unknown}, got.Kind) ||
+			got.Kind > crs.Near && got.Name == "" {
 			t.Errorf("%q: %+v", text, got)
 		}
 	})

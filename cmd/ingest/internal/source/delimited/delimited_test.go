@@ -86,7 +86,11 @@ func TestRows(t *testing.T) {
 		{behind, "a,b # c, d\n\"#\",b#\n\"# a", []string{"1: a|b", "2: #|b", "3! " + delimited.ReasonQuotes}},
 		{columns, "a\na\tb\na\t\t\na\t\t\t", []string{"1! not 2 or 3 columns", "2: a|b", "3: a||", "4! not 2 or 3 columns"}},
 		{strict, "a,\"b\r\nc\",\" \"\"\"\r\nd", []string{"1: a|b\nc| \"", "3: d"}},
-		{strict, "\"1\n2\n3\"\nd\n\"1\n2\n3\n4\"", []string{"1: 1\n2\n3", "4: d", "5! " + delimited.ReasonQuotes, "6: 2", "7: 3", "8! " + delimited.ReasonQuotes}},
+		{
+			strict,
+			"\"1\n2\n3\"\nd\n\"1\n2\n3\n4\"",
+			[]string{"1: 1\n2\n3", "4: d", "5! " + delimited.ReasonQuotes, "6: 2", "7: 3", "8! " + delimited.ReasonQuotes},
+		},
 		{strict, "a, \"b\"\na\"b\n\"\n" + long + "\n\"" + long[:30] + "\n" + long[:32] + "\"\n" + "\"\na\"", []string{
 			"1! " + delimited.ReasonQuotes, "2! " + delimited.ReasonQuotes, "3! " + delimited.ReasonQuotes, "4! line is too long",
 			"5! " + delimited.ReasonQuotes, "6! " + delimited.ReasonQuotes, "7: \na"}},
@@ -147,16 +151,52 @@ func TestStrayQuotes(t *testing.T) {
 	}{
 		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Occurrences{}, delimited.Occurrences{}},
 		// A quote that opens in one row and closes in a later one.
-		{long, "a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n", slices.Concat([]string{"2: 1|\"x|1"}, rows, []string{"14: 3|z\"|1"}), delimited.Occurrences{Count: 1, Line: 2}, delimited.Occurrences{}},
-		{long, "a,b,c\nA,\"Mo, Tu\nWe, Th, Fr\nSa, Su\",1\n", []string{"2: A|Mo, Tu\nWe, Th, Fr\nSa, Su|1"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
+		{
+			long,
+			"a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n",
+			slices.Concat([]string{"2: 1|\"x|1"}, rows, []string{"14: 3|z\"|1"}),
+			delimited.Occurrences{Count: 1, Line: 2},
+			delimited.Occurrences{},
+		},
+		{
+			long,
+			"a,b,c\nA,\"Mo, Tu\nWe, Th, Fr\nSa, Su\",1\n",
+			[]string{"2: A|Mo, Tu\nWe, Th, Fr\nSa, Su|1"},
+			delimited.Occurrences{},
+			delimited.Occurrences{Count: 1, Line: 2},
+		},
 		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Occurrences{Count: 1, Line: 2}, delimited.Occurrences{}},
 		// A break in a field, even where its first line has as many columns.
 		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
-		{table, "a,b\n1,\"x\ny, z\n(1, 2)\"\n", []string{"2: 1|x\ny, z\n(1, 2)"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
-		{table, "a,b\n\"x,\n\ny\" ,1\n\"\n\",2", []string{"2: x,\n\ny|1", "5: |2"}, delimited.Occurrences{}, delimited.Occurrences{Count: 2, Line: 2}},
-		{table, "a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"", []string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes}, delimited.Occurrences{Count: 2, Line: 2}, delimited.Occurrences{}},
+		{
+			table,
+			"a,b\n1,\"x\ny, z\n(1, 2)\"\n",
+			[]string{"2: 1|x\ny, z\n(1, 2)"},
+			delimited.Occurrences{},
+			delimited.Occurrences{Count: 1, Line: 2},
+		},
+		{
+			table,
+			"a,b\n\"x,\n\ny\" ,1\n\"\n\",2",
+			[]string{"2: x,\n\ny|1", "5: |2"},
+			delimited.Occurrences{},
+			delimited.Occurrences{Count: 2, Line: 2},
+		},
+		{
+			table,
+			"a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"",
+			[]string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes},
+			delimited.Occurrences{Count: 2, Line: 2},
+			delimited.Occurrences{},
+		},
 		{table, "a,b\n1,\"x\n\xff\"\n", []string{"2! not UTF-8", "3! not UTF-8"}, delimited.Occurrences{}, delimited.Occurrences{}},
-		{tabbed, "a\tb\t\n\"1 \"\"x\"\"\"\t\"y\nz\"\t\n\t24\" \t\n\"The\" bar\t1\t2\n", []string{"2: 1 \"x\"|y\nz|", "4: |24\"|", "5: \"The\" bar|1|2"}, delimited.Occurrences{Count: 1, Line: 5}, delimited.Occurrences{Count: 1, Line: 2}},
+		{
+			tabbed,
+			"a\tb\t\n\"1 \"\"x\"\"\"\t\"y\nz\"\t\n\t24\" \t\n\"The\" bar\t1\t2\n",
+			[]string{"2: 1 \"x\"|y\nz|", "4: |24\"|", "5: \"The\" bar|1|2"},
+			delimited.Occurrences{Count: 1, Line: 5},
+			delimited.Occurrences{Count: 1, Line: 2},
+		},
 		// Other ends of lines, and a first line of Excel's.
 		{table, "a,b\r1,\"x\ry\"\r\r2,z\r", []string{"2: 1|x\ny", "5: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
 		{table, "sep=;\r\na;b\r\n1,1;2\r\n", []string{"3: 1,1|2"}, delimited.Occurrences{}, delimited.Occurrences{}},
@@ -203,7 +243,13 @@ func TestReaderFails(t *testing.T) {
 // as a row may reach for each quote.
 func TestQuotesThatStayOpen(t *testing.T) {
 	const lines = 200_000
-	f := delimited.Format{Separator: ',', MaxBytes: 256 << 10, MaxLines: 100_000, Lax: true, Header: func([][]byte, error) error { return nil }}
+	f := delimited.Format{
+		Separator: ',',
+		MaxBytes:  256 << 10,
+		MaxLines:  100_000,
+		Lax:       true,
+		Header:    func([][]byte, error) error { return nil },
+	}
 	var at *delimited.Reader
 	if rows := readAll(t, &at, "a,b\n"+strings.Repeat("x\",\"y\n", lines), f); len(rows) != lines || at.Stray.Count != lines {
 		t.Errorf("%d rows, of which %d have stray quotes; want %d", len(rows), at.Stray.Count, lines)
@@ -259,7 +305,14 @@ func FuzzRead(f *testing.F) {
 	f.Add("a,b\n1,\"\n2,\"\r3\"\",4\n\"\n", byte(0xff))
 	f.Add("\ufeff# a\n\"\n\"\n\"\n\"\nb\t\xff\r\n", byte(7))
 	f.Fuzz(func(t *testing.T, text string, how byte) {
-		format := delimited.Format{Separator: ',', MaxBytes: 32, MaxLines: int(how>>4) % 5, Lax: how&1 != 0, Comments: []string{"#", "; "}[:how>>1&1*2], UTF8: how&4 != 0}
+		format := delimited.Format{
+			Separator: ',',
+			MaxBytes:  32,
+			MaxLines:  int(how>>4) % 5,
+			Lax:       how&1 != 0,
+			Comments:  []string{"#", "; "}[:how>>1&1*2],
+			UTF8:      how&4 != 0,
+		}
 		if how&8 != 0 {
 			format.Separator, format.Quoted = '\t', how&1 == 0
 		}

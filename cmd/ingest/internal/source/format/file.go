@@ -61,7 +61,8 @@ func Open(path, called string, o Options) (*File, error) {
 	if o.Encoding != "" {
 		var known bool
 		if f.text, known = charset.Find(o.Encoding); !known {
-			return nil, fmt.Errorf("--encoding %s is not known; name one such as windows-1252, iso-8859-2, cp850, shift_jis or utf-8", source.Excerpt(o.Encoding))
+			return nil, fmt.Errorf("--encoding %s is not known; name one such as windows-1252, iso-8859-2, cp850, shift_jis or utf-8",
+				source.Excerpt(o.Encoding))
 		}
 	}
 	f.OnDisk, f.layer = source.SplitLayer(path)
@@ -120,7 +121,8 @@ func (f *File) lookInto() error {
 		return len(names) == 1 || slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}
 	if !slices.ContainsFunc(names, f.match) {
-		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it and name the file inside", f.Path)
+		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it "+
+			"and name the file inside", f.Path)
 	}
 	return nil
 }
@@ -175,7 +177,8 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		f.unknown = true
 		return &geoJSON, nil // its reader says why it cannot be read
 	case bytes.IndexByte(head.Text, 0) >= 0:
-		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr out.geojson FILE LAYER", f.Path, listed(giving))
+		return nil, fmt.Errorf("%s: is neither %s; if ogrinfo FILE knows it and names its layers, convert it by ogr2ogr "+
+			"out.geojson FILE LAYER", f.Path, listed(giving))
 	case f.layer != "":
 		return nil, f.noLayers(giving[rest])
 	}

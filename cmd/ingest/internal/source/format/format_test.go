@@ -76,18 +76,27 @@ func TestTable(t *testing.T) {
 	for _, fault := range faults(t, table) {
 		t.Error(fault)
 	}
-	greedy := &Format{Name: "greedy GeoJSON", Gives: shapes, Is: func(h *Head) bool { return len(h.Text) > 0 && h.Text[0] == '{' }, Read: geoJSON.Read}
+	greedy := &Format{
+		Name:  "greedy GeoJSON",
+		Gives: shapes,
+		Is:    func(h *Head) bool { return len(h.Text) > 0 && h.Text[0] == '{' },
+		Read:  geoJSON.Read,
+	}
 	for name, tc := range map[string]struct {
 		more *Format
 		want string
 	}{
-		"twice":      {table[0], "a table is in the table twice"},
-		"greedy":     {greedy, "testdata/topojson.json is claimed by greedy GeoJSON, too"},
-		"second":     {&Format{Name: "a list", Gives: shapes, Read: geoJSON.Read}, "a list: give it an Is"},
-		"no sample":  {&Format{Name: "a list", Gives: shapes, Is: begins("#"), Read: geoJSON.Read}, "a list: put a small file of it into testdata"},
+		"twice":  {table[0], "a table is in the table twice"},
+		"greedy": {greedy, "testdata/topojson.json is claimed by greedy GeoJSON, too"},
+		"second": {&Format{Name: "a list", Gives: shapes, Read: geoJSON.Read}, "a list: give it an Is"},
+		"no sample": {
+			&Format{Name: "a list", Gives: shapes, Is: begins("#"), Read: geoJSON.Read},
+			"a list: put a small file of it into testdata",
+		},
 		"unreadable": {&Format{Name: "a list", Gives: shapes, Is: begins("#")}, "either Read or Open"},
 	} {
-		if found := faults(t, append(slices.Clone(table), tc.more)); !slices.ContainsFunc(found, func(fault string) bool { return strings.Contains(fault, tc.want) }) {
+		if found := faults(t, append(slices.Clone(table), tc.more)); !slices.ContainsFunc(found,
+			func(fault string) bool { return strings.Contains(fault, tc.want) }) {
 			t.Errorf("%s: %q, want %q", name, found, tc.want)
 		}
 	}
@@ -127,7 +136,8 @@ func TestSamples(t *testing.T) {
 			text := string(testfile.Read(t, path))
 			paths := []string{path}
 			if format.Parts == "" {
-				paths = append(paths, testfile.Temp(t, "packed.gz", testfile.Gzip(text)), testfile.Temp(t, "packed.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{filepath.Base(path), text})))
+				paths = append(paths, testfile.Temp(t, "packed.gz", testfile.Gzip(text)),
+					testfile.Temp(t, "packed.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{filepath.Base(path), text})))
 			}
 			read := 0
 			for _, want := range []source.Want{source.WantPoints, source.WantPolygons} {
@@ -143,7 +153,8 @@ func TestSamples(t *testing.T) {
 					}
 					for _, feature := range features {
 						_, isPoint := feature.Geometry.(orb.Point)
-						if feature.ID == "" && feature.Properties["id"] == nil && format.Parts == "" || feature.Line == 0 || !isPoint && feature.Geometry == nil {
+						if feature.ID == "" && feature.Properties["id"] == nil && format.Parts == "" || feature.Line == 0 ||
+							!isPoint && feature.Geometry == nil {
 							t.Errorf("%s: %+v", path, feature)
 						}
 					}
@@ -161,28 +172,69 @@ func TestSamples(t *testing.T) {
 func TestOpen(t *testing.T) {
 	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
 	beside := testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
-	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ", headBytes) + `","type":"Topology"}`
+	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ",
+		headBytes) + `","type":"Topology"}`
 	for name, tc := range map[string]struct {
 		path    string
 		options Options
 		format  string
 		err     string
 	}{
-		"late topology":            {testfile.Temp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
-		"object of a late one":     {testfile.Temp(t, "a.json", late) + "#x", Options{Want: source.WantPolygons}, "TopoJSON", ""},
-		"late topology for points": {testfile.Temp(t, "a.json", late), Options{Want: source.WantPoints}, "", "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson"},
-		"property called type":     {testfile.Temp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`), Options{Want: source.WantPolygons}, "GeoJSON", ""},
-		"layer of none":            {"testdata/geojson.json#parks", Options{Want: source.WantPoints}, "", `is GeoJSON, which has no layers such as "parks"; name the file alone`},
-		"object":                   {"testdata/topojson.json#parks", Options{Want: source.WantPolygons}, "TopoJSON", ""},
-		"other object":             {"testdata/topojson.json#lakes", Options{Want: source.WantPolygons}, "TopoJSON", ""},
-		"layer of a table":         {testfile.Temp(t, "a.csv", "id,lat,lon\n1,2,3\n") + "#parks", Options{Want: source.WantPoints}, "", `is a table, which has no layers such as "parks"`},
-		"beside a GeoPackage":      {beside, Options{Want: source.WantPolygons}, "GeoJSON", ""},
-		"points beside one":        {beside, Options{Want: source.WantPoints}, "", "holds both"},
-		"binary":                   {testfile.Temp(t, "a", "\x01\x00\x02"), Options{Want: source.WantPoints}, "", "is neither a table, GeoJSON, a GeoPackage nor a shapefile"},
-		"encoding":                 {testfile.Temp(t, "a", "x"), Options{Want: source.WantPoints, Encoding: "klingon"}, "", "--encoding \"klingon\" is not known"},
-		"UTF-16":                   {testfile.Temp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
-		"part":                     {testfile.Temp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))), Options{Want: source.WantPoints}, "", "a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip"},
-		"other archive":            {testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})), Options{Want: source.WantPolygons}, "", "without a shapefile, and no member of it is of a format expected here"},
+		"late topology":        {testfile.Temp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"object of a late one": {testfile.Temp(t, "a.json", late) + "#x", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"late topology for points": {
+			testfile.Temp(t, "a.json", late),
+			Options{Want: source.WantPoints},
+			"",
+			"is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson",
+		},
+		"property called type": {
+			testfile.Temp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`),
+			Options{Want: source.WantPolygons},
+			"GeoJSON",
+			"",
+		},
+		"layer of none": {
+			"testdata/geojson.json#parks",
+			Options{Want: source.WantPoints},
+			"",
+			`is GeoJSON, which has no layers such as "parks"; name the file alone`,
+		},
+		"object":       {"testdata/topojson.json#parks", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"other object": {"testdata/topojson.json#lakes", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"layer of a table": {
+			testfile.Temp(t, "a.csv", "id,lat,lon\n1,2,3\n") + "#parks",
+			Options{Want: source.WantPoints},
+			"",
+			`is a table, which has no layers such as "parks"`,
+		},
+		"beside a GeoPackage": {beside, Options{Want: source.WantPolygons}, "GeoJSON", ""},
+		"points beside one":   {beside, Options{Want: source.WantPoints}, "", "holds both"},
+		"binary": {
+			testfile.Temp(t, "a", "\x01\x00\x02"),
+			Options{Want: source.WantPoints},
+			"",
+			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
+		},
+		"encoding": {
+			testfile.Temp(t, "a", "x"),
+			Options{Want: source.WantPoints, Encoding: "klingon"},
+			"",
+			"--encoding \"klingon\" is not known",
+		},
+		"UTF-16": {testfile.Temp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
+		"part": {
+			testfile.Temp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))),
+			Options{Want: source.WantPoints},
+			"",
+			"a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip",
+		},
+		"other archive": {
+			testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),
+			Options{Want: source.WantPolygons},
+			"",
+			"without a shapefile, and no member of it is of a format expected here",
+		},
 	} {
 		_, f, err := open(t, tc.path, tc.options)
 		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
@@ -209,7 +261,11 @@ func FuzzOpen(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "file")
 		testfile.Write(t, path, text)
 		for _, want := range []source.Want{source.WantPoints, source.WantPolygons} {
-			if _, err := Open(path, "", Options{Want: want, Said: &geojson.Said{}, Copy: func(io.Reader, string) (string, error) { return path, nil }}); err != nil && !strings.Contains(err.Error(), path) {
+			if _, err := Open(path, "", Options{
+				Want: want,
+				Said: &geojson.Said{},
+				Copy: func(io.Reader, string) (string, error) { return path, nil },
+			}); err != nil && !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}

@@ -149,8 +149,10 @@ func (d *reader) document() error {
 		f.Geometry, f.reason, f.detail = bare.geometry()
 		if parts, is := f.Geometry.(orb.Collection); is && len(parts) > 1 && !d.said.told {
 			d.said.told = true
-			d.said.Notes = append(d.said.Notes, fmt.Sprintf("%s: is a GeometryCollection without attributes: its %d geometries are one feature; to make a feature of each: ogr2ogr -explodecollections out.geojson %s",
-				d.name, len(parts), crs.Quoted(d.name)))
+			d.said.Notes = append(d.said.Notes,
+				fmt.Sprintf("%s: is a GeometryCollection without attributes: its %d geometries are one feature; to make a feature "+
+					"of each: ogr2ogr -explodecollections out.geojson %s",
+					d.name, len(parts), crs.Quoted(d.name)))
 		}
 	}
 	return d.emit(&f)

@@ -79,20 +79,39 @@ func TestGeometries(t *testing.T) {
 		geometry string
 		want     orb.Geometry
 	}{
-		"polygon":                {`{"type":"Polygon","coordinates":[` + square + `]}`, orb.Polygon{squareRing}},
-		"type last":              {`{"coordinates":[` + square + `],"type":"Polygon"}`, orb.Polygon{squareRing}},
-		"hole":                   {`{"type":"Polygon","coordinates":[` + square + `,` + square + `]}`, orb.Polygon{squareRing, squareRing}},
-		"multi of one":           {`{"type":"MultiPolygon","coordinates":[[` + square + `]]}`, orb.Polygon{squareRing}},
-		"multi":                  {`{"type":"MultiPolygon","coordinates":[[` + square + `,` + square + `],[` + square + `]]}`, orb.MultiPolygon{{squareRing, squareRing}, {squareRing}}},
-		"heights and measures":   {`{"type":"Polygon","coordinates":[[[0,0,7],[1,0,7,8],[1,1,null],[0,1,7],[0,0,7]]]}`, nil},
-		"heights":                {`{"type":"Polygon","coordinates":[[[0,0,7],[1,0,7,8],[1,1,7],[0,1,7],[0,0,7]]]}`, orb.Polygon{squareRing}},
-		"not closed":             {`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`, orb.Polygon{squareRing}},
-		"a ring without area":    {`{"type":"Polygon","coordinates":[` + square + `,[[0,0],[1,0],[0,0]]]}`, orb.Polygon{squareRing}},
-		"an island without area": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,0]],` + square + `],[` + square + `]]}`, orb.Polygon{squareRing}},
-		"empty members":          {`{"type":"MultiPolygon","coordinates":[[],[` + square + `,[]],[[]],[` + square + `]]}`, orb.MultiPolygon{{squareRing}, {squareRing}}},
-		"collection":             {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"Polygon","coordinates":[` + square + `]},{"type":"GeometryCollection","geometries":[{"type":"MultiPolygon","coordinates":[[` + square + `]]}]},null]}`, orb.MultiPolygon{{squareRing}, {squareRing}}},
-		"beyond by rounding":     {`{"type":"Polygon","coordinates":[[[180.0000003,90.0002],[1,0],[-180.001,-90.001],[180.0000003,90.0002]]]}`, orb.Polygon{{{180, 90}, {1, 0}, {-180, -90}, {180, 90}}}},
-		"unwrapped":              {`{"type":"Polygon","coordinates":[[[170,0],[190,0],[190,10],[170,10],[170,0]]]}`, orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}}},
+		"polygon":      {`{"type":"Polygon","coordinates":[` + square + `]}`, orb.Polygon{squareRing}},
+		"type last":    {`{"coordinates":[` + square + `],"type":"Polygon"}`, orb.Polygon{squareRing}},
+		"hole":         {`{"type":"Polygon","coordinates":[` + square + `,` + square + `]}`, orb.Polygon{squareRing, squareRing}},
+		"multi of one": {`{"type":"MultiPolygon","coordinates":[[` + square + `]]}`, orb.Polygon{squareRing}},
+		"multi": {
+			`{"type":"MultiPolygon","coordinates":[[` + square + `,` + square + `],[` + square + `]]}`,
+			orb.MultiPolygon{{squareRing, squareRing}, {squareRing}},
+		},
+		"heights and measures": {`{"type":"Polygon","coordinates":[[[0,0,7],[1,0,7,8],[1,1,null],[0,1,7],[0,0,7]]]}`, nil},
+		"heights":              {`{"type":"Polygon","coordinates":[[[0,0,7],[1,0,7,8],[1,1,7],[0,1,7],[0,0,7]]]}`, orb.Polygon{squareRing}},
+		"not closed":           {`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`, orb.Polygon{squareRing}},
+		"a ring without area":  {`{"type":"Polygon","coordinates":[` + square + `,[[0,0],[1,0],[0,0]]]}`, orb.Polygon{squareRing}},
+		"an island without area": {
+			`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,0]],` + square + `],[` + square + `]]}`,
+			orb.Polygon{squareRing},
+		},
+		"empty members": {
+			`{"type":"MultiPolygon","coordinates":[[],[` + square + `,[]],[[]],[` + square + `]]}`,
+			orb.MultiPolygon{{squareRing}, {squareRing}},
+		},
+		"collection": {
+			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"Polygon","coordinates":[` +
+				square + `]},{"type":"GeometryCollection","geometries":[{"type":"MultiPolygon","coordinates":[[` + square + `]]}]},null]}`,
+			orb.MultiPolygon{{squareRing}, {squareRing}},
+		},
+		"beyond by rounding": {
+			`{"type":"Polygon","coordinates":[[[180.0000003,90.0002],[1,0],[-180.001,-90.001],[180.0000003,90.0002]]]}`,
+			orb.Polygon{{{180, 90}, {1, 0}, {-180, -90}, {180, 90}}},
+		},
+		"unwrapped": {
+			`{"type":"Polygon","coordinates":[[[170,0],[190,0],[190,10],[170,10],[170,0]]]}`,
+			orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}},
+		},
 	} {
 		r := read(collection(feature(tc.geometry)))
 		if tc.want == nil {
@@ -101,7 +120,8 @@ func TestGeometries(t *testing.T) {
 			}
 			continue
 		}
-		if r.err != nil || len(r.bad) > 0 || len(r.features) != 1 || !orb.Equal(r.features[0].Geometry, tc.want) || reflect.TypeOf(r.features[0].Geometry) != reflect.TypeOf(tc.want) {
+		if r.err != nil || len(r.bad) > 0 || len(r.features) != 1 || !orb.Equal(r.features[0].Geometry, tc.want) ||
+			reflect.TypeOf(r.features[0].Geometry) != reflect.TypeOf(tc.want) {
 			t.Errorf("%s: got %+v, want %v", name, r, tc.want)
 		}
 	}
@@ -127,7 +147,11 @@ func TestBadRecords(t *testing.T) {
 		{feature(polygon(`[[],` + square + `]`)), source.NoArea, ""},
 		{feature(`{"type":"MultiPolygon","coordinates":[[],[[]]]}`), source.NoGeometry, "empty"},
 		{feature(polygon(`[[[],[0,0],[1,1],[1,0],[0,0]]]`)), source.WrongNesting, "empty array"},
-		{feature(`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":` + square + `},null]}`), source.NotAPolygon, "LineString"},
+		{
+			feature(`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":` + square + `},null]}`),
+			source.NotAPolygon,
+			"LineString",
+		},
 		{feature(polygon(square)), source.WrongNesting, "Polygon of depth 2"},
 		{feature(polygon(`[[` + square + `]]`)), source.WrongNesting, "Polygon of depth 4"},
 		{feature(`{"type":"MultiPolygon","coordinates":[` + square + `]}`), source.WrongNesting, "MultiPolygon of depth 3"},
@@ -143,7 +167,11 @@ func TestBadRecords(t *testing.T) {
 		{feature(polygon(`[[[0,0],[500000,4649776],[1,0],[0,0]]]`)), source.OutsideWorld, "[500000, 4649776]"},
 		{feature(polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`)), source.OutsideWorld, "[1, 91]"},
 		{feature(polygon(`[[[0,0],[1,0],[0,0]]]`)), source.NoArea, ""},
-		{feature(`{"type":"GeometryCollection","geometries":[` + polygon(`[`+square+`]`) + `,` + polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`) + `]}`), source.OutsideWorld, "[1, 91]"},
+		{
+			feature(`{"type":"GeometryCollection","geometries":[` + polygon(`[`+square+`]`) + `,` + polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`) + `]}`),
+			source.OutsideWorld,
+			"[1, 91]",
+		},
 	} {
 		good := feature(polygon(`[` + square + `]`))
 		r := read(collection(good, tc.feature, good))
@@ -165,7 +193,12 @@ func TestDocuments(t *testing.T) {
 		{collection(), "", 0},
 		{collection(feature(polygon), feature(polygon)), "", 2},
 		{`{"features":[` + feature(polygon) + `],"type":"FeatureCollection"}`, "", 1},
-		{`{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:OGC:1.3:CRS84"}},"features":[` + feature(polygon) + `]}`, "", 1},
+		{
+			`{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:OGC:1.3:CRS84"}},"features":[` +
+				feature(polygon) + `]}`,
+			"",
+			1,
+		},
 		{`{"type":"FeatureCollection","crs":null,"name":"x","bbox":[1,2,3,4],"features":[` + feature(polygon) + `]}`, "", 1},
 		{feature(polygon), "", 1},
 		{polygon, "", 1},
@@ -189,7 +222,8 @@ func TestDocuments(t *testing.T) {
 		{strings.Repeat(`{"a":`, 1000), "nested deeper", 0},
 	} {
 		r := read(tc.text)
-		if len(r.features) != tc.features || len(r.bad) != 0 || (r.err == nil) != (tc.err == "") || r.err != nil && !strings.Contains(r.err.Error(), tc.err) {
+		if len(r.features) != tc.features || len(r.bad) != 0 || (r.err == nil) != (tc.err == "") ||
+			r.err != nil && !strings.Contains(r.err.Error(), tc.err) {
 			t.Errorf("%.80s\ngot %+v, want %d features and error %q", tc.text, r, tc.features, tc.err)
 		}
 		if r.err != nil && !strings.HasPrefix(r.err.Error(), "x.geojson: ") {
@@ -216,7 +250,16 @@ func TestIDsAndProperties(t *testing.T) {
 	if r.err != nil || len(r.features) != 3 {
 		t.Fatalf("%+v", r)
 	}
-	want := map[string]any{"s": "x", "i": int64(9007199254740993), "f": 1.5, "e": 1000.0, "t": true, "a": json.RawMessage(`[1]`), "o": json.RawMessage(`{"s":1}`), "huge": json.RawMessage("123456789012345678901")}
+	want := map[string]any{
+		"s":    "x",
+		"i":    int64(9007199254740993),
+		"f":    1.5,
+		"e":    1000.0,
+		"t":    true,
+		"a":    json.RawMessage(`[1]`),
+		"o":    json.RawMessage(`{"s":1}`),
+		"huge": json.RawMessage("123456789012345678901"),
+	}
 	if d := cmp.Diff(want, r.features[0].Properties); d != "" {
 		t.Error(d)
 	}
@@ -290,7 +333,12 @@ func TestAgreesWithOrb(t *testing.T) {
 			f.Properties["name"] = rapid.String().Draw(t, "name")
 			f.Properties["flag"] = rapid.Bool().Draw(t, "flag")
 			fc.Append(f)
-			want = append(want, source.Feature{ID: fmt.Sprint(i), Properties: map[string]any{"name": f.Properties["name"], "flag": f.Properties["flag"]}, Geometry: f.Geometry, Line: 1})
+			want = append(want, source.Feature{
+				ID:         fmt.Sprint(i),
+				Properties: map[string]any{"name": f.Properties["name"], "flag": f.Properties["flag"]},
+				Geometry:   f.Geometry,
+				Line:       1,
+			})
 		}
 		text, err := json.Marshal(fc)
 		if err != nil {
@@ -423,7 +471,8 @@ func TestNaturalEarth(t *testing.T) {
 					}
 				}
 			}
-			if features != tc.features || vertices != tc.vertices || len(bad) != len(tc.bad) || bad[source.NotAPolygon] != tc.bad[source.NotAPolygon] {
+			if features != tc.features || vertices != tc.vertices || len(bad) != len(tc.bad) ||
+				bad[source.NotAPolygon] != tc.bad[source.NotAPolygon] {
 				t.Errorf("%d features, %d vertices, bad %v; want %d, %d, %v", features, vertices, bad, tc.features, tc.vertices, tc.bad)
 			}
 		})
@@ -441,10 +490,13 @@ func count(p orb.Polygon) (n int) {
 func TestOpenRings(t *testing.T) {
 	open, closed := `[[0,0],[1,0],[1,1],[0,1]]`, `[[5,5],[6,5],[6,6],[5,5]]`
 	for text, want := range map[string]string{
-		`{"type":"Polygon","coordinates":[` + closed + `]}`:                                                                                 "",
-		`{"type":"Polygon","coordinates":[` + open + `]}`:                                                                                   source.Closed,
-		`{"type":"MultiPolygon","coordinates":[[` + closed + `],[` + open + `,` + open + `]]}`:                                              source.Closed,
-		`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + open + `]},{"type":"Point","coordinates":[0,0]}]}`: source.Closed,
+		`{"type":"Polygon","coordinates":[` + closed + `]}`: "",
+		`{"type":"Polygon","coordinates":[` + open +
+			`]}`: source.Closed,
+		`{"type":"MultiPolygon","coordinates":[[` + closed + `],[` + open + `,` + open +
+			`]]}`: source.Closed,
+		`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + open +
+			`]},{"type":"Point","coordinates":[0,0]}]}`: source.Closed,
 	} {
 		n := 0
 		for f, err := range polygons(strings.NewReader(text), "x") {

@@ -53,7 +53,8 @@ func (s *Said) add(name string, c *collection) {
 		s.more = fmt.Sprintf("%s: is one page of several, says its %s", name, c.more)
 	}
 	if c.returned > c.features && s.cut == "" {
-		s.cut = fmt.Sprintf("%s: has %d features, and says that it has %d: it was cut off or its features were filtered", name, c.features, c.returned)
+		s.cut = fmt.Sprintf("%s: has %d features, and says that it has %d: it was cut off or its features were filtered", name,
+			c.features, c.returned)
 	}
 	p := s.parts[c.matched]
 	switch {
@@ -79,7 +80,8 @@ func (s *Said) Missing(pages string) error {
 	}
 	for matched, p := range s.parts {
 		if p.features < matched {
-			return fmt.Errorf("%s: is one page of several: it says that there are %d features, and %d were read%s", p.first, matched, p.features, advice)
+			return fmt.Errorf("%s: is one page of several: it says that there are %d features, and %d were read%s", p.first, matched,
+				p.features, advice)
 		}
 	}
 	if s.more != "" && s.last == 0 {

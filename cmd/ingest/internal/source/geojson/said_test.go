@@ -41,30 +41,107 @@ func TestPages(t *testing.T) {
 		err   string // without how
 		note  string
 	}{
-		"ArcGIS":             {[]string{paged(2, `"exceededTransferLimit":true,`, "")}, "p0.geojson: is one page of several, says its exceededTransferLimit", ""},
-		"ArcGIS, nested":     {[]string{paged(2, `"properties":{"exceededTransferLimit":true},`, "")}, "p0.geojson: is one page of several, says its exceededTransferLimit", ""},
-		"nested, at the end": {[]string{paged(2, "", `,"properties":{"x":1,"exceededTransferLimit":true}`)}, "p0.geojson: is one page of several, says its exceededTransferLimit", ""},
-		"not exceeded":       {[]string{paged(2, `"exceededTransferLimit":false,`, `,"properties":{"exceededTransferLimit":false}`)}, "", ""},
-		"of another kind":    {[]string{paged(2, `"exceededTransferLimit":{"a":[true]},"numberMatched":"unknown","totalFeatures":null,"numberReturned":[9],"links":"next",`, "")}, "", ""},
-		"two of two":         {[]string{paged(2, `"exceededTransferLimit":true,`, ""), paged(1, "", "")}, "", "p0.geojson: is one page of several, says its exceededTransferLimit; with the last page 3 features were read; whether all pages between are there is not known"},
-		"two of three":       {[]string{paged(2, `"exceededTransferLimit":true,`, ""), paged(1, `"exceededTransferLimit":true,`, "")}, "p0.geojson: is one page of several, says its exceededTransferLimit", ""},
-		"in one file":        {[]string{paged(2, `"exceededTransferLimit":true,`, "") + "\n" + paged(1, "", "")}, "", "with the last page 3 features were read; whether all pages between are there is not known"},
-		"WFS":                {[]string{paged(20, `"totalFeatures":33,"numberMatched":33,"numberReturned":20,`, "")}, "p0.geojson: is one page of several: it says that there are 33 features, and 20 were read", ""},
-		"WFS, both":          {[]string{paged(20, `"numberMatched":33,"numberReturned":20,`, ""), paged(13, "", `,"numberMatched":33,"numberReturned":13`)}, "", ""},
-		"WFS, one lost":      {[]string{paged(20, `"numberMatched":33,`, ""), paged(12, `"numberMatched":33,`, "")}, "it says that there are 33 features, and 32 were read", ""},
-		"another layer's":    {[]string{paged(20, `"numberMatched":33,`, ""), paged(13, `"numberMatched":13,`, "")}, "it says that there are 33 features, and 20 were read", ""},
-		"too high":           {[]string{paged(1, `"numberMatched":9007199254740993e300,`, "")}, "it says that there are 9007199254740992 features, and 1 were read", ""},
-		"high":               {[]string{paged(1, `"numberMatched":1e12,`, "")}, "it says that there are 1000000000000 features, and 1 were read", ""},
-		"too low":            {[]string{paged(3, `"numberMatched":2,"numberReturned":1,`, "")}, "", ""},
-		"negative":           {[]string{paged(3, `"numberMatched":-7,"numberReturned":-1,`, "")}, "", ""},
-		"cut":                {[]string{paged(3, `"numberReturned":4,`, "")}, "p0.geojson: has 3 features, and says that it has 4: it was cut off or its features were filtered", ""},
-		"link":               {[]string{paged(2, `"links":[{"rel":"self","href":"a"},{"href":"b","rel":"next"},null],`, "")}, `p0.geojson: is one page of several, says its link "next"`, ""},
-		"links, no next":     {[]string{paged(2, `"links":[{"rel":"nextish"},{"rel":7},{"rel":"prev"}],`, "")}, "", ""},
-		"link, and all":      {[]string{paged(2, `"numberMatched":2,"links":[{"rel":"next"}],`, "")}, "", ""},
-		"links, and both":    {[]string{paged(2, `"numberMatched":3,"links":[{"rel":"next"}],`, ""), paged(1, `"numberMatched":3,"links":[{"rel":"next"}],`, "")}, "", ""},
-		"links, one lost":    {[]string{paged(2, `"numberMatched":4,"links":[{"rel":"next"}],`, ""), paged(1, `"numberMatched":4,"links":[{"rel":"next"}],`, "")}, "it says that there are 4 features, and 3 were read", ""},
-		"link, too low":      {[]string{paged(3, `"numberMatched":2,"links":[{"rel":"next"}],`, "")}, `p0.geojson: is one page of several, says its link "next"`, ""},
-		"a feature's own":    {[]string{`{"type":"Feature","links":[{"rel":"next"}],"numberMatched":9,"properties":{"exceededTransferLimit":true},"geometry":null}`}, "", ""},
+		"ArcGIS": {
+			[]string{paged(2, `"exceededTransferLimit":true,`, "")},
+			"p0.geojson: is one page of several, says its exceededTransferLimit",
+			"",
+		},
+		"ArcGIS, nested": {
+			[]string{paged(2, `"properties":{"exceededTransferLimit":true},`, "")},
+			"p0.geojson: is one page of several, says its exceededTransferLimit",
+			"",
+		},
+		"nested, at the end": {
+			[]string{paged(2, "", `,"properties":{"x":1,"exceededTransferLimit":true}`)},
+			"p0.geojson: is one page of several, says its exceededTransferLimit",
+			"",
+		},
+		"not exceeded": {[]string{paged(2, `"exceededTransferLimit":false,`, `,"properties":{"exceededTransferLimit":false}`)}, "", ""},
+		"of another kind": {
+			[]string{paged(2, `"exceededTransferLimit":{"a":[true]},"numberMatched":"unknown","totalFeatures":null,"numberReturned":[9],"links":"next",`, "")},
+			"",
+			"",
+		},
+		"two of two": {
+			[]string{paged(2, `"exceededTransferLimit":true,`, ""), paged(1, "", "")},
+			"",
+			"p0.geojson: is one page of several, says its exceededTransferLimit; with the last page 3 features were read; " +
+				"whether all pages between are there is not known",
+		},
+		"two of three": {
+			[]string{paged(2, `"exceededTransferLimit":true,`, ""), paged(1, `"exceededTransferLimit":true,`, "")},
+			"p0.geojson: is one page of several, says its exceededTransferLimit",
+			"",
+		},
+		"in one file": {
+			[]string{paged(2, `"exceededTransferLimit":true,`, "") + "\n" + paged(1, "", "")},
+			"",
+			"with the last page 3 features were read; whether all pages between are there is not known",
+		},
+		"WFS": {
+			[]string{paged(20, `"totalFeatures":33,"numberMatched":33,"numberReturned":20,`, "")},
+			"p0.geojson: is one page of several: it says that there are 33 features, and 20 were read",
+			"",
+		},
+		"WFS, both": {
+			[]string{paged(20, `"numberMatched":33,"numberReturned":20,`, ""), paged(13, "", `,"numberMatched":33,"numberReturned":13`)},
+			"",
+			"",
+		},
+		"WFS, one lost": {
+			[]string{paged(20, `"numberMatched":33,`, ""), paged(12, `"numberMatched":33,`, "")},
+			"it says that there are 33 features, and 32 were read",
+			"",
+		},
+		"another layer's": {
+			[]string{paged(20, `"numberMatched":33,`, ""), paged(13, `"numberMatched":13,`, "")},
+			"it says that there are 33 features, and 20 were read",
+			"",
+		},
+		"too high": {
+			[]string{paged(1, `"numberMatched":9007199254740993e300,`, "")},
+			"it says that there are 9007199254740992 features, and 1 were read",
+			"",
+		},
+		"high": {
+			[]string{paged(1, `"numberMatched":1e12,`, "")},
+			"it says that there are 1000000000000 features, and 1 were read",
+			"",
+		},
+		"too low":  {[]string{paged(3, `"numberMatched":2,"numberReturned":1,`, "")}, "", ""},
+		"negative": {[]string{paged(3, `"numberMatched":-7,"numberReturned":-1,`, "")}, "", ""},
+		"cut": {
+			[]string{paged(3, `"numberReturned":4,`, "")},
+			"p0.geojson: has 3 features, and says that it has 4: it was cut off or its features were filtered",
+			"",
+		},
+		"link": {
+			[]string{paged(2, `"links":[{"rel":"self","href":"a"},{"href":"b","rel":"next"},null],`, "")},
+			`p0.geojson: is one page of several, says its link "next"`,
+			"",
+		},
+		"links, no next": {[]string{paged(2, `"links":[{"rel":"nextish"},{"rel":7},{"rel":"prev"}],`, "")}, "", ""},
+		"link, and all":  {[]string{paged(2, `"numberMatched":2,"links":[{"rel":"next"}],`, "")}, "", ""},
+		"links, and both": {
+			[]string{paged(2, `"numberMatched":3,"links":[{"rel":"next"}],`, ""), paged(1, `"numberMatched":3,"links":[{"rel":"next"}],`, "")},
+			"",
+			"",
+		},
+		"links, one lost": {
+			[]string{paged(2, `"numberMatched":4,"links":[{"rel":"next"}],`, ""), paged(1, `"numberMatched":4,"links":[{"rel":"next"}],`, "")},
+			"it says that there are 4 features, and 3 were read",
+			"",
+		},
+		"link, too low": {
+			[]string{paged(3, `"numberMatched":2,"links":[{"rel":"next"}],`, "")},
+			`p0.geojson: is one page of several, says its link "next"`,
+			"",
+		},
+		"a feature's own": {
+			[]string{`{"type":"Feature","links":[{"rel":"next"}],"numberMatched":9,"properties":{"exceededTransferLimit":true},"geometry":null}`},
+			"",
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said, _, err := readAll(tc.texts...)
@@ -114,7 +191,9 @@ func TestPagesOfManyLayers(t *testing.T) {
 func TestGeometriesWithoutAttributes(t *testing.T) {
 	polygon := `{"type":"Polygon","coordinates":[` + square + `]}`
 	for text, want := range map[string]string{
-		`{"type":"GeometryCollection","geometries":[` + polygon + `,` + polygon + `]}`:          "p0.geojson: is a GeometryCollection without attributes: its 2 geometries are one feature; to make a feature of each: ogr2ogr -explodecollections out.geojson p0.geojson",
+		`{"type":"GeometryCollection","geometries":[` + polygon + `,` + polygon +
+			`]}`: "p0.geojson: is a GeometryCollection without attributes: its 2 geometries are one feature; to make a feature " +
+			"of each: ogr2ogr -explodecollections out.geojson p0.geojson",
 		`{"type":"GeometryCollection","geometries":[` + polygon + `]}`:                          "",
 		feature(`{"type":"GeometryCollection","geometries":[` + polygon + `,` + polygon + `]}`): "",
 		polygon: "",

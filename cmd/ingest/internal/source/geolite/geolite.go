@@ -96,7 +96,8 @@ func Open(name string) (_ *Set, err error) {
 		}
 	}
 	if len(s.Blocks) == 0 {
-		return nil, fmt.Errorf("%s: holds no file called …-Blocks-IPv4.csv or …-Blocks-IPv6.csv; name a GeoLite2 CSV set, or the file itself", name)
+		return nil, fmt.Errorf("%s: holds no file called …-Blocks-IPv4.csv or …-Blocks-IPv6.csv; name a GeoLite2 CSV set, "+
+			"or the file itself", name)
 	}
 	slices.SortStableFunc(s.Blocks, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(s.Locations, func(a, b *Member) int {
@@ -132,7 +133,8 @@ func (s *Set) add(m *Member) error {
 		s.Product = parts[1]
 	}
 	if s.Product != parts[1] {
-		return fmt.Errorf("%s: holds both %s and %s; put each set into a folder of its own", s.Path, source.Excerpt(s.Product), source.Excerpt(parts[1]))
+		return fmt.Errorf("%s: holds both %s and %s; put each set into a folder of its own", s.Path, source.Excerpt(s.Product),
+			source.Excerpt(parts[1]))
 	}
 	if slices.ContainsFunc(*list, func(o *Member) bool { return o.Name == m.Name || m.Language != "" && o.Language == m.Language }) {
 		return fmt.Errorf("%s: holds %s twice; remove one of them", s.Path, source.Excerpt(m.Name))

@@ -46,9 +46,12 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%d places", p.Len())
 	}
 	z := p.Find(2657896)
-	if z == nil || z.Continent.ID != 6255148 || z.Continent.Names["de"] != "Europa" || z.Country.Code != "CH" || z.Country.ID != 2658434 || z.Country.Names["de"] != "Schweiz" ||
-		z.Subdivisions[0].Code != "ZH" || z.Subdivisions[0].ID != 2657895 || z.Subdivisions[0].Names["de"] != "Kanton Zürich" || z.Subdivisions[1].Code != "112" || z.Subdivisions[1].ID != 0 ||
-		z.Subdivisions[1].Names["en"] != "Zürich, District" || z.City.ID != 2657896 || z.City.Names["de"] != "Zürich" || z.TimeZone != "Europe/Zurich" || z.EU {
+	if z == nil || z.Continent.ID != 6255148 || z.Continent.Names["de"] != "Europa" || z.Country.Code != "CH" ||
+		z.Country.ID != 2658434 || z.Country.Names["de"] != "Schweiz" ||
+		z.Subdivisions[0].Code != "ZH" || z.Subdivisions[0].ID != 2657895 || z.Subdivisions[0].Names["de"] != "Kanton Zürich" ||
+		z.Subdivisions[1].Code != "112" || z.Subdivisions[1].ID != 0 ||
+		z.Subdivisions[1].Names["en"] != "Zürich, District" || z.City.ID != 2657896 || z.City.Names["de"] != "Zürich" ||
+		z.TimeZone != "Europe/Zurich" || z.EU {
 		t.Errorf("%+v", z)
 	}
 	// A name that was read with another row.
@@ -80,7 +83,14 @@ func TestBadPlaces(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{ReasonID, ReasonID, ReasonID, ReasonLanguage, delimited.ReasonQuotes, delimited.ReasonLong}; !slices.Equal(reasons, want) || p.Len() != 1 {
+	if want := []string{
+		ReasonID,
+		ReasonID,
+		ReasonID,
+		ReasonLanguage,
+		delimited.ReasonQuotes,
+		delimited.ReasonLong,
+	}; !slices.Equal(reasons, want) || p.Len() != 1 {
 		t.Errorf("%q, %d places", reasons, p.Len())
 	}
 	stop := errors.New("enough")

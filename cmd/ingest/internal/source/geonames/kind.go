@@ -81,7 +81,10 @@ var foreign = []struct {
 	name *regexp.Regexp
 	why  string
 }{
-	{regexp.MustCompile(`^alternatenames(modifications|deletes)-`), "holds one day's changes of alternate names, which are not applied; fetch alternateNamesV2.zip anew"},
+	{
+		regexp.MustCompile(`^alternatenames(modifications|deletes)-`),
+		"holds one day's changes of alternate names, which are not applied; fetch alternateNamesV2.zip anew",
+	},
 	{regexp.MustCompile(`^usertags$`), "holds tags of users, which are not read; leave it out"},
 	{regexp.MustCompile(`^shapes_`), "holds borders; they are for ingest boundaries"},
 	{regexp.MustCompile(`^readme$`), "is a description and holds no data; leave it out"},
@@ -124,7 +127,8 @@ func DeletedOn(name string) (time.Time, error) {
 	if t, is := date(s); ok && is {
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("%s: the day of the deletions is not known, which decides what they apply to; name the file deletes-YYYY-MM-DD.txt, as GeoNames does", name)
+	return time.Time{}, fmt.Errorf("%s: the day of the deletions is not known, which decides what they apply to; name "+
+		"the file deletes-YYYY-MM-DD.txt, as GeoNames does", name)
 }
 
 // Member reports whether a file of a zip archive is a table, judging by its

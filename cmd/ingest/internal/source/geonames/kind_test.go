@@ -84,7 +84,8 @@ func TestRecognise(t *testing.T) {
 		t.Run(tc.file, func(t *testing.T) {
 			file := put(t, tc.file, tc.member, tc.text)
 			kind, err := Recognise(file)
-			if kind != tc.want || (err == nil) != (tc.err == "") || err != nil && (!strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file)) {
+			if kind != tc.want || (err == nil) != (tc.err == "") ||
+				err != nil && (!strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file)) {
 				t.Fatalf("%q, %v; want %q, %q", kind, err, tc.want, tc.err)
 			}
 		})

@@ -177,13 +177,15 @@ func (s *sample) kind(file string) (Kind, error) {
 		}
 	}
 	if columns <= 1 {
-		return "", fmt.Errorf("%s: its lines, such as %s, are not columns separated by tabs, as all tables of GeoNames are; check that it is the file you mean", file, most.first)
+		return "", fmt.Errorf("%s: its lines, such as %s, are not columns separated by tabs, as all tables of GeoNames are; "+
+			"check that it is the file you mean", file, most.first)
 	}
 	known := ""
 	for _, k := range kinds {
 		known += fmt.Sprintf("%s %s, ", k.kind, k.columns)
 	}
-	return "", fmt.Errorf("%s: rows of %d columns, such as %s, do not show which table of GeoNames it is; these are known, by their columns: %s; name it, as in --as %s=%s",
+	return "", fmt.Errorf("%s: rows of %d columns, such as %s, do not show which table of GeoNames it is; these are "+
+		"known, by their columns: %s; name it, as in --as %s=%s",
 		file, columns, most.first, strings.TrimSuffix(known, ", "), guess(columns), file)
 }
 
@@ -196,5 +198,6 @@ func guess(columns int) Kind {
 }
 
 func (s *sample) postal(file string) error {
-	return fmt.Errorf("%s: holds postal codes, which GeoNames publishes under the same name; fetch the places from https://download.geonames.org/export/dump/", file)
+	return fmt.Errorf("%s: holds postal codes, which GeoNames publishes under the same name; fetch the places from "+
+		"https://download.geonames.org/export/dump/", file)
 }

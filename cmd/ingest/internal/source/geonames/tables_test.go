@@ -76,27 +76,40 @@ func common[T any](columns string) []tableCase[T] {
 
 func TestAlternateNames(t *testing.T) {
 	const row = "1555\t2661552\tde\tBern\t1\t\t\t1\t1191\t"
-	testTable(t, ReadAlternateNames, "1\t2\tfr\tBerne\t\t\t\t\t\t", "3\t2\tit\tBerna\t\t\t\t", append(common[AlternateName](delimited.ReasonColumns(8, 10)), []tableCase[AlternateName]{
-		{name: "ten columns", row: row, want: AlternateName{
-			ID: 1555, PlaceID: 2661552, Language: "de", Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2}},
-		{name: "eight columns", row: "4294967295\t1\tzh-Hant\t伯恩\t0\t1\t1\t", want: AlternateName{
-			ID: 4294967295, PlaceID: 1, Language: "zh-Hant", Name: "伯恩", Short: true, Colloquial: true, Line: 2}},
-		{name: "no language", row: with(row, 3, ""), want: AlternateName{ID: 1555, PlaceID: 2661552, Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2}},
-		{name: "quotes and markup are data", row: "5\t1\tlink\t \"<b>\" \t\t\t\t", want: AlternateName{ID: 5, PlaceID: 1, Language: "link", Name: `"<b>"`, Line: 2}},
-		{name: "republican calendar", row: "5\t1\tfr_1793\tA\t\t\t\t", want: AlternateName{ID: 5, PlaceID: 1, Language: "fr_1793", Name: "A", Line: 2}},
-		{name: "nine columns", row: "5\t1\ten\tA\t\t\t\t\t", reason: delimited.ReasonColumns(8, 10)},
-		{name: "no id", row: with(row, 1, ""), reason: reasonID},
-		{name: "id 0", row: with(row, 1, "0"), reason: reasonID},
-		{name: "no place", row: with(row, 2, ""), reason: reasonPlaceID},
-		{name: "place of 33 bits", row: with(row, 2, "4294967296"), reason: reasonPlaceID},
-		{name: "language in words", row: with(row, 3, "Swiss German"), reason: reasonLanguage},
-		{name: "long language", row: with(row, 3, strings.Repeat("x", 33)), reason: reasonLanguage},
-		{name: "no name", row: with(row, 4, " "), reason: reasonName},
-		{name: "long name", row: with(row, 4, strings.Repeat("x", 1001)), reason: reasonLongName},
-		{name: "bad UTF-8", row: with(row, 4, "Z\xfcrich"), reason: delimited.ReasonUTF8},
-		{name: "flag in words", row: with(row, 5, "true"), reason: reasonFlag},
-		{name: "duplicate", row: with(row, 1, "1"), reason: reasonDuplicate},
-	}...))
+	testTable(t, ReadAlternateNames, "1\t2\tfr\tBerne\t\t\t\t\t\t", "3\t2\tit\tBerna\t\t\t\t",
+		append(common[AlternateName](delimited.ReasonColumns(8, 10)), []tableCase[AlternateName]{
+			{name: "ten columns", row: row, want: AlternateName{
+				ID: 1555, PlaceID: 2661552, Language: "de", Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2}},
+			{name: "eight columns", row: "4294967295\t1\tzh-Hant\t伯恩\t0\t1\t1\t", want: AlternateName{
+				ID: 4294967295, PlaceID: 1, Language: "zh-Hant", Name: "伯恩", Short: true, Colloquial: true, Line: 2}},
+			{
+				name: "no language",
+				row:  with(row, 3, ""),
+				want: AlternateName{ID: 1555, PlaceID: 2661552, Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2},
+			},
+			{
+				name: "quotes and markup are data",
+				row:  "5\t1\tlink\t \"<b>\" \t\t\t\t",
+				want: AlternateName{ID: 5, PlaceID: 1, Language: "link", Name: `"<b>"`, Line: 2},
+			},
+			{
+				name: "republican calendar",
+				row:  "5\t1\tfr_1793\tA\t\t\t\t",
+				want: AlternateName{ID: 5, PlaceID: 1, Language: "fr_1793", Name: "A", Line: 2},
+			},
+			{name: "nine columns", row: "5\t1\ten\tA\t\t\t\t\t", reason: delimited.ReasonColumns(8, 10)},
+			{name: "no id", row: with(row, 1, ""), reason: reasonID},
+			{name: "id 0", row: with(row, 1, "0"), reason: reasonID},
+			{name: "no place", row: with(row, 2, ""), reason: reasonPlaceID},
+			{name: "place of 33 bits", row: with(row, 2, "4294967296"), reason: reasonPlaceID},
+			{name: "language in words", row: with(row, 3, "Swiss German"), reason: reasonLanguage},
+			{name: "long language", row: with(row, 3, strings.Repeat("x", 33)), reason: reasonLanguage},
+			{name: "no name", row: with(row, 4, " "), reason: reasonName},
+			{name: "long name", row: with(row, 4, strings.Repeat("x", 1001)), reason: reasonLongName},
+			{name: "bad UTF-8", row: with(row, 4, "Z\xfcrich"), reason: delimited.ReasonUTF8},
+			{name: "flag in words", row: with(row, 5, "true"), reason: reasonFlag},
+			{name: "duplicate", row: with(row, 1, "1"), reason: reasonDuplicate},
+		}...))
 }
 
 func TestDivisions(t *testing.T) {
@@ -105,7 +118,11 @@ func TestDivisions(t *testing.T) {
 	}
 	const first, last = "CH.BE\tBern\tBern\t2661551", "NA.21\tKhomas\tKhomas\t3371200"
 	testTable(t, read(1), first, last, append(common[Division](delimited.ReasonColumns(4)), []tableCase[Division]{
-		{name: "a division", row: "CH.ZH\tZürich\tZuerich\t2657895", want: Division{Code: "CH.ZH", Name: "Zürich", ASCIIName: "Zuerich", ID: 2657895, Line: 2}},
+		{
+			name: "a division",
+			row:  "CH.ZH\tZürich\tZuerich\t2657895",
+			want: Division{Code: "CH.ZH", Name: "Zürich", ASCIIName: "Zuerich", ID: 2657895, Line: 2},
+		},
 		{name: "no id", row: "CH.ZH\tZürich\t\t", want: Division{Code: "CH.ZH", Name: "Zürich", Line: 2}},
 		{name: "ASCII name only", row: "CH.ZH\t\tZurich\t0", want: Division{Code: "CH.ZH", Name: "Zurich", ASCIIName: "Zurich", Line: 2}},
 		{name: "no name", row: "CH.ZH\t\t\t1", reason: reasonName},
@@ -145,8 +162,16 @@ func TestFeatures(t *testing.T) {
 		t.Error(records, bad)
 	}
 	cases := append(common[Feature](delimited.ReasonColumns(3)), []tableCase[Feature]{
-		{name: "a code", row: "P.PPLC\tcapital of a political entity\t", want: Feature{Code: "P.PPLC", Name: "capital of a political entity", Line: 2}},
-		{name: "described", row: "S.BUSTN\tbus station\ta \"facility\"", want: Feature{Code: "S.BUSTN", Name: "bus station", Description: `a "facility"`, Line: 2}},
+		{
+			name: "a code",
+			row:  "P.PPLC\tcapital of a political entity\t",
+			want: Feature{Code: "P.PPLC", Name: "capital of a political entity", Line: 2},
+		},
+		{
+			name: "described",
+			row:  "S.BUSTN\tbus station\ta \"facility\"",
+			want: Feature{Code: "S.BUSTN", Name: "bus station", Description: `a "facility"`, Line: 2},
+		},
 		{name: "no class", row: "PPLC\ta\tb", reason: reasonCode},
 		{name: "lower case", row: "p.pplc\ta\tb", reason: reasonCode},
 		{name: "no code", row: "P.\ta\tb", reason: reasonCode},
@@ -159,7 +184,8 @@ func TestFeatures(t *testing.T) {
 	testTable(t, ReadFeatures, "A.ADM1\ta\tb", "V.VINS\ta\tb", cases)
 }
 
-const andorra = "AD\tAND\t020\tAN\tAndorra\tAndorra la Vella\t468\t77006\tEU\t.ad\tEUR\tEuro\t376\tAD###\t^(?:AD)*(\\d{3})$\tca\t3041565\tES,FR\t"
+const andorra = "AD\tAND\t020\tAN\tAndorra\tAndorra la " +
+	"Vella\t468\t77006\tEU\t.ad\tEUR\tEuro\t376\tAD###\t^(?:AD)*(\\d{3})$\tca\t3041565\tES,FR\t"
 
 func TestCountries(t *testing.T) {
 	const namibia = "NA\tNAM\t516\tWA\tNamibia\tWindhoek\t825418\t2448255\tAF\t.na\tNAD\tDollar\t264\t\t\ten-NA,af,de\t3355338\tZA,BW,ZM,AO\t"
@@ -168,7 +194,11 @@ func TestCountries(t *testing.T) {
 			Code: "AD", ISO3: "AND", Numeric: 20, FIPS: "AN", Name: "Andorra", Capital: "Andorra la Vella", AreaKM2: 468, Population: 77006,
 			Continent: "EU", TLD: ".ad", CurrencyCode: "EUR", CurrencyName: "Euro", Phone: "376", PostalFormat: "AD###",
 			PostalPattern: `^(?:AD)*(\d{3})$`, Languages: []string{"ca"}, ID: 3041565, Neighbours: []string{"ES", "FR"}, Line: 2}},
-		{name: "little known", row: "XK" + strings.Repeat("\t", 4) + "Kosovo" + strings.Repeat("\t", 14), want: Country{Code: "XK", Name: "Kosovo", Line: 2}},
+		{
+			name: "little known",
+			row:  "XK" + strings.Repeat("\t", 4) + "Kosovo" + strings.Repeat("\t", 14),
+			want: Country{Code: "XK", Name: "Kosovo", Line: 2},
+		},
 		{name: "area with a fraction", row: with("XK"+strings.Repeat("\t", 18), 5, "A", 7, "1.98", 16, "sq, ,sr", 17, "0"),
 			want: Country{Code: "XK", Name: "A", AreaKM2: 1.98, Languages: []string{"sq", "sr"}, Line: 2}},
 		{name: "code of three", row: with(andorra, 1, "AND"), reason: reasonCountry},
@@ -220,30 +250,45 @@ func TestTimeZones(t *testing.T) {
 	if len(records) != 1 || len(bad) != 0 {
 		t.Fatal(records, bad)
 	}
-	testTable(t, ReadTimeZones, "CI\tAfrica/Abidjan\t0.0\t0.0\t0.0", "US\tAmerica/Adak\t-10\t-9\t-10", append(common[TimeZone](delimited.ReasonColumns(5)), []tableCase[TimeZone]{
-		{name: "a zone", row: "CH\tEurope/Zurich\t1.0\t2.0\t1.0", want: TimeZone{Country: "CH", Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2}},
-		{name: "no country", row: "\tEurope/Zurich\t1.0\t2.0\t1.0", want: TimeZone{Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2}},
-		{name: "no name", row: "CH\t\t1.0\t2.0\t1.0", reason: reasonZone},
-		{name: "offset NaN", row: "CH\tEurope/Zurich\tNaN\t2.0\t1.0", reason: reasonOffset},
-		{name: "offset in seconds", row: "CH\tEurope/Zurich\t1\t7200\t1", reason: reasonOffset},
-		{name: "offset empty", row: "CH\tEurope/Zurich\t1\t2\t", reason: reasonOffset},
-		{name: "country in words", row: "Schweiz\tEurope/Zurich\t1\t2\t1", reason: reasonCountry},
-		{name: "bad UTF-8", row: "CH\t\xff\t1\t2\t1", reason: delimited.ReasonUTF8},
-	}...))
+	testTable(t, ReadTimeZones, "CI\tAfrica/Abidjan\t0.0\t0.0\t0.0", "US\tAmerica/Adak\t-10\t-9\t-10",
+		append(common[TimeZone](delimited.ReasonColumns(5)), []tableCase[TimeZone]{
+			{
+				name: "a zone",
+				row:  "CH\tEurope/Zurich\t1.0\t2.0\t1.0",
+				want: TimeZone{Country: "CH", Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2},
+			},
+			{name: "no country", row: "\tEurope/Zurich\t1.0\t2.0\t1.0", want: TimeZone{Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2}},
+			{name: "no name", row: "CH\t\t1.0\t2.0\t1.0", reason: reasonZone},
+			{name: "offset NaN", row: "CH\tEurope/Zurich\tNaN\t2.0\t1.0", reason: reasonOffset},
+			{name: "offset in seconds", row: "CH\tEurope/Zurich\t1\t7200\t1", reason: reasonOffset},
+			{name: "offset empty", row: "CH\tEurope/Zurich\t1\t2\t", reason: reasonOffset},
+			{name: "country in words", row: "Schweiz\tEurope/Zurich\t1\t2\t1", reason: reasonCountry},
+			{name: "bad UTF-8", row: "CH\t\xff\t1\t2\t1", reason: delimited.ReasonUTF8},
+		}...))
 }
 
 func TestLanguages(t *testing.T) {
-	records, bad := take(t, ReadLanguages(strings.NewReader("ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\naar\taar\taa\tAfar\n"), "test.txt"))
+	records, bad := take(t, ReadLanguages(strings.NewReader("ISO 639-3\tISO 639-2\tISO 639-1\tLanguage "+
+		"Name\naar\taar\taa\tAfar\n"), "test.txt"))
 	if len(records) != 1 || len(bad) != 0 {
 		t.Fatal(records, bad)
 	}
-	testTable(t, ReadLanguages, "aar\taar\taa\tAfar", "zxx\t\t\tNo linguistic content", append(common[Language](delimited.ReasonColumns(4)), []tableCase[Language]{
-		{name: "two codes of ISO 639-2", row: "zho\tzho / chi*\tzh\tChinese", want: Language{ISO3: "zho", ISO2: []string{"zho", "chi"}, ISO1: "zh", Name: "Chinese", Line: 2}},
-		{name: "a family", row: "\tafa\t\tAfro-Asiatic languages", want: Language{ISO2: []string{"afa"}, Name: "Afro-Asiatic languages", Line: 2}},
-		{name: "no name", row: "aaa\t\t\t", reason: reasonName},
-		{name: "code in words", row: "a b\t\t\tA", reason: reasonLanguage},
-		{name: "bad UTF-8", row: "aaa\t\t\t\xff", reason: delimited.ReasonUTF8},
-	}...))
+	testTable(t, ReadLanguages, "aar\taar\taa\tAfar", "zxx\t\t\tNo linguistic content",
+		append(common[Language](delimited.ReasonColumns(4)), []tableCase[Language]{
+			{
+				name: "two codes of ISO 639-2",
+				row:  "zho\tzho / chi*\tzh\tChinese",
+				want: Language{ISO3: "zho", ISO2: []string{"zho", "chi"}, ISO1: "zh", Name: "Chinese", Line: 2},
+			},
+			{
+				name: "a family",
+				row:  "\tafa\t\tAfro-Asiatic languages",
+				want: Language{ISO2: []string{"afa"}, Name: "Afro-Asiatic languages", Line: 2},
+			},
+			{name: "no name", row: "aaa\t\t\t", reason: reasonName},
+			{name: "code in words", row: "a b\t\t\tA", reason: reasonLanguage},
+			{name: "bad UTF-8", row: "aaa\t\t\t\xff", reason: delimited.ReasonUTF8},
+		}...))
 }
 
 // Every table ends with the error of its reader, and stops when asked.
@@ -285,8 +330,9 @@ var tables = map[string]func(io.Reader) iter.Seq[error]{
 	"admin2": table(func(r io.Reader, name string) iter.Seq2[Division, error] { return ReadDivisions(r, name, 2) }, func(d Division) bool {
 		return levelOf(d.Code) == 2 && d.Name != ""
 	}),
-	"admin5":    table(ReadAdmin5, func(a Admin5) bool { return a.ID != 0 && a.Code != "" }),
-	"countries": table(ReadCountries, func(c Country) bool { return isCountry(c.Code) && c.Name != "" && c.AreaKM2 >= 0 && c.Population >= 0 }),
+	"admin5": table(ReadAdmin5, func(a Admin5) bool { return a.ID != 0 && a.Code != "" }),
+	"countries": table(ReadCountries,
+		func(c Country) bool { return isCountry(c.Code) && c.Name != "" && c.AreaKM2 >= 0 && c.Population >= 0 }),
 	"features":  table(ReadFeatures, func(f Feature) bool { return isFeature(f.Code) && f.Name != "" }),
 	"parents":   table(ReadParents, func(p Parent) bool { return p.Parent != 0 && p.Child != 0 && p.Parent != p.Child }),
 	"deletions": table(ReadDeletions, func(d Deletion) bool { return d.ID != 0 }),

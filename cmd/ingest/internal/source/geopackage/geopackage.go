@@ -155,7 +155,9 @@ func (f *File) find(ctx context.Context) error {
 // isTable refuses anything but a plain table: a view could run for ever.
 func (f *File) isTable(ctx context.Context, name string) error {
 	var kind, create string
-	err := f.conn.QueryRowContext(ctx, `SELECT type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, name).Scan(&kind, &create)
+	err := f.conn.QueryRowContext(ctx,
+		`SELECT type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`,
+		name).Scan(&kind, &create)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%s: has no table %s", f.name, source.Excerpt(name))
@@ -175,7 +177,8 @@ func (f *File) checkSystem(ctx context.Context) error {
 	var texts [2]string
 	system := crs.System{Kind: crs.Unknown, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
 	// SQLite takes a quoted name that is no column's as text.
-	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id, ifnull(substr(definition, 1, ?2), ''), ifnull(substr("definition_12_063", 1, ?2), '')
+	err := f.conn.QueryRowContext(ctx,
+		`SELECT srs_name, organization, organization_coordsys_id, ifnull(substr(definition, 1, ?2), ''), ifnull(substr("definition_12_063", 1, ?2), '')
 		FROM gpkg_spatial_ref_sys WHERE srs_id = ?1`, f.srs, maxText).Scan(&name, &organization, &code, &texts[0], &texts[1])
 	switch {
 	case err == nil:
@@ -200,7 +203,8 @@ func (f *File) checkSystem(ctx context.Context) error {
 }
 
 func (f *File) readColumns(ctx context.Context) error {
-	rows, err := f.conn.QueryContext(ctx, `SELECT name, upper(type), pk = 1 AND max(pk) OVER () = 1 FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`, f.Layer)
+	rows, err := f.conn.QueryContext(ctx,
+		`SELECT name, upper(type), pk = 1 AND max(pk) OVER () = 1 FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`, f.Layer)
 	if err != nil {
 		return f.fail(err)
 	}
@@ -228,7 +232,8 @@ func (f *File) readColumns(ctx context.Context) error {
 		return f.fail(err)
 	}
 	if !geometry {
-		return fmt.Errorf("%s: %s has no column %s, which should hold its geometry; fetch it again", f.name, source.Excerpt(f.Layer), source.Excerpt(f.geom))
+		return fmt.Errorf("%s: %s has no column %s, which should hold its geometry; fetch it again", f.name, source.Excerpt(f.Layer),
+			source.Excerpt(f.geom))
 	}
 	return nil
 }
@@ -278,7 +283,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	for _, c := range f.columns {
 		// Long texts are not properties, and are not even loaded. A blob takes the place of such
 		// a text.
-		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s ELSE x'00' END", quote(c.name), maxText)
+		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN "+
+			"%[1]s ELSE x'00' END", quote(c.name), maxText)
 	}
 	query.WriteString(" FROM " + quote(f.Layer) + " ORDER BY rowid")
 	rows, err := f.conn.QueryContext(ctx, query.String())

@@ -141,8 +141,10 @@ func TestReadsWhatIsThere(t *testing.T) {
 		want := []source.Feature{
 			{Line: 1, Geometry: orb.MultiPolygon{p, {ring(8, 8, 9, 9)}}, Properties: map[string]any{"fid": int64(2)},
 				Lost: source.Lost{Count: 1, First: `odd "name": it is binary, or longer than 65536 bytes`}},
-			{Line: 2, Geometry: p, Properties: map[string]any{"fid": int64(7), "NAME": "Zürich\r", "POP": int64(12), "SHARE": 0.5, "OLD": true, `odd "name"`: "x"},
-				Lost: source.Lost{Count: 1, First: "RAW: it is binary, or longer than 65536 bytes"}},
+			{Line: 2,
+				Geometry:   p,
+				Properties: map[string]any{"fid": int64(7), "NAME": "Zürich\r", "POP": int64(12), "SHARE": 0.5, "OLD": true, `odd "name"`: "x"},
+				Lost:       source.Lost{Count: 1, First: "RAW: it is binary, or longer than 65536 bytes"}},
 		}
 		if d := cmp.Diff(want, features); d != "" {
 			t.Error(d)
@@ -201,33 +203,53 @@ func TestGeometries(t *testing.T) {
 		"with measures":      {blob(1, 4326, high(2003, 3)), p, ""},
 		"with both":          {blob(1, 4326, high(3003, 4)), p, ""},
 		"older heights":      {blob(1, 4326, high(1<<31|3, 3)), p, ""},
-		"collection":         {blob(1, 4326, binaryOf(t, orb.Collection{orb.Point{1, 1}, p, orb.LineString{{0, 0}, {1, 1}}, orb.MultiPoint{{1, 1}}})), p, ""},
-		"open":               {blob(1, 4326, binaryOf(t, orb.Polygon{p[0][:4]})), p, source.Closed},
-		"crossing itself":    {blob(1, 4326, binaryOf(t, orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}})), orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}}, ""},
-		"beyond 180":         {blob(1, 4326, binaryOf(t, orb.Polygon{ring(179, 0, 182, 1)})), orb.Polygon{ring(179, 0, 182, 1)}, ""},
-		"none":               {nil, nil, "no geometry"},
-		"empty":              {blob(1<<4|1, 4326, binaryOf(t, orb.Polygon{})), nil, "no geometry empty"},
-		"no body":            {blob(1, 4326, nil), nil, "no geometry"},
-		"flat":               {blob(1, 4326, binaryOf(t, orb.Polygon{{{0, 0}, {1, 1}, {0, 0}}})), nil, "rings of fewer than four points"},
-		"point":              {blob(1, 4326, binaryOf(t, orb.Point{1, 1})), nil, "geometry is not a polygon Point"},
-		"curves":             {blob(1, 4326, []byte{1, 10, 0, 0, 0, 0, 0, 0, 0}), nil, "geometry is of a kind that is not read CurvePolygon"},
-		"unknown":            {blob(1, 4326, []byte{1, 77, 0, 0, 0}), nil, "geometry is of a kind that is not read well-known binary of type 77"},
-		"not a number":       {blob(1, 4326, nan), nil, "coordinate is not a number [NaN, 1]"},
-		"metres":             {blob(1, 4326, binaryOf(t, orb.Polygon{ring(500000, 4649776, 500100, 4649876)})), nil, "coordinate outside the world; degrees expected, longitude first [500000, 4649776]"},
-		"other system":       {blob(1, 3857, body), nil, "coordinates are in another system than the layer says 3857, the layer in 4326"},
-		"not ours":           {[]byte("hello world"), nil, "record is damaged not a GeoPackage geometry"},
-		"short":              {[]byte("GP"), nil, "record is damaged not a GeoPackage geometry"},
-		"later version":      {at(blob(1, 4326, body), 2, 1), nil, "geometry is of a kind that is not read GeoPackage geometry of a later or an extended kind"},
-		"extended":           {blob(1|1<<5, 4326, body), nil, "geometry is of a kind that is not read GeoPackage geometry of a later or an extended kind"},
-		"bad envelope":       {at(blob(1, 4326, body), 3, 0xF), nil, "record is damaged envelope cut off"},
-		"cut envelope":       {blob(3, 4326, nil)[:20], nil, "record is damaged envelope cut off"},
-		"cut off":            {blob(1, 4326, body[:len(body)-1]), nil, "record is damaged well-known binary cut off"},
-		"cut in a head":      {blob(1, 4326, body[:7]), nil, "record is damaged well-known binary cut off"},
-		"many rings":         {blob(1, 4326, at(body, 5, 255, 255, 255, 255)), nil, "record is damaged well-known binary cut off"},
-		"many points":        {blob(1, 4326, at(body, 9, 255, 255, 255, 255)), nil, "record is damaged well-known binary cut off"},
-		"byte order":         {blob(1, 4326, at(body, 0, 7)), nil, "record is damaged byte order 7"},
-		"own system":         {blob(1, 4326, at(body, 4, 0x20)), nil, "record is damaged well-known binary with a coordinate system of its own"},
-		"deep":               {blob(1, 4326, deep), nil, "too many vertices geometries nested more than 8 deep, or more than 1048576 of them"},
+		"collection": {
+			blob(1, 4326, binaryOf(t, orb.Collection{orb.Point{1, 1}, p, orb.LineString{{0, 0}, {1, 1}}, orb.MultiPoint{{1, 1}}})),
+			p,
+			"",
+		},
+		"open": {blob(1, 4326, binaryOf(t, orb.Polygon{p[0][:4]})), p, source.Closed},
+		"crossing itself": {
+			blob(1, 4326, binaryOf(t, orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}})),
+			orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}},
+			"",
+		},
+		"beyond 180":   {blob(1, 4326, binaryOf(t, orb.Polygon{ring(179, 0, 182, 1)})), orb.Polygon{ring(179, 0, 182, 1)}, ""},
+		"none":         {nil, nil, "no geometry"},
+		"empty":        {blob(1<<4|1, 4326, binaryOf(t, orb.Polygon{})), nil, "no geometry empty"},
+		"no body":      {blob(1, 4326, nil), nil, "no geometry"},
+		"flat":         {blob(1, 4326, binaryOf(t, orb.Polygon{{{0, 0}, {1, 1}, {0, 0}}})), nil, "rings of fewer than four points"},
+		"point":        {blob(1, 4326, binaryOf(t, orb.Point{1, 1})), nil, "geometry is not a polygon Point"},
+		"curves":       {blob(1, 4326, []byte{1, 10, 0, 0, 0, 0, 0, 0, 0}), nil, "geometry is of a kind that is not read CurvePolygon"},
+		"unknown":      {blob(1, 4326, []byte{1, 77, 0, 0, 0}), nil, "geometry is of a kind that is not read well-known binary of type 77"},
+		"not a number": {blob(1, 4326, nan), nil, "coordinate is not a number [NaN, 1]"},
+		"metres": {
+			blob(1, 4326, binaryOf(t, orb.Polygon{ring(500000, 4649776, 500100, 4649876)})),
+			nil,
+			"coordinate outside the world; degrees expected, longitude first [500000, 4649776]",
+		},
+		"other system": {blob(1, 3857, body), nil, "coordinates are in another system than the layer says 3857, the layer in 4326"},
+		"not ours":     {[]byte("hello world"), nil, "record is damaged not a GeoPackage geometry"},
+		"short":        {[]byte("GP"), nil, "record is damaged not a GeoPackage geometry"},
+		"later version": {
+			at(blob(1, 4326, body), 2, 1),
+			nil,
+			"geometry is of a kind that is not read GeoPackage geometry of a later or an extended kind",
+		},
+		"extended": {
+			blob(1|1<<5, 4326, body),
+			nil,
+			"geometry is of a kind that is not read GeoPackage geometry of a later or an extended kind",
+		},
+		"bad envelope":  {at(blob(1, 4326, body), 3, 0xF), nil, "record is damaged envelope cut off"},
+		"cut envelope":  {blob(3, 4326, nil)[:20], nil, "record is damaged envelope cut off"},
+		"cut off":       {blob(1, 4326, body[:len(body)-1]), nil, "record is damaged well-known binary cut off"},
+		"cut in a head": {blob(1, 4326, body[:7]), nil, "record is damaged well-known binary cut off"},
+		"many rings":    {blob(1, 4326, at(body, 5, 255, 255, 255, 255)), nil, "record is damaged well-known binary cut off"},
+		"many points":   {blob(1, 4326, at(body, 9, 255, 255, 255, 255)), nil, "record is damaged well-known binary cut off"},
+		"byte order":    {blob(1, 4326, at(body, 0, 7)), nil, "record is damaged byte order 7"},
+		"own system":    {blob(1, 4326, at(body, 4, 0x20)), nil, "record is damaged well-known binary with a coordinate system of its own"},
+		"deep":          {blob(1, 4326, deep), nil, "too many vertices geometries nested more than 8 deep, or more than 1048576 of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			features, bad, err := read(database(t, schema+layer("districts", "POLYGON", 4326), tc.blob, blob(1, 4326, body)), "")
@@ -253,19 +275,33 @@ func TestGeometries(t *testing.T) {
 func TestRefusesWholeFiles(t *testing.T) {
 	good := schema + layer("districts", "POLYGON", 4326)
 	for name, tc := range map[string]struct{ script, layer, want string }{
-		"no such layer":       {good, "wards", `no layer "wards"; it has ["districts"]`},
-		"several":             {good + layer("wards", "GEOMETRY", 4326), "", `2 layers of polygons, ["districts" "wards"]; choose one as `},
-		"none of polygons":    {schema + layer("roads", "LINESTRING", 4326), "", `no layer of polygons; it has ["roads"]`},
-		"no layers":           {schema, "", "no layer of polygons"},
-		"another database":    {"CREATE TABLE x (y);", "", `no table "gpkg_contents", so it is an SQLite database but no GeoPackage`},
-		"projected":           {schema + layer("districts", "POLYGON", 3857), "", `"Web Mercator" ("EPSG":3857); convert`},
-		"undefined":           {schema + layer("districts", "POLYGON", 0), "", `"Undefined geographic"`},
-		"undescribed":         {schema + layer("districts", "POLYGON", 7), "", "coordinate system 7, which it does not describe"},
-		"view":                {good + "DROP TABLE districts; CREATE VIEW districts AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT x AS fid, x AS geom FROM r;", "", "is a view, not a table"},
-		"endless contents":    {good + "ALTER TABLE gpkg_contents RENAME TO c; CREATE VIEW gpkg_contents AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT * FROM c, r;", "", "is a view"},
-		"table missing":       {good + "DROP TABLE districts;", "", `has no table "districts"`},
-		"column missing":      {good + "UPDATE gpkg_geometry_columns SET column_name = 'shape';", "", `has no column "shape"`},
-		"columns of contents": {schema + layer("districts", "POLYGON", 4326) + "ALTER TABLE gpkg_contents DROP COLUMN data_type;", "", "data_type"},
+		"no such layer":    {good, "wards", `no layer "wards"; it has ["districts"]`},
+		"several":          {good + layer("wards", "GEOMETRY", 4326), "", `2 layers of polygons, ["districts" "wards"]; choose one as `},
+		"none of polygons": {schema + layer("roads", "LINESTRING", 4326), "", `no layer of polygons; it has ["roads"]`},
+		"no layers":        {schema, "", "no layer of polygons"},
+		"another database": {"CREATE TABLE x (y);", "", `no table "gpkg_contents", so it is an SQLite database but no GeoPackage`},
+		"projected":        {schema + layer("districts", "POLYGON", 3857), "", `"Web Mercator" ("EPSG":3857); convert`},
+		"undefined":        {schema + layer("districts", "POLYGON", 0), "", `"Undefined geographic"`},
+		"undescribed":      {schema + layer("districts", "POLYGON", 7), "", "coordinate system 7, which it does not describe"},
+		"view": {
+			good + "DROP TABLE districts; CREATE VIEW districts AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) " +
+				"SELECT x AS fid, x AS geom FROM r;",
+			"",
+			"is a view, not a table",
+		},
+		"endless contents": {
+			good + "ALTER TABLE gpkg_contents RENAME TO c; CREATE VIEW gpkg_contents AS WITH RECURSIVE r(x) AS (SELECT 1 UNION " +
+				"ALL SELECT x FROM r) SELECT * FROM c, r;",
+			"",
+			"is a view",
+		},
+		"table missing":  {good + "DROP TABLE districts;", "", `has no table "districts"`},
+		"column missing": {good + "UPDATE gpkg_geometry_columns SET column_name = 'shape';", "", `has no column "shape"`},
+		"columns of contents": {
+			schema + layer("districts", "POLYGON", 4326) + "ALTER TABLE gpkg_contents DROP COLUMN data_type;",
+			"",
+			"data_type",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := database(t, tc.script)
@@ -302,20 +338,39 @@ func TestSystems(t *testing.T) {
 		utm   = `PROJCS["UTM 33N",` + gda94 + `,UNIT["metre",1]]`
 	)
 	for name, tc := range map[string]struct{ organization, definition, second, note, err string }{
-		"as GDAL writes it":     {"'NONE', 100000", crs84, "", "", ""},
-		"told by the second":    {"'NONE', 100001", "undefined", crs84, "", ""},
-		"only near":             {"'NONE', 100002", gda94, "", `coordinates are in "GDA94" and taken as WGS84`, ""},
-		"by its code":           {"'EPSG', 4283", "undefined", "", `coordinates are in "theirs" ("EPSG":4283) and taken as WGS84`, ""},
-		"of a code of 3D":       {"'EPSG', 4939", "undefined", gda94, `coordinates are in "GDA94" and taken as WGS84`, ""},
-		"projected":             {"'NONE', 100003", utm, "", "", `"UTM 33N"; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 out.gpkg `},
-		"undefined":             {"'GDAL', 99999", `LOCAL_CS["Undefined SRS"]`, "", "", `no known system: "theirs" ("GDAL":99999); if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.gpkg `},
-		"far on this ellipsoid": {"'EPSG', 4121", strings.Replace(gda94, "Geocentric_Datum_of_Australia_1994", "Greek_Geodetic_Reference_System_1987", 1), "", "", `"GDA94", on a datum of its own; convert`},
+		"as GDAL writes it":  {"'NONE', 100000", crs84, "", "", ""},
+		"told by the second": {"'NONE', 100001", "undefined", crs84, "", ""},
+		"only near":          {"'NONE', 100002", gda94, "", `coordinates are in "GDA94" and taken as WGS84`, ""},
+		"by its code":        {"'EPSG', 4283", "undefined", "", `coordinates are in "theirs" ("EPSG":4283) and taken as WGS84`, ""},
+		"of a code of 3D":    {"'EPSG', 4939", "undefined", gda94, `coordinates are in "GDA94" and taken as WGS84`, ""},
+		"projected": {
+			"'NONE', 100003",
+			utm,
+			"",
+			"",
+			`"UTM 33N"; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 out.gpkg `,
+		},
+		"undefined": {
+			"'GDAL', 99999",
+			`LOCAL_CS["Undefined SRS"]`,
+			"",
+			"",
+			`no known system: "theirs" ("GDAL":99999); if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.gpkg `,
+		},
+		"far on this ellipsoid": {
+			"'EPSG', 4121",
+			strings.Replace(gda94, "Geocentric_Datum_of_Australia_1994", "Greek_Geodetic_Reference_System_1987", 1),
+			"",
+			"",
+			`"GDA94", on a datum of its own; convert`,
+		},
 	} {
 		script := schema + layer("districts", "POLYGON", 7)
 		if tc.second != "" {
 			script += `ALTER TABLE gpkg_spatial_ref_sys ADD definition_12_063 TEXT NOT NULL DEFAULT 'undefined';`
 		}
-		script += fmt.Sprintf("INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition) VALUES ('theirs', 7, %s, '%s');", tc.organization, tc.definition)
+		script += fmt.Sprintf("INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, "+
+			"definition) VALUES ('theirs', 7, %s, '%s');", tc.organization, tc.definition)
 		if tc.second != "" {
 			script += "UPDATE gpkg_spatial_ref_sys SET definition_12_063 = '" + tc.second + "' WHERE srs_id = 7;"
 		}
@@ -334,7 +389,9 @@ func TestSystems(t *testing.T) {
 
 // Table names are compared without case, like in SQLite.
 func TestCaseOfNames(t *testing.T) {
-	path := database(t, schema+layer("districts", "POLYGON", 4326)+"UPDATE gpkg_geometry_columns SET table_name = 'DISTRICTS', column_name = 'GEOM';", blob(1, 4326, binaryOf(t, orb.Polygon{ring(0, 0, 1, 1)})))
+	path := database(t, schema+layer("districts", "POLYGON", 4326)+
+		"UPDATE gpkg_geometry_columns SET table_name = 'DISTRICTS', column_name = 'GEOM';",
+		blob(1, 4326, binaryOf(t, orb.Polygon{ring(0, 0, 1, 1)})))
 	for _, name := range []string{"", "districts", "Districts"} {
 		if features, bad, err := read(path, name); err != nil || bad != nil || len(features) != 1 {
 			t.Errorf("%q: %v %v %v", name, features, bad, err)
@@ -361,7 +418,8 @@ func TestTruncated(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	f, err := geopackage.Open(ctx, database(t, schema+layer("districts", "POLYGON", 4326), blob(1, 4326, nil), blob(1, 4326, nil)), "", source.WantPolygons)
+	f, err := geopackage.Open(ctx,
+		database(t, schema+layer("districts", "POLYGON", 4326), blob(1, 4326, nil), blob(1, 4326, nil)), "", source.WantPolygons)
 	if err != nil {
 		t.Fatal(err)
 	}

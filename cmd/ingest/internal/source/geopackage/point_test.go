@@ -52,8 +52,12 @@ func TestDecodePoint(t *testing.T) {
 		"line":          {pointBlob(t, orb.LineString{at, at}, little), source.NotAPoint, "LineString"},
 		"null":          {nil, source.NoGeometry, ""},
 		"cut off":       {pointBlob(t, at, little)[:20], source.Damaged, "well-known binary cut off"},
-		"kind 5001":     {append(append(pointBlob(t, at, little)[:9:9], 0x89, 0x13, 0, 0), make([]byte, 16)...), source.UnknownKind, "well-known binary of type 5001"},
-		"extended":      {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.UnknownKind, "GeoPackage geometry of a later or an extended kind"},
+		"kind 5001": {
+			append(append(pointBlob(t, at, little)[:9:9], 0x89, 0x13, 0, 0), make([]byte, 16)...),
+			source.UnknownKind,
+			"well-known binary of type 5001",
+		},
+		"extended": {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.UnknownKind, "GeoPackage geometry of a later or an extended kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, reason, detail := decodePoint(tc.blob)

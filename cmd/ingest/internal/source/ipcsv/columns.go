@@ -68,7 +68,8 @@ func IsValue(c Column) bool {
 
 // traits are the columns called like the trait they hold.
 const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
-	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy is_residential_proxy is_satellite_provider is_tor_exit_node"
+	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy " +
+	"is_residential_proxy is_satellite_provider is_tor_exit_node"
 
 // columnNames are the names that lists in use give their columns.
 var columnNames = func() map[string]Column {
@@ -79,10 +80,12 @@ var columnNames = func() map[string]Column {
 			m[squeezed(name)] = c
 		}
 	}
-	add(First, "start from start_ip ip_start range_start ip_range_start ip_from from_ip first_ip first_address start_address network_start_ip network_start_integer")
+	add(First, "start from start_ip ip_start range_start ip_range_start ip_from from_ip first_ip first_address "+
+		"start_address network_start_ip network_start_integer")
 	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to to_ip last_ip last_address end_address network_last_ip network_last_integer")
 	add(Network, "cidr prefix ip_prefix ip subnet ip_address ip_network netblock")
-	add(PrefixLength, "prefix_len mask netmask net_mask subnet_mask network_mask mask_length mask_len mask_bits wildcard wildcard_mask host_mask")
+	add(PrefixLength, "prefix_len mask netmask net_mask subnet_mask network_mask mask_length mask_len mask_bits wildcard "+
+		"wildcard_mask host_mask")
 	add(Address, "")
 	add(Continent, "")
 	add(ContinentCode, "continent_code")
@@ -153,8 +156,10 @@ func ParseColumns(list string) ([]Column, error) {
 			if i == 0 && !fixed {
 				hint = " (if it is a value, as of country=DE,network, write it behind a column: network,country=DE)"
 			}
-			return nil, fmt.Errorf("%q is not a column%s; those known are network, alone or with prefix_length, address, or first and last, and country, country_name, continent, region, city, postal, "+
-				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name, country=DE holds for all rows", entry, hint)
+			return nil, fmt.Errorf("%q is not a column%s; those known are network, alone or with prefix_length, address, or "+
+				"first and last, and country, country_name, continent, region, city, postal, "+
+				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps "+
+				"it by a name, country=DE holds for all rows", entry, hint)
 		}
 		if names = append(names, c); fixed {
 			c += Column("=" + value)
@@ -206,8 +211,10 @@ func check(columns []Column) error {
 			values++
 		}
 	}
-	if first+last+network == 0 || first+network > 1 || last > first || network == 0 && last == 0 || lengths > 0 && slices.Contains(columns, Address) {
-		return fmt.Errorf("the addresses are in the columns first and last, or in the column network, with or without prefix_length, or in the column address; name these, and no others for them")
+	if first+last+network == 0 || first+network > 1 || last > first || network == 0 && last == 0 ||
+		lengths > 0 && slices.Contains(columns, Address) {
+		return fmt.Errorf("the addresses are in the columns first and last, or in the column network, with or without " +
+			"prefix_length, or in the column address; name these, and no others for them")
 	}
 	if values == 0 {
 		return fmt.Errorf("no column says anything of the addresses; name one, such as country")

@@ -107,7 +107,8 @@ func (h *header) name(i int, name string) error {
 	j := slices.IndexFunc(h.names[:i], func(f []byte) bool { return columnName(string(f)) == name })
 	switch {
 	case c != "" && c != Skip && j >= 0 && !h.equal(i, j):
-		return fmt.Errorf("the first line has two columns called %s, and which of them counts is not known; rename one of them", source.Excerpt(h.names[i]))
+		return fmt.Errorf("the first line has two columns called %s, and which of them counts is not known; rename one of them",
+			source.Excerpt(h.names[i]))
 	case c == Skip, c == Network, c == PrefixLength, c != "" && !slices.Contains(before, c): // among several networks the values decide
 		h.columns[i] = c
 	default:
@@ -241,7 +242,8 @@ func (h *header) guessAddresses(holding []int) error {
 		h.columns[holding[0]], h.columns[holding[1]] = First, Last
 		h.guess("ranges from", holding...)
 	case len(holding) == 0:
-		return fmt.Errorf("the first line names %s, and none of these holds addresses; call the columns of addresses network, or first and last", h.list())
+		return fmt.Errorf("the first line names %s, and none of these holds addresses; call the columns of addresses "+
+			"network, or first and last", h.list())
 	default:
 		return fmt.Errorf("the first line names %s, of which several hold addresses; call those that count network, or first and last", h.list())
 	}
@@ -291,7 +293,8 @@ func (h *header) lengths() error {
 		}
 	}
 	if name := columnName(string(h.names[network])); ColumnNamed(name) == First && len(h.rows) > 0 {
-		return fmt.Errorf("the first line names first addresses, %s, and no last ones; call these last, or call the others network if they are single addresses", source.Excerpt(h.names[network]))
+		return fmt.Errorf("the first line names first addresses, %s, and no last ones; call these last, or call the others "+
+			"network if they are single addresses", source.Excerpt(h.names[network]))
 	}
 	return nil
 }

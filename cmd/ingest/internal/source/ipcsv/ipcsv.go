@@ -173,7 +173,8 @@ func (t *Table) recognise(rows [][][]byte) error {
 		rows = joined(rows)
 	}
 	if t.shape, t.guess = recognise(rows); t.shape == nil {
-		return fmt.Errorf("%w; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,prefix_length,asn, "+
+		return fmt.Errorf("%w; name them in a first line or by --columns, such as --columns first,last,country,-,city, or "+
+			"--columns network,prefix_length,asn, "+
 			"or --columns network,country=DE for networks alone%s", ErrColumns, advice(rows))
 	}
 	t.layout, t.open = t.shape.name, t.shape.open
@@ -249,8 +250,10 @@ func (t *Table) settle(rows [][][]byte) error {
 		}
 		columns = append(columns, string(c))
 	}
-	return fmt.Errorf("every network in it is one address that begins a network, such as %s: if its prefix length or mask is in another column, name that one prefix_length; "+
-		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns=%s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
+	return fmt.Errorf("every network in it is one address that begins a network, such as %s: if its prefix length or "+
+		"mask is in another column, name that one prefix_length; "+
+		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns=%s",
+		source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
 }
 
 // Columns returns the contents of the records' fields.

@@ -47,7 +47,8 @@ func lines(t testing.TB, text string, columns ...Column) []string {
 	return out
 }
 
-const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,prefix_length,asn, or --columns network,country=DE for networks alone"
+const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns " +
+	"first,last,country,-,city, or --columns network,prefix_length,asn, or --columns network,country=DE for networks alone"
 
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
@@ -66,20 +67,36 @@ func TestRead(t *testing.T) {
 		{"quoted", `"1.0.0.0","1.0.0.255","AU","Australia ""b"", c"` + "\n", []string{`1 1.0.0.0-1.0.0.255 AU|Australia "b", c`}},
 		{"blanks", " 1.0.0.0 ,\t1.0.0.255 , \" AU \" ,\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
 		{"more columns", "1.0.0.0,1.0.0.255,AU,Queensland,,South Brisbane\n", []string{notKnown}},
-		{"named columns", "Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n", []string{"2 1.0.0.0-1.0.0.255 Australia|AU||"}},
+		{
+			"named columns",
+			"Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n",
+			[]string{"2 1.0.0.0-1.0.0.255 Australia|AU||"},
+		},
 		{"empty country", "1.0.0.0,1.0.0.255,\n", []string{"1 1.0.0.0-1.0.0.255 "}},
 		{"two columns", "1.0.0.0,1.0.0.255\n", []string{notKnown}},
 		{"one column", "1.0.0.0\n", []string{notKnown}},
 		{"no country", "1.0.0.0,1.0.0.255,Germany\n", []string{notKnown}},
-		{"too few columns", "1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255\n1.0.2.0\n", []string{"1 1.0.0.0-1.0.0.255 AU", "2! too few columns", "3! too few columns"}},
+		{
+			"too few columns",
+			"1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255\n1.0.2.0\n",
+			[]string{"1 1.0.0.0-1.0.0.255 AU", "2! too few columns", "3! too few columns"},
+		},
 		{"network", "1.0.0.0/24,AU\n1.2.3.4/8,US\n2001:200::/32,JP\n::/0,ZZ\n0.0.0.0/0,ZZ\n", []string{
 			"1 1.0.0.0-1.0.0.255 AU", "2 1.0.0.0-1.255.255.255 US",
 			"3 2001:200::-2001:200:ffff:ffff:ffff:ffff:ffff:ffff JP",
 			"4 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ", "5 0.0.0.0-255.255.255.255 ZZ"}},
-		{"network named", "network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n", []string{"2 1.0.0.0-1.0.0.255 |2077456|AU", "3 1.0.1.0-1.0.1.0 |x|AU"}},
+		{
+			"network named",
+			"network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n",
+			[]string{"2 1.0.0.0-1.0.0.255 |2077456|AU", "3 1.0.1.0-1.0.1.0 |x|AU"},
+		},
 		{"a range in one column", "1.0.0.0-1.0.0.255,AU\n1.0.1.0 - 1.0.1.3,CN\n2001:200::-2001:200::1,JP\n", []string{
 			"1 1.0.0.0-1.0.0.255 AU", "2 1.0.1.0-1.0.1.3 CN", "3 2001:200::-2001:200::1 JP"}},
-		{"a range in a named column", "range,network,country\nx,4294967296-4294967297,AU\nx,1.0.0.0-,AU\n", []string{"2 ::1:0:0-::1:0:1 x||AU", "3! not an IP address"}},
+		{
+			"a range in a named column",
+			"range,network,country\nx,4294967296-4294967297,AU\nx,1.0.0.0-,AU\n",
+			[]string{"2 ::1:0:0-::1:0:1 x||AU", "3! not an IP address"},
+		},
 		{"bad network", "1.0.0.0/33,AU\n1.0.0.0/,AU\n/,AU\n", []string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
 		{"network alone", "1.0.0.0/24\n", []string{notKnown}},
 		{"IPv6 in full", "2001:0200:0000:0000:0000:0000:0000:0000,2001:0200:ffff:ffff:ffff:ffff:ffff:ffff,JP\n",
@@ -89,7 +106,8 @@ func TestRead(t *testing.T) {
 		{"decimal ends", "0,4294967295,AA\n0,4294967296,BB\n0,340282366920938463463374607431768211455,CC\n", []string{
 			"1 0.0.0.0-255.255.255.255 AA", "2 ::-::1:0:0 BB",
 			"3 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff CC"}},
-		{"decimal over", "0,340282366920938463463374607431768211456,CC\n0,3402823669209384634633746074317682114550,CC\n0," + strings.Repeat("9", 500) + ",CC\n",
+		{"decimal over", "0,340282366920938463463374607431768211456,CC\n0,3402823669209384634633746074317682114550,CC\n0," +
+			strings.Repeat("9", 500) + ",CC\n",
 			[]string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
 		{"decimal reversed keeps one version", "4294967296,1,AT\n", []string{"1 ::1:0:0-::1 AT"}},
 		{"mixed notation", "16777216,1.0.0.255,AU\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
@@ -98,16 +116,31 @@ func TestRead(t *testing.T) {
 		{"bad addresses", "1.0.0.256,1.0.0.1,AU\n1.0.0.1,1.0.0,AU\n01.0.0.1,1.0.0.1,AU\n-1,5,AU\n+1,5,AU\n1e3,1e4,AU\n,,AU\nfe80::1%eth0,fe80::2%eth0,AU\n", []string{
 			"1! not an IP address", "2! not an IP address", "3! not an IP address", "4! not an IP address",
 			"5! not an IP address", "6! not an IP address", "7! not an IP address", "8! address with a zone"}},
-		{"more bad addresses", "[2001:db8::1],[2001:db8::2],AU\n[2001:db8::1]:80,::2,AU\n1.2.3.4:80,1.2.3.5,AU\n1.2.3.4 ,1.2.3. 5,AU\nfe80::%a/64,AU\n1.2.3.04,1.2.3.5,AU\n1.2.3.4.5,1.2.3.5,AU\n1..3.4,1.2.3.5,AU\n.1.2.3,1.2.3.5,AU\n", []string{
-			"1! address in brackets or with a port", "2! address in brackets or with a port", "3! address in brackets or with a port", "4! not an IP address",
+		{"more bad addresses", "[2001:db8::1],[2001:db8::2],AU\n[2001:db8::1]:80,::2,AU\n1.2.3.4:80,1.2.3.5,AU\n1.2.3.4 " +
+			",1.2.3. 5,AU\nfe80::%a/64,AU\n1.2.3.04,1.2.3.5,AU\n1.2.3.4.5,1.2.3.5,AU\n1..3.4,1.2.3.5,AU\n.1.2.3,1.2.3.5,AU\n", []string{
+			"1! address in brackets or with a port", "2! address in brackets or with a port", "3! address in brackets or with a port",
+			"4! not an IP address",
 			"5! address with a zone", "6! not an IP address", "7! not an IP address", "8! not an IP address", "9! not an IP address"}},
 		{"bad quotes", "\"1.0.0.0,1.0.0.255,AU\n1.0.0.0,\"1.0.0.255\"x,AU\n1.0.0.0,1.0.0.255,AU\n", []string{
-			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field", "3 1.0.0.0-1.0.0.255 AU"}},
+			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field",
+			"3 1.0.0.0-1.0.0.255 AU"}},
 		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
-		{"a line like a delegation", "1.0.0.0|1.0.0.255|DE\n1.0.1.0|1.0.1.255|DE\nown|DE|ipv4|50.0.0.0|256|2020|assigned\n", []string{"1 1.0.0.0-1.0.0.255 DE", "2 1.0.1.0-1.0.1.255 DE", "3! not an IP address"}},
-		{"a header with asn", "network,country,asn,as_name,city,latitude,longitude\n1.0.0.0/24,DE,1,A,B,2,3\n", []string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3"}},
-		{"a row like a delegation", "network,country,asn,extra.a,extra.b,extra.c,extra.d\n1.0.0.0/24,DE,1,A,B,2,3\nown,DE,ipv4,50.0.0.0,256,2020,assigned\n", []string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3", "3! not an IP address"}},
+		{
+			"a line like a delegation",
+			"1.0.0.0|1.0.0.255|DE\n1.0.1.0|1.0.1.255|DE\nown|DE|ipv4|50.0.0.0|256|2020|assigned\n",
+			[]string{"1 1.0.0.0-1.0.0.255 DE", "2 1.0.1.0-1.0.1.255 DE", "3! not an IP address"},
+		},
+		{
+			"a header with asn",
+			"network,country,asn,as_name,city,latitude,longitude\n1.0.0.0/24,DE,1,A,B,2,3\n",
+			[]string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3"},
+		},
+		{
+			"a row like a delegation",
+			"network,country,asn,extra.a,extra.b,extra.c,extra.d\n1.0.0.0/24,DE,1,A,B,2,3\nown,DE,ipv4,50.0.0.0,256,2020,assigned\n",
+			[]string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3", "3! not an IP address"},
+		},
 		{"separator in quotes", "\"network\",\"a; b\",country\n1.0.0.0/24,\"x;y\",DE\n", []string{"2 1.0.0.0-1.0.0.255 |x;y|DE"}},
 		{"first separator in quotes", "\"Smith; Jones\",ip,country\n\"a|b\",1.0.0.0/24,DE\n", []string{"2 1.0.0.0-1.0.0.255 a|b||DE"}},
 		{"bar before a comma", "Name (a|b),network,country\nx,1.0.0.0/24,DE\n", []string{"2 1.0.0.0-1.0.0.255 x||DE"}},
@@ -136,22 +169,44 @@ func TestMasks(t *testing.T) {
 			"2 5.1.0.0-5.1.0.255 ||64500", "3 5.1.4.0-5.1.7.255 ||64501", "4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff ||64502"}},
 		{"wildcard masks", "network,wildcard,country\n10.240.0.0,0.15.255.255,DE\n10.0.0.1,0.0.0.0,AT\n0.0.0.0,255.255.255.255,CH\n", []string{
 			"2 10.240.0.0-10.255.255.255 ||DE", "3 10.0.0.1-10.0.0.1 ||AT", "4 0.0.0.0-255.255.255.255 ||CH"}},
-		{"wildcard masks called masks", "ip,mask,country\n10.240.0.0,0.15.255.255,DE\n10.0.0.1,0.0.0.0,AT\n", []string{"2 10.240.0.0-10.255.255.255 ||DE", "3 10.0.0.1-10.0.0.1 ||AT"}},
+		{
+			"wildcard masks called masks",
+			"ip,mask,country\n10.240.0.0,0.15.255.255,DE\n10.0.0.1,0.0.0.0,AT\n",
+			[]string{"2 10.240.0.0-10.255.255.255 ||DE", "3 10.0.0.1-10.0.0.1 ||AT"},
+		},
 		{"a wildcard mask alone", "ip,wildcard,country\n10.0.0.1,0.0.0.0,AT\n", []string{"2 10.0.0.1-10.0.0.1 ||AT"}},
-		{"of both kinds", "ip,mask,country\n10.240.0.0,255.240.0.0,DE\n10.0.0.0,0.255.255.255,AT\n", []string{"2 10.240.0.0-10.255.255.255 ||DE", "3! " + ReasonMask}},
-		{"contradicted", "ip,mask,country\n10.240.0.1,255.240.0.0,DE\n10.0.0.0/8,16,AT\n10.0.0.0/8,8,AT\n10.0.0.0 - 10.0.0.255,24,AT\n10.0.0.0 - 10.0.1.0,24,AT\n", []string{
+		{
+			"of both kinds",
+			"ip,mask,country\n10.240.0.0,255.240.0.0,DE\n10.0.0.0,0.255.255.255,AT\n",
+			[]string{"2 10.240.0.0-10.255.255.255 ||DE", "3! " + ReasonMask},
+		},
+		{"contradicted", "ip,mask,country\n10.240.0.1,255.240.0.0,DE\n10.0.0.0/8,16,AT\n10.0.0.0/8,8,AT\n10.0.0.0 - " +
+			"10.0.0.255,24,AT\n10.0.0.0 - 10.0.1.0,24,AT\n", []string{
 			"2! " + ReasonHost, "3! " + ReasonOther, "4 10.0.0.0-10.255.255.255 ||AT", "5 10.0.0.0-10.0.0.255 ||AT", "6! " + ReasonOther}},
 		{"no masks", "ip,mask,country\n10.0.0.0,255.0.255.0,DE\n10.0.0.0,0.255.0.255,DE\n10.0.0.0,33,DE\n2001:db8::,129,DE\n2001:db8::,255.0.0.0,DE\n10.0.0.0,,DE\n10.0.0.0,-8,DE\n10.0.0.0,8,DE\n10.0.0.0,9,DE\n10.0.0.0,10,DE\n", []string{
-			"2! " + ReasonMask, "3! " + ReasonMask, "4! " + ReasonMask, "5! " + ReasonMask, "6! " + ReasonMask, "7! " + ReasonMask, "8! " + ReasonMask,
+			"2! " + ReasonMask, "3! " + ReasonMask, "4! " + ReasonMask, "5! " + ReasonMask, "6! " + ReasonMask, "7! " + ReasonMask,
+			"8! " + ReasonMask,
 			"9 10.0.0.0-10.255.255.255 ||DE", "10 10.0.0.0-10.127.255.255 ||DE", "11 10.0.0.0-10.63.255.255 ||DE"}},
-		{"beside both ends", "first,last,netmask,country\n10.0.0.0,10.0.0.255,255.255.255.0,DE\n10.0.0.1,10.0.0.254,255.255.255.0,DE\n", []string{"2 10.0.0.0-10.0.0.255 |||DE", "3! " + ReasonOther}},
-		{"without names", "10.240.0.0,255.240.0.0,DE\n10.248.3.0,255.255.255.0,AT\n", []string{"1 10.240.0.0-10.255.255.255 DE", "2 10.248.3.0-10.248.3.255 AT"}},
+		{
+			"beside both ends",
+			"first,last,netmask,country\n10.0.0.0,10.0.0.255,255.255.255.0,DE\n10.0.0.1,10.0.0.254,255.255.255.0,DE\n",
+			[]string{"2 10.0.0.0-10.0.0.255 |||DE", "3! " + ReasonOther},
+		},
+		{
+			"without names",
+			"10.240.0.0,255.240.0.0,DE\n10.248.3.0,255.255.255.0,AT\n",
+			[]string{"1 10.240.0.0-10.255.255.255 DE", "2 10.248.3.0-10.248.3.255 AT"},
+		},
 		{"with unknown names", "Netz,Maske,country\n10.240.0.0,255.240.0.0,DE\n", []string{"2 10.240.0.0-10.255.255.255 ||DE"}},
 		{"with one known name", "ip,Maske,country\n10.240.0.0,255.240.0.0,DE\n", []string{"2 10.240.0.0-10.255.255.255 ||DE"}},
 		{"two names for networks", "prefix,ip,country\n24,10.0.0.0,DE\n", []string{"2 10.0.0.0-10.0.0.255 ||DE"}},
 		{"a mask of another kind", "network,mask,country\n10.0.0.0/24,FFP2,DE\n", []string{"2 10.0.0.0-10.0.0.255 |FFP2|DE"}},
 		{"a length of something else", "network,length,country\n10.0.0.0/24,7,DE\n", []string{"2 10.0.0.0-10.0.0.255 |7|DE"}},
-		{"the last range of all", "0.0.0.0,9.255.255.255,ZZ\n224.0.0.0,255.255.255.255,ZZ\n", []string{"1 0.0.0.0-9.255.255.255 ZZ", "2 224.0.0.0-255.255.255.255 ZZ"}},
+		{
+			"the last range of all",
+			"0.0.0.0,9.255.255.255,ZZ\n224.0.0.0,255.255.255.255,ZZ\n",
+			[]string{"1 0.0.0.0-9.255.255.255 ZZ", "2 224.0.0.0-255.255.255.255 ZZ"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, lines(t, tc.text)); d != "" {
@@ -189,29 +244,101 @@ func TestRefused(t *testing.T) {
 // Lists that need --columns, or have unknown names.
 func TestNamesCount(t *testing.T) {
 	for _, tc := range []struct{ name, columns, text, guess, want string }{
-		{"a name for addresses that is not known", "", "Adresse,vlan,description\n9.0.0.0/24,104,Office\n", `networks from "Adresse", by what it holds; kept as extra: "vlan", "description"`, "2 9.0.0.0-9.0.0.255 |104|Office"},
-		{"two of them", "", "von,bis,lang\n9.0.0.0,9.0.0.255,de\n9.0.1.0,9.0.1.255,no\n", `ranges from "von" and "bis", by what it holds; kept as extra: "lang"`, "2 9.0.0.0-9.0.0.255 ||de, 3 9.0.1.0-9.0.1.255 ||no"},
-		{"one of them", "", "first,bis,lang\n9.0.0.5,9.0.0.255,de\n", `last addresses from "bis", by what it holds; kept as extra: "lang"`, "2 9.0.0.5-9.0.0.255 ||de"},
+		{
+			"a name for addresses that is not known",
+			"",
+			"Adresse,vlan,description\n9.0.0.0/24,104,Office\n",
+			`networks from "Adresse", by what it holds; kept as extra: "vlan", "description"`,
+			"2 9.0.0.0-9.0.0.255 |104|Office",
+		},
+		{
+			"two of them",
+			"",
+			"von,bis,lang\n9.0.0.0,9.0.0.255,de\n9.0.1.0,9.0.1.255,no\n",
+			`ranges from "von" and "bis", by what it holds; kept as extra: "lang"`,
+			"2 9.0.0.0-9.0.0.255 ||de, 3 9.0.1.0-9.0.1.255 ||no",
+		},
+		{
+			"one of them",
+			"",
+			"first,bis,lang\n9.0.0.5,9.0.0.255,de\n",
+			`last addresses from "bis", by what it holds; kept as extra: "lang"`,
+			"2 9.0.0.5-9.0.0.255 ||de",
+		},
 		{"words together", "", "ipAddress,countryCode,abuseScore\n9.0.0.5,DE,100\n", `kept as extra: "abuseScore"`, "2 9.0.0.5-9.0.0.5 |DE|100"},
 		{"a number of rows", "", ";network;country\n0;9.0.0.0/24;DE\n", `not read: ""`, "2 9.0.0.0-9.0.0.255 ||DE"},
 		{"the same twice", "", "network,country,country\n9.0.0.0/24,DE,DE\n", `kept as extra: "country"`, "2 9.0.0.0-9.0.0.255 |DE|DE"},
-		{"lengths that are called a network", "", "start_ip,prefix,country\n10.0.0.0,24,DE\n10.0.2.0,23,AT\n", "", "2 10.0.0.0-10.0.0.255 ||DE, 3 10.0.2.0-10.0.3.255 ||AT"},
+		{
+			"lengths that are called a network",
+			"",
+			"start_ip,prefix,country\n10.0.0.0,24,DE\n10.0.2.0,23,AT\n",
+			"",
+			"2 10.0.0.0-10.0.0.255 ||DE, 3 10.0.2.0-10.0.3.255 ||AT",
+		},
 		{"masks that are called one", "", "start_ip,subnet,country\n10.0.0.0,255.255.255.0,DE\n", "", "2 10.0.0.0-10.0.0.255 ||DE"},
 		{"beside both ends", "", "prefix,first,last,country\n24,10.0.0.0,10.0.0.255,DE\n", "", "2 10.0.0.0-10.0.0.255 |||DE"},
-		{"names that are called one", "", "network,first,last,country\nOffice,10.0.0.0,10.0.0.9,DE\n", `kept as extra: "network"`, "2 10.0.0.0-10.0.0.9 Office|||DE"},
-		{"a network beside both ends", "", "first,last,network,country\n10.0.0.0,10.0.0.255,10.0.0.0/24,DE\n", `not read: "first", "last"`, "2 10.0.0.0-10.0.0.255 |||DE"},
-		{"a damaged row first", "", "localhost,DE\n9.0.0.0/24,DE\n9.0.1.0/24,AT\n", `by its content; after the addresses it has country "DE"`, "1! not an IP address, 2 9.0.0.0-9.0.0.255 DE, 3 9.0.1.0-9.0.1.255 AT"},
-		{"a title first", "", "Networks of today\n9.0.0.0/24,DE\n", `by its content; after the addresses it has country "DE"`, "1! too few columns, 2 9.0.0.0-9.0.0.255 DE"},
-		{"comments", "network,extra.id", "; a list, of networks\n// and\tmore\n# of them\n;\n9.0.0.0/24 ; L1\n; the end\n", "", "5 9.0.0.0-9.0.0.255 |L1"},
+		{
+			"names that are called one",
+			"",
+			"network,first,last,country\nOffice,10.0.0.0,10.0.0.9,DE\n",
+			`kept as extra: "network"`,
+			"2 10.0.0.0-10.0.0.9 Office|||DE",
+		},
+		{
+			"a network beside both ends",
+			"",
+			"first,last,network,country\n10.0.0.0,10.0.0.255,10.0.0.0/24,DE\n",
+			`not read: "first", "last"`,
+			"2 10.0.0.0-10.0.0.255 |||DE",
+		},
+		{
+			"a damaged row first",
+			"",
+			"localhost,DE\n9.0.0.0/24,DE\n9.0.1.0/24,AT\n",
+			`by its content; after the addresses it has country "DE"`,
+			"1! not an IP address, 2 9.0.0.0-9.0.0.255 DE, 3 9.0.1.0-9.0.1.255 AT",
+		},
+		{
+			"a title first",
+			"",
+			"Networks of today\n9.0.0.0/24,DE\n",
+			`by its content; after the addresses it has country "DE"`,
+			"1! too few columns, 2 9.0.0.0-9.0.0.255 DE",
+		},
+		{
+			"comments",
+			"network,extra.id",
+			"; a list, of networks\n// and\tmore\n# of them\n;\n9.0.0.0/24 ; L1\n; the end\n",
+			"",
+			"5 9.0.0.0-9.0.0.255 |L1",
+		},
 		{"comments before tabs", "network,asn", ";IP-ASN32-DAT file\n; \n9.0.0.0/24\t64500\n", "", "3 9.0.0.0-9.0.0.255 |64500"},
-		{"blanks", "network,asn", "9.0.0.0/24 64500\n2a00:200::/32   64502\n", "", "1 9.0.0.0-9.0.0.255 |64500, 2 2a00:200::-2a00:200:ffff:ffff:ffff:ffff:ffff:ffff |64502"},
+		{
+			"blanks",
+			"network,asn",
+			"9.0.0.0/24 64500\n2a00:200::/32   64502\n",
+			"",
+			"1 9.0.0.0-9.0.0.255 |64500, 2 2a00:200::-2a00:200:ffff:ffff:ffff:ffff:ffff:ffff |64502",
+		},
 		{"blanks in the last column", "network,asn,as_name", "9.0.0.0/24 64500 Any Net\n", "", "1 9.0.0.0-9.0.0.255 |64500|Any Net"},
 		{"blanks in a range", "network,country=DE", "9.0.0.0 - 9.0.0.9\n", "", "1 9.0.0.0-9.0.0.9 |DE"},
 		{"names between blanks", "", "prefix asn\n9.0.0.0/24 64500\n", "", "2 9.0.0.0-9.0.0.255 |64500"},
 		{"lengths without names", "network,prefix_length,asn", "9.0.0.0\t24\t64500\n", "", "1 9.0.0.0-9.0.0.255 ||64500"},
 		{"addresses alone", "address,country", "9.0.0.0,DE\n9.1.0.0,AT\n", "", "1 9.0.0.0-9.0.0.0 |DE, 2 9.1.0.0-9.1.0.0 |AT"},
-		{"comments behind rows of a geofeed", "", "9.0.0.0/24,DE,DE-BE,Berlin # office, of all\n9.0.1.0/24,DE,DE-HH,Hamburg,# \"harbour\n9.0.2.0/24,DE,DE-HH,\"#1\",\n", `by its content; after the addresses it has country "DE", region "DE-BE", city.names.en "Berlin"`, "1 9.0.0.0-9.0.0.255 DE|DE-BE|Berlin|, 2 9.0.1.0-9.0.1.255 DE|DE-HH|Hamburg|, 3 9.0.2.0-9.0.2.255 DE|DE-HH|#1|"},
-		{"and of one with names", "", "prefix,alpha2code,region,city,postal_code\n9.0.0.0/24,DE,DE-BE,Berlin # office\n", "", "2 9.0.0.0-9.0.0.255 |DE|DE-BE|Berlin|"},
+		{
+			"comments behind rows of a geofeed",
+			"",
+			"9.0.0.0/24,DE,DE-BE,Berlin # office, of all\n9.0.1.0/24,DE,DE-HH,Hamburg,# \"harbour\n9.0.2.0/24,DE,DE-HH,\"#1\",\n",
+			`by its content; after the addresses it has country "DE", region "DE-BE", city.names.en "Berlin"`,
+			"1 9.0.0.0-9.0.0.255 DE|DE-BE|Berlin|, 2 9.0.1.0-9.0.1.255 DE|DE-HH|Hamburg|, 3 9.0.2.0-9.0.2.255 DE|DE-HH|#1|",
+		},
+		{
+			"and of one with names",
+			"",
+			"prefix,alpha2code,region,city,postal_code\n9.0.0.0/24,DE,DE-BE,Berlin # office\n",
+			"",
+			"2 9.0.0.0-9.0.0.255 |DE|DE-BE|Berlin|",
+		},
 		{"no comment in a name", "", "network,asn,as_name\n9.0.0.0/24,64500,Company #1\n", "", "2 9.0.0.0-9.0.0.255 |64500|Company #1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -318,13 +445,18 @@ func TestLayouts(t *testing.T) {
 		want       []string
 		columns    string
 	}{
-		{"city list of ip-location-db", "1.178.1.0,1.178.1.255,US,Oregon,,Boardman,,45.83986,-119.70058,America/Los_Angeles\n1.178.4.0,1.178.6.255,US,,,,,,,\n",
+		{"city list of ip-location-db",
+			"1.178.1.0,1.178.1.255,US,Oregon,,Boardman,,45.83986,-119.70058,America/Los_Angeles\n1.178.4.0,1.178.6.255,US,,,,,,,\n",
 			[]string{"1 1.178.1.0-1.178.1.255 US|Oregon||Boardman||45.83986|-119.70058|America/Los_Angeles", "2 1.178.4.0-1.178.6.255 US|||||||"},
-			"country subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code location.latitude location.longitude location.time_zone"},
-		{"city list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,Queensland,\"South Brisbane, West\",-27.4767,153.017\n::,1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,ZZ,ZZ,,,0,0\n",
-			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|Queensland|South Brisbane, West|-27.4767|153.017", "2 ::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ|ZZ|||0|0"},
+			"country subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code location.latitude " +
+				"location.longitude location.time_zone"},
+		{"city list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,Queensland,\"South Brisbane, " +
+			"West\",-27.4767,153.017\n::,1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,ZZ,ZZ,,,0,0\n",
+			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|Queensland|South Brisbane, West|-27.4767|153.017",
+				"2 ::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ|ZZ|||0|0"},
 			"continent country subdivisions.0.names.en city.names.en location.latitude location.longitude"},
-		{"city list of IP2Location", "\"16777216\",\"16777471\",\"AU\",\"Australia\",\"Queensland\",\"Brisbane\",\"-27.467940\",\"153.028090\",\"4000\",\"+10:00\"\n",
+		{"city list of IP2Location",
+			"\"16777216\",\"16777471\",\"AU\",\"Australia\",\"Queensland\",\"Brisbane\",\"-27.467940\",\"153.028090\",\"4000\",\"+10:00\"\n",
 			[]string{"1 1.0.0.0-1.0.0.255 AU|Australia|Queensland|Brisbane|-27.467940|153.028090|4000|+10:00"},
 			"country country.names.en subdivisions.0.names.en city.names.en location.latitude location.longitude postal.code extra.utc_offset"},
 		{"list of iptoasn.com", "1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET \"a, b\n1.0.1.0\t1.0.3.255\t0\tNone\tNot routed\n",
@@ -336,36 +468,81 @@ func TestLayouts(t *testing.T) {
 		{"list of autonomous systems", "1.0.0.0/24,13335,\"Cloudflare, Inc.\"\n",
 			[]string{"1 1.0.0.0-1.0.0.255 13335|Cloudflare, Inc."}, "traits.autonomous_system_number traits.autonomous_system_organization"},
 		{"geofeed (RFC 8805)", "# c\n192.0.2.0/24,US,US-MA,Tewksbury, \n192.0.2.5,US,US-AL,Mobile,\n2001:db8::/32,PL,,,\n203.0.113.0/24,AT\n",
-			[]string{"2 192.0.2.0-192.0.2.255 US|US-MA|Tewksbury|", "3 192.0.2.5-192.0.2.5 US|US-AL|Mobile|", "4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff PL|||", "5 203.0.113.0-203.0.113.255 AT|||"},
+			[]string{"2 192.0.2.0-192.0.2.255 US|US-MA|Tewksbury|", "3 192.0.2.5-192.0.2.5 US|US-AL|Mobile|",
+				"4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff PL|||", "5 203.0.113.0-203.0.113.255 AT|||"},
 			"country region city.names.en postal.code"},
-		{"country list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU\n::,::ffff,NA,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC|AU", "2 ::-::ffff NA|NA"}, "continent country"},
-		{"list of continents", "1.0.0.0,1.0.0.255,OC\n1.0.1.0,1.0.1.255,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC", "2 1.0.1.0-1.0.1.255 NA"}, "continent"},
-		{"list of continents", "9.0.0.0/8,NA\n11.0.0.0/8,eu\n12.0.0.0/8,SA\n", []string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 eu", "3 12.0.0.0-12.255.255.255 SA"}, "continent"},
-		{"country list", "9.0.0.0/8,NA\n11.0.0.0/8,EU\n12.0.0.0/8,DE\n", []string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 DE"}, "country"},
-		{"country list", "9.0.0.0/8,EU\n11.0.0.0/8,EU\n12.0.0.0/8,ZZ\n", []string{"1 9.0.0.0-9.255.255.255 EU", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 ZZ"}, "country"},
+		{
+			"country list of DB-IP",
+			"1.0.0.0,1.0.0.255,OC,AU\n::,::ffff,NA,NA\n",
+			[]string{"1 1.0.0.0-1.0.0.255 OC|AU", "2 ::-::ffff NA|NA"},
+			"continent country",
+		},
+		{
+			"list of continents",
+			"1.0.0.0,1.0.0.255,OC\n1.0.1.0,1.0.1.255,NA\n",
+			[]string{"1 1.0.0.0-1.0.0.255 OC", "2 1.0.1.0-1.0.1.255 NA"},
+			"continent",
+		},
+		{
+			"list of continents",
+			"9.0.0.0/8,NA\n11.0.0.0/8,eu\n12.0.0.0/8,SA\n",
+			[]string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 eu", "3 12.0.0.0-12.255.255.255 SA"},
+			"continent",
+		},
+		{
+			"country list",
+			"9.0.0.0/8,NA\n11.0.0.0/8,EU\n12.0.0.0/8,DE\n",
+			[]string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 DE"},
+			"country",
+		},
+		{
+			"country list",
+			"9.0.0.0/8,EU\n11.0.0.0/8,EU\n12.0.0.0/8,ZZ\n",
+			[]string{"1 9.0.0.0-9.255.255.255 EU", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 ZZ"},
+			"country",
+		},
 		{"country list", "1.0.0.0,1.0.0.255,NA\n1.0.1.0,1.0.1.255,AF\n", []string{"1 1.0.0.0-1.0.0.255 NA", "2 1.0.1.0-1.0.1.255 AF"}, "country"},
-		{"location list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,AU-QLD,Queensland,,\"Brisbane, South\",4101,-27.48,153.02,2207259,10,Australia/Brisbane,ASXX0016\n",
+		{"location list of DB-IP",
+			"1.0.0.0,1.0.0.255,OC,AU,AU-QLD,Queensland,,\"Brisbane, South\",4101,-27.48,153.02,2207259,10,Australia/Brisbane,ASXX0016\n",
 			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|AU-QLD|Queensland||Brisbane, South|4101|-27.48|153.02|2207259|10|Australia/Brisbane|ASXX0016"},
-			"continent country region subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code location.latitude location.longitude geoname_id extra.utc_offset location.time_zone extra.weather_code"},
-		{"list of IP2Location with operators", "0,9,KR,Korea (Republic of),Any Net\n10,11,-,-,-\n", []string{"1 0.0.0.0-0.0.0.9 KR|Korea (Republic of)|Any Net", "2 0.0.0.10-0.0.0.11 -|-|-"}, "country country.names.en traits.isp"},
-		{"list of IP2Location with regions and cities", "0,9,VN,Viet Nam,Ha Noi,Hanoi\n10,11,-,-,-,-\n", []string{"1 0.0.0.0-0.0.0.9 VN|Viet Nam|Ha Noi|Hanoi|", "2 0.0.0.10-0.0.0.11 -|-|-|-|"},
+			"continent country region subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code " +
+				"location.latitude location.longitude geoname_id extra.utc_offset location.time_zone extra.weather_code"},
+		{
+			"list of IP2Location with operators",
+			"0,9,KR,Korea (Republic of),Any Net\n10,11,-,-,-\n",
+			[]string{"1 0.0.0.0-0.0.0.9 KR|Korea (Republic of)|Any Net", "2 0.0.0.10-0.0.0.11 -|-|-"},
+			"country country.names.en traits.isp",
+		},
+		{"list of IP2Location with regions and cities", "0,9,VN,Viet Nam,Ha Noi,Hanoi\n10,11,-,-,-,-\n",
+			[]string{"1 0.0.0.0-0.0.0.9 VN|Viet Nam|Ha Noi|Hanoi|", "2 0.0.0.10-0.0.0.11 -|-|-|-|"},
 			"country country.names.en subdivisions.0.names.en city.names.en traits.isp"},
-		{"AS list of IP2Location", "16777216,16777471,1.0.0.0/24,13335,Any Net\n16777472,16778239,1.0.1.0/24,-,-\n", []string{"1 1.0.0.0-1.0.0.255 |13335|Any Net", "2 1.0.1.0-1.0.3.255 |-|-"},
+		{"AS list of IP2Location", "16777216,16777471,1.0.0.0/24,13335,Any Net\n16777472,16778239,1.0.1.0/24,-,-\n",
+			[]string{"1 1.0.0.0-1.0.0.255 |13335|Any Net", "2 1.0.1.0-1.0.3.255 |-|-"},
 			"- traits.autonomous_system_number traits.autonomous_system_organization"},
-		{"geofeed (RFC 8805)", "9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n9.0.1.0/24,at,9,Vienna,,\n", []string{"1 9.0.0.0-9.0.0.255 AT|AT-9|Vienna|1060", "2 9.0.1.0-9.0.1.255 at|9|Vienna|"},
+		{"geofeed (RFC 8805)", "9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n9.0.1.0/24,at,9,Vienna,,\n",
+			[]string{"1 9.0.0.0-9.0.0.255 AT|AT-9|Vienna|1060", "2 9.0.1.0-9.0.1.255 at|9|Vienna|"},
 			"country region city.names.en postal.code"},
-		{"geofeed (RFC 8805) with names of regions", "9.0.0.0/24,EC,Azuay,Cuenca,010101\n", []string{"1 9.0.0.0-9.0.0.255 EC|Azuay|Cuenca|010101"}, "country region city.names.en postal.code"},
-		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n", []string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
+		{
+			"geofeed (RFC 8805) with names of regions",
+			"9.0.0.0/24,EC,Azuay,Cuenca,010101\n",
+			[]string{"1 9.0.0.0-9.0.0.255 EC|Azuay|Cuenca|010101"},
+			"country region city.names.en postal.code",
+		},
+		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n",
+			[]string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
 			"network traits.autonomous_system_number extra.domain traits.autonomous_system_organization extra.type"},
 		{"list with column names", "ip,extra.domain\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.domain"},
 		{"list with column names", "network,-,country,-\n9.0.0.0/24,a,NL,b\n", []string{"2 9.0.0.0-9.0.0.255 ||NL|"}, "network - country -"},
 		{"list with column names", "ip,service\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.service"},
 		{"list with column names", "IP Prefix,alpha2code,VPN,is-hosting\n9.0.0.0/24,NL,true,no\n", []string{"2 9.0.0.0-9.0.0.255 |NL|true|no"},
 			"network country.iso_code traits.is_anonymous_vpn traits.is_hosting_provider"},
-		{"list with column names", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n1.0.0.0/24,2077456,2077456,,0,0,,-33.4940,143.2104,1000,\n",
+		{"list with column names",
+			"network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n1.0.0.0/24,2077456,2077456,,0,0,,-33.4940,143.2104,1000,\n",
 			[]string{"2 1.0.0.0-1.0.0.255 |2077456|2077456||0|0||-33.4940|143.2104|1000|"},
-			"network geoname_id registered_country.geoname_id represented_country.geoname_id extra.is_anonymous_proxy traits.is_satellite_provider postal.code location.latitude location.longitude location.accuracy_radius traits.is_anycast"},
-		{"list with column names", "start_ip,end_ip,join_key,country,country_code,continent,as_domain,foo,foo\n1.0.0.0,1.0.0.255,1.0.0.0,Australia,AU,Oceania,x.com,1,2,3\n1.0.1.0,1.0.1.255,,,CN,,,,\n",
+			"network geoname_id registered_country.geoname_id represented_country.geoname_id extra.is_anonymous_proxy " +
+				"traits.is_satellite_provider postal.code location.latitude location.longitude location.accuracy_radius traits.is_anycast"},
+		{"list with column names",
+			"start_ip,end_ip,join_key,country,country_code,continent,as_domain,foo,foo\n1.0.0.0,1.0.0.255,1.0.0.0,Australia,AU,Oceania,x.com,1,2,3\n1.0.1.0,1.0.1.255,,,CN,,,,\n",
 			[]string{"2! too many columns", "3 1.0.1.0-1.0.1.255 ||||CN||||"},
 			"first last extra.join_key country country.iso_code continent extra.as_domain extra.foo -"},
 	} {
@@ -420,13 +597,17 @@ func TestColumnsGiven(t *testing.T) {
 	if columns, err = ParseColumns("country=DE,network,is_tor=1,extra.of=A=b "); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"1 1.0.0.1-1.0.0.1 |DE|1|A=b ", "2 1.0.0.0-1.0.0.9 |DE|1|A=b "}, lines(t, "1.0.0.1\n1.0.0.0 - 1.0.0.9\n", columns...)); d != "" {
+	if d := cmp.Diff([]string{"1 1.0.0.1-1.0.0.1 |DE|1|A=b ", "2 1.0.0.0-1.0.0.9 |DE|1|A=b "},
+		lines(t, "1.0.0.1\n1.0.0.0 - 1.0.0.9\n", columns...)); d != "" {
 		t.Error(d)
 	}
-	if _, err = ParseColumns("DE,network"); err == nil || !strings.Contains(err.Error(), "network,country=DE)") { // --columns country=DE,network
+	// --columns country=DE,network
+	if _, err = ParseColumns("DE,network"); err == nil || !strings.Contains(err.Error(), "network,country=DE)") {
 		t.Error(err)
 	}
-	for _, list := range []string{"network=1.0.0.0,country", "network,country=", "network,-=x", "network,country=D\nE", "network,country=DE,country", "", "first", "first,last", "network", "country", "first,country", "first,last,network,country", "first,last,countr", "first,last,country,country", "network,extra.",
+	for _, list := range []string{"network=1.0.0.0,country", "network,country=", "network,-=x", "network,country=D\nE",
+		"network,country=DE,country", "", "first", "first,last", "network", "country", "first,country", "first,last,network,country",
+		"first,last,countr", "first,last,country,country", "network,extra.",
 		"network,country" + strings.Repeat(",-", maxColumns)} {
 		if c, err := ParseColumns(list); err == nil {
 			t.Errorf("%q: %q", list, c)
@@ -615,7 +796,8 @@ func fuzzTable(t *testing.T, text []byte, columns []Column) {
 			}
 		} else if err != nil {
 			t.Fatal(err)
-		} else if !r.First.IsValid() || !r.Last.IsValid() || r.First.Zone() != "" || r.Last.Zone() != "" || len(r.Fields) != len(table.Columns()) {
+		} else if !r.First.IsValid() || !r.Last.IsValid() || r.First.Zone() != "" || r.Last.Zone() != "" ||
+			len(r.Fields) != len(table.Columns()) {
 			t.Fatalf("%+v", r)
 		}
 		if line <= last || line > most {
@@ -626,7 +808,8 @@ func fuzzTable(t *testing.T, text []byte, columns []Column) {
 }
 
 func FuzzParseAddr(f *testing.F) {
-	for _, s := range []string{"1.2.3.4", "::1", "4294967296", "::ffff:1.2.3.4", "fe80::1%x", "340282366920938463463374607431768211455", "01.2.3.4", "1.2.3.4:5"} {
+	for _, s := range []string{"1.2.3.4", "::1", "4294967296", "::ffff:1.2.3.4", "fe80::1%x",
+		"340282366920938463463374607431768211455", "01.2.3.4", "1.2.3.4:5"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s []byte) {

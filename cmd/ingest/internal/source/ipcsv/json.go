@@ -85,7 +85,8 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 		line := s.Line()
 		text, whole, err := s.Raw(nil, maxEntry)
 		if err == nil && !whole {
-			err = fmt.Errorf("%s: line %d: an entry of more than %d MiB, in what should be a list of networks of AWS, Azure or Google; "+instead, name, line, maxEntry>>20)
+			err = fmt.Errorf("%s: line %d: an entry of more than %d MiB, in what should be a list of networks of AWS, Azure or Google; "+
+				instead, name, line, maxEntry>>20)
 		}
 		var e entry
 		rows := []Record{{Line: line, Fields: [][]byte{slices.Clone(text[:min(len(text), maxName)])}}} // bad: no address
@@ -142,7 +143,8 @@ func (t *Table) sortByWidth() {
 			return cmp.Compare(len(a.Fields), len(b.Fields))
 		}
 		x, y := a.Fields[serviceField], b.Fields[serviceField]
-		return cmp.Or(cmp.Compare(said(a), said(b)), cmp.Compare(entries[string(y)], entries[string(x)]), bytes.Compare(y, x), bytes.Compare(b.Fields[regionField], a.Fields[regionField]))
+		return cmp.Or(cmp.Compare(said(a), said(b)), cmp.Compare(entries[string(y)], entries[string(x)]), bytes.Compare(y, x),
+			bytes.Compare(b.Fields[regionField], a.Fields[regionField]))
 	})
 }
 

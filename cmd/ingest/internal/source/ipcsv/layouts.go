@@ -32,8 +32,10 @@ type shaped struct {
 // layouts, the most telling first.
 var layouts = []layout{
 	{name: "location list of DB-IP", least: 9, columns: []shaped{
-		{Continent, isContinent}, {Country, isCountry}, {Region, isRegion}, {RegionName, isText}, {DistrictName, isText}, {City, isAny}, {Postal, isAny},
-		{Latitude, isDegrees}, {Longitude, isDegrees}, {Place, isNumber}, {Extra + "utc_offset", isDegrees}, {TimeZone, isZone}, {Extra + "weather_code", isAny}}},
+		{Continent, isContinent}, {Country, isCountry}, {Region, isRegion}, {RegionName, isText}, {DistrictName, isText}, {City,
+			isAny}, {Postal, isAny},
+		{Latitude, isDegrees}, {Longitude, isDegrees}, {Place, isNumber}, {Extra + "utc_offset", isDegrees}, {TimeZone, isZone},
+		{Extra + "weather_code", isAny}}},
 	{name: "city list of ip-location-db", least: 8, columns: []shaped{
 		{Country, isCountry}, {RegionName, isAny}, {DistrictName, isAny}, {City, isAny}, {Postal, isAny},
 		{Latitude, isDegrees}, {Longitude, isDegrees}, {TimeZone, isZone}}},
@@ -81,7 +83,8 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 		}
 	}
 	// A number further on is a coordinate, and needs a name.
-	return len(values) <= len(l.columns) || !slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
+	return len(values) <= len(l.columns) ||
+		!slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
 }
 
 func trimEmpty(fields [][]byte) [][]byte {

@@ -62,15 +62,24 @@ func TestBadStations(t *testing.T) {
 		return `"123450","99999","X","SZ","","","` + lat + `","` + lon + `","` + elevation + `","` + begin + `","20200101"`
 	}
 	for reason, rows := range map[string][]string{
-		reasonNoPosition:       {row("", "", "", "")},
-		reasonLatOnly:          {row("+47.000", "", "", ""), row("", "+008.000", "", "")},
-		reasonOrigin:           {row("+00.000", "+000.000", "", ""), row("-00.000", "-000.000", "", "")},
-		reasonLat:              {row("+90.001", "+008.000", "", ""), row("NaN", "8", "", ""), row("0x1p3", "8", "", ""), row("4 7", "8", "", "")},
-		reasonLon:              {row("47", "-180.001", "", ""), row("47", "inf", "", ""), row("47", "1e3", "", "")},
-		reasonElevation:        {row("47", "8", "high", ""), row("47", "8", "1000000", "")},
-		reasonDate:             {row("47", "8", "1", "20200230"), row("47", "8", "1", "2020"), row("47", "8", "1", "00000101"), row("47", "8", "1", "abcdefgh")},
+		reasonNoPosition: {row("", "", "", "")},
+		reasonLatOnly:    {row("+47.000", "", "", ""), row("", "+008.000", "", "")},
+		reasonOrigin:     {row("+00.000", "+000.000", "", ""), row("-00.000", "-000.000", "", "")},
+		reasonLat:        {row("+90.001", "+008.000", "", ""), row("NaN", "8", "", ""), row("0x1p3", "8", "", ""), row("4 7", "8", "", "")},
+		reasonLon:        {row("47", "-180.001", "", ""), row("47", "inf", "", ""), row("47", "1e3", "", "")},
+		reasonElevation:  {row("47", "8", "high", ""), row("47", "8", "1000000", "")},
+		reasonDate: {
+			row("47", "8", "1", "20200230"),
+			row("47", "8", "1", "2020"),
+			row("47", "8", "1", "00000101"),
+			row("47", "8", "1", "abcdefgh"),
+		},
 		delimited.ReasonHeader: {`"123450","99999"`, row("1", "1", "", "") + `,""`},
-		reasonID:               {`"12345","99999","","","","","1","1","","",""`, `"12345_","99999","","","","","1","1","","",""`, `"123456","9999é","","","","","1","1","","",""`},
+		reasonID: {
+			`"12345","99999","","","","","1","1","","",""`,
+			`"12345_","99999","","","","","1","1","","",""`,
+			`"123456","9999é","","","","","1","1","","",""`,
+		},
 		delimited.ReasonQuotes: {`"123450`, `"123450"x,"99999"`},
 		delimited.ReasonUTF8:   {"\"123450\",\"99999\",\"\xff\""},
 		delimited.ReasonLong:   {`"` + strings.Repeat("x", 3*MaxLine)},
@@ -167,9 +176,19 @@ func TestBadLite(t *testing.T) {
 	const rest = "   -12   -30 10132   250    31     8     0    -1"
 	for reason, lines := range map[string][]string{
 		reasonFields: {"2024 01 01 06   -12   -30", "2024 01 01 06" + rest + " 7", "2024"},
-		reasonNumber: {"2024 01 01 06   -12   -30 10132   250    31     8     0    1.5", "2024 01 01 ab" + rest, "2024 01 01 06" + rest[:len(rest)-2] + "--1",
-			"2024 01 01 06-9999-9999 10132   250    31     8     0    -1", "2024 01 01 06   -12   -30 12345678   250    31     8     0    -1", "2024 01 01 06   -12 - 10132   250    31     8     0    -1"},
-		reasonTime:           {"2024 02 30 06" + rest, "2024 13 01 06" + rest, "2024 00 01 06" + rest, "2024 01 00 06" + rest, "2024 01 01 24" + rest, "2024 01 01 -1" + rest, "2024 01 32 00" + rest},
+		reasonNumber: {"2024 01 01 06   -12   -30 10132   250    31     8     0    1.5", "2024 01 01 ab" + rest,
+			"2024 01 01 06" + rest[:len(rest)-2] + "--1",
+			"2024 01 01 06-9999-9999 10132   250    31     8     0    -1",
+			"2024 01 01 06   -12   -30 12345678   250    31     8     0    -1", "2024 01 01 06   -12 - 10132   250    31     8     0    -1"},
+		reasonTime: {
+			"2024 02 30 06" + rest,
+			"2024 13 01 06" + rest,
+			"2024 00 01 06" + rest,
+			"2024 01 00 06" + rest,
+			"2024 01 01 24" + rest,
+			"2024 01 01 -1" + rest,
+			"2024 01 32 00" + rest,
+		},
 		reasonYear:           {"2023 01 01 06" + rest},
 		delimited.ReasonUTF8: {"2024 01 01 06 \xff"},
 		delimited.ReasonLong: {strings.Repeat("1 ", 3*MaxLine)},
@@ -196,7 +215,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	for _, name := range []string{"", "isd-history.csv.gz", "06660-99999-2024", "066600-99999-24", "066600-99999-20x4", "066600-99999-0000", "066600-99999", "a-066600-99999-2024"} {
+	for _, name := range []string{"", "isd-history.csv.gz", "06660-99999-2024", "066600-99999-24", "066600-99999-20x4",
+		"066600-99999-0000", "066600-99999", "a-066600-99999-2024"} {
 		if got, ok := ParseName(name); ok {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -222,7 +242,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	var text strings.Builder
 	for h := range 24 * 28 {
-		text.WriteString(time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC).Format("2006 01 02 15") + "    12    30 10132   250    31     8     0    -1\n")
+		text.WriteString(time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC).Format("2006 01 02 15") +
+			"    12    30 10132   250    31     8     0    -1\n")
 	}
 	whole := testfile.Gzip(text.String())
 	if err := read(whole); err != nil {
@@ -243,7 +264,8 @@ func FuzzReadStations(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfusaf,wban,lat,lon\n123456,12345,1,2\n\"\"\"\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for s, err := range ReadStations(bytes.NewReader(b), "f") {
-			if err == nil && (!(s.Lat >= -90 && s.Lat <= 90) || !(s.Lon >= -180 && s.Lon <= 180) || len(s.USAF) != 6 || len(s.WBAN) != 5 || s.Line < 1) {
+			if err == nil && (!(s.Lat >= -90 && s.Lat <= 90) || !(s.Lon >= -180 && s.Lon <= 180) || len(s.USAF) != 6 ||
+				len(s.WBAN) != 5 || s.Line < 1) {
 				t.Fatalf("%+v", s)
 			}
 		}

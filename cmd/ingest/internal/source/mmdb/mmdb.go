@@ -291,7 +291,8 @@ func (f *File) networks(yield func(Record) bool) error {
 			return damaged(f.Path, err)
 		}
 		if f.leaves++; f.leaves > most {
-			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more than %d leaves for each: nodes are shared at every level", f.db.Metadata.NodeCount, leavesPerNode))
+			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more than %d leaves for each: nodes are shared "+
+				"at every level", f.db.Metadata.NodeCount, leavesPerNode))
 		}
 		if !res.Found() {
 			continue
@@ -328,7 +329,12 @@ func (r *Record) Fields() (_ map[string]any, err error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, &source.BadRecord{Source: r.file.Path, Line: r.Number, Reason: ReasonRecord, Detail: fmt.Sprintf("%s: %s", r.result.Prefix(), source.Excerpt(fmt.Sprint(v)))}
+		return nil, &source.BadRecord{
+			Source: r.file.Path,
+			Line:   r.Number,
+			Reason: ReasonRecord,
+			Detail: fmt.Sprintf("%s: %s", r.result.Prefix(), source.Excerpt(fmt.Sprint(v))),
+		}
 	}
 	if err := plain(m); err != nil {
 		return nil, damaged(r.file.Path, fmt.Errorf("record of %s: %w", r.result.Prefix(), err))

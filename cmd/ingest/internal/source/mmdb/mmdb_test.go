@@ -119,8 +119,16 @@ func TestFixtureByLibrary(t *testing.T) {
 
 func TestFieldTypes(t *testing.T) {
 	d := mmdbtest.Database{Type: "x", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "1.0.0.0/8", Data: map[string]any{
-		"s": "é", "d": 1.5, "f": float32(0.5), "u16": uint16(7), "u32": uint32(70000), "u64": uint64(1 << 63), "i": int32(-5), "b": true, "bytes": []byte{0, 255},
-		"list": []any{uint16(1), "x"}, "map": map[string]any{"n": uint32(0)},
+		"s":     "é",
+		"d":     1.5,
+		"f":     float32(0.5),
+		"u16":   uint16(7),
+		"u32":   uint32(70000),
+		"u64":   uint64(1 << 63),
+		"i":     int32(-5),
+		"b":     true,
+		"bytes": []byte{0, 255},
+		"list":  []any{uint16(1), "x"}, "map": map[string]any{"n": uint32(0)},
 	}}}}
 	f, err := Open(testfile.Temp(t, "x.mmdb", d.Bytes()), t.TempDir())
 	if err != nil {
@@ -172,8 +180,10 @@ func TestPacked(t *testing.T) {
 		return testfile.Zip(members...)
 	}
 	for name, b := range map[string]string{
-		"x.mmdb.gz": testfile.Gzip(raw), "x": raw, "x.tar.gz": testfile.Gzip(tarred("GeoLite2-City_20260101/COPYRIGHT.txt", "GeoLite2-City_20260101/GeoLite2-City.mmdb")),
-		"x.tar": tarred("a.mmdb"), "x.zip": zipped("readme.txt", "d/A.MMDB"),
+		"x.mmdb.gz": testfile.Gzip(raw),
+		"x":         raw,
+		"x.tar.gz":  testfile.Gzip(tarred("GeoLite2-City_20260101/COPYRIGHT.txt", "GeoLite2-City_20260101/GeoLite2-City.mmdb")),
+		"x.tar":     tarred("a.mmdb"), "x.zip": zipped("readme.txt", "d/A.MMDB"),
 	} {
 		temp := t.TempDir()
 		f, err := Open(testfile.Temp(t, name, b), temp)
@@ -196,8 +206,12 @@ func TestPacked(t *testing.T) {
 		}
 	}
 	for name, b := range map[string]string{
-		"cut.mmdb.gz": testfile.Gzip(raw)[:200], "none.tar.gz": testfile.Gzip(tarred("a.txt")), "cut.tar.gz": testfile.Gzip(tarred("a.mmdb")[:700]), "two.zip": zipped("a.mmdb", "b.mmdb"), "none.zip": zipped("a.txt"),
-		"cut.mmdb": raw[:len(raw)-100], "empty.mmdb": "", "text.mmdb": "<html>", "zeros.gz": testfile.Gzip(make([]byte, 40<<20)),
+		"cut.mmdb.gz": testfile.Gzip(raw)[:200],
+		"none.tar.gz": testfile.Gzip(tarred("a.txt")),
+		"cut.tar.gz":  testfile.Gzip(tarred("a.mmdb")[:700]),
+		"two.zip":     zipped("a.mmdb", "b.mmdb"),
+		"none.zip":    zipped("a.txt"),
+		"cut.mmdb":    raw[:len(raw)-100], "empty.mmdb": "", "text.mmdb": "<html>", "zeros.gz": testfile.Gzip(make([]byte, 40<<20)),
 	} {
 		temp := t.TempDir()
 		if f, err := Open(testfile.Temp(t, name, b), temp); err == nil {
@@ -264,7 +278,8 @@ func TestBadData(t *testing.T) {
 		t.Skip("no real data")
 	}
 	// These are well-formed but for a detail that other readers stumbled over.
-	fine := []string{"libmaxminddb-empty-array-last-in-metadata.mmdb", "libmaxminddb-empty-map-last-in-metadata.mmdb", "libmaxminddb-corrupt-search-tree.mmdb"}
+	fine := []string{"libmaxminddb-empty-array-last-in-metadata.mmdb", "libmaxminddb-empty-map-last-in-metadata.mmdb",
+		"libmaxminddb-corrupt-search-tree.mmdb"}
 	for _, file := range files {
 		_, err := records(t, file)
 		if !errors.Is(err, ErrDamaged) && !slices.Contains(fine, filepath.Base(file)) {
@@ -278,7 +293,12 @@ func TestBadData(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	f.Add(sample.Bytes())
-	small := mmdbtest.Database{Type: "x", IPVersion: 4, RecordSize: 24, Entries: []mmdbtest.Entry{{Network: "128.0.0.0/1", Data: map[string]any{"a": []any{1.5, uint32(1)}}}}}
+	small := mmdbtest.Database{
+		Type:       "x",
+		IPVersion:  4,
+		RecordSize: 24,
+		Entries:    []mmdbtest.Entry{{Network: "128.0.0.0/1", Data: map[string]any{"a": []any{1.5, uint32(1)}}}},
+	}
 	f.Add(small.Bytes())
 	small.RecordSize = 28
 	f.Add(small.Bytes())

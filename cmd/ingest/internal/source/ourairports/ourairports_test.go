@@ -39,11 +39,36 @@ func TestRead(t *testing.T) {
 		t.Fatalf("%v, bad %v", err, bad)
 	}
 	want := []Record{
-		{ID: 1, Ident: "LSZZ", Type: "large_airport", Name: `Zürich "Ost", Test`, Lat: 47.5, Lon: 8.5, ElevationFt: feet(1416), Country: "CH", Region: "CH-ZH",
-			City: "Zürich", Scheduled: true, ICAO: "LSZZ", IATA: "ZZH", GPS: "LSZZ", Home: "https://example.org/a?b=1&c=2", Wikipedia: "http://example.org/w",
-			Keywords: []string{"ZZH", `"Kloten"`}, Line: 2},
+		{ID: 1,
+			Ident:       "LSZZ",
+			Type:        "large_airport",
+			Name:        `Zürich "Ost", Test`,
+			Lat:         47.5,
+			Lon:         8.5,
+			ElevationFt: feet(1416),
+			Country:     "CH",
+			Region:      "CH-ZH",
+			City:        "Zürich",
+			Scheduled:   true,
+			ICAO:        "LSZZ",
+			IATA:        "ZZH",
+			GPS:         "LSZZ",
+			Home:        "https://example.org/a?b=1&c=2",
+			Wikipedia:   "http://example.org/w",
+			Keywords:    []string{"ZZH", `"Kloten"`}, Line: 2},
 		{ID: 2, Ident: "NA-0001", Type: "closed", Name: "A Field\non two lines", Lat: -90, Lon: 180, Country: "NA", Region: "NA-KH", Line: 4},
-		{ID: 3, Ident: "US-0003", Type: "heliport", Name: "Pad", Lat: 10, Lon: -0.5, ElevationFt: feet(-12.5), Country: "US", Ignored: 3, Line: 6},
+		{
+			ID:          3,
+			Ident:       "US-0003",
+			Type:        "heliport",
+			Name:        "Pad",
+			Lat:         10,
+			Lon:         -0.5,
+			ElevationFt: feet(-12.5),
+			Country:     "US",
+			Ignored:     3,
+			Line:        6,
+		},
 	}
 	if diff := cmp.Diff(want, good); diff != "" {
 		t.Error(diff)
@@ -199,16 +224,31 @@ func TestRealFile(t *testing.T) {
 		n++
 		types[rec.Type]++
 		ignored += rec.Ignored
-		for at, is := range map[*int]bool{&iata: rec.IATA != "", &icao: rec.ICAO != "", &namibia: rec.Country == "NA", &elevations: rec.ElevationFt != nil, &scheduled: rec.Scheduled} {
+		for at, is := range map[*int]bool{
+			&iata:       rec.IATA != "",
+			&icao:       rec.ICAO != "",
+			&namibia:    rec.Country == "NA",
+			&elevations: rec.ElevationFt != nil,
+			&scheduled:  rec.Scheduled,
+		} {
 			if is {
 				*at++
 			}
 		}
-		if rec.Ident == "KSFO" && (rec.IATA != "SFO" || rec.Local != "SFO" || rec.City != "San Francisco" || rec.Region != "US-CA" || !rec.Scheduled) {
+		if rec.Ident == "KSFO" &&
+			(rec.IATA != "SFO" || rec.Local != "SFO" || rec.City != "San Francisco" || rec.Region != "US-CA" || !rec.Scheduled) {
 			t.Errorf("%+v", rec)
 		}
 	}
-	want := map[string]int{"small_airport": 42579, "heliport": 22915, "closed": 13161, "medium_airport": 4095, "seaplane_base": 1260, "large_airport": 1182, "balloonport": 61}
+	want := map[string]int{
+		"small_airport":  42579,
+		"heliport":       22915,
+		"closed":         13161,
+		"medium_airport": 4095,
+		"seaplane_base":  1260,
+		"large_airport":  1182,
+		"balloonport":    61,
+	}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)
 	}
@@ -241,7 +281,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 
-		if strings.HasPrefix(text, "\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") || strings.Count(text, "\n") >= maxLines || len(text) > 4<<10 {
+		if strings.HasPrefix(text, "\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") ||
+			strings.Count(text, "\n") >= maxLines || len(text) > 4<<10 {
 			return // Go's reader sees other line ends in a lone \r, and a column in a byte order mark
 		}
 		theirs := csv.NewReader(strings.NewReader(text))

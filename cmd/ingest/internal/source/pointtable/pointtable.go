@@ -285,7 +285,8 @@ func (t *Table) Notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
 		}
 	}
-	const kept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty NA takes them for empty ones"
+	const kept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty " +
+		"NA takes them for empty ones"
 	for _, note := range []string{t.emptied.Note(source.NoteEmptied), t.kept.Note(kept)} {
 		if note != "" {
 			notes = append(notes, t.name+": "+note)
@@ -312,7 +313,8 @@ func (t *Table) find() error {
 		c.Lat, c.Lon = column, column
 	}
 	if c.Lat == "" || c.Lon == "" {
-		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
+		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat "+
+			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}
 	c.FindID(t.names)
 	index := func(name string) int {

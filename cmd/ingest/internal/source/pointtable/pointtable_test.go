@@ -121,13 +121,25 @@ func TestQuotes(t *testing.T) {
 		properties string
 		notes      []string
 	}{
-		"\"the\nname\";lat;lon\n\"A, \"\"b\"\"\";1;2\n":       {`{"the name":"A, \"b\""}`, []string{"f: 1 rows go over several lines, between quotes, the first in line 1"}},
-		"lat\tlon\tname\n1\t2\t\"A \"\"b\"\"\"\n":             {`{"name":"A \"b\""}`, nil},
-		"sep=;\nlat;lon;name,n\n1;2;A,b\n":                    {`{"name,n":"A,b"}`, nil},
-		"lat,lon,name\n1,2,\"A\n1,2,b\n":                      {`{"name":"\"A"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
-		"lat,lon,name\n1,2,\"A\nb\"\n1,2,\"\nA\"\n":           {`{"name":"A\u000ab"}`, []string{"f: 2 rows go over several lines, between quotes, the first in line 2"}},
-		"lat\tlon\tname\r1\t2\tA\r":                           {`{"name":"A"}`, nil},
-		"name\tlat\tlon\n\"A\" b\t1\t2\n\t\t\n\"c\td\t1\t2\n": {`{"name":"\"A\" b"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
+		"\"the\nname\";lat;lon\n\"A, \"\"b\"\"\";1;2\n": {
+			`{"the name":"A, \"b\""}`,
+			[]string{"f: 1 rows go over several lines, between quotes, the first in line 1"},
+		},
+		"lat\tlon\tname\n1\t2\t\"A \"\"b\"\"\"\n": {`{"name":"A \"b\""}`, nil},
+		"sep=;\nlat;lon;name,n\n1;2;A,b\n":        {`{"name,n":"A,b"}`, nil},
+		"lat,lon,name\n1,2,\"A\n1,2,b\n": {
+			`{"name":"\"A"}`,
+			[]string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		},
+		"lat,lon,name\n1,2,\"A\nb\"\n1,2,\"\nA\"\n": {
+			`{"name":"A\u000ab"}`,
+			[]string{"f: 2 rows go over several lines, between quotes, the first in line 2"},
+		},
+		"lat\tlon\tname\r1\t2\tA\r": {`{"name":"A"}`, nil},
+		"name\tlat\tlon\n\"A\" b\t1\t2\n\t\t\n\"c\td\t1\t2\n": {
+			`{"name":"\"A\" b"}`,
+			[]string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		},
 	} {
 		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})
 		first := ""
@@ -287,7 +299,8 @@ func TestEmptyWords(t *testing.T) {
 		"1,8.5,\\N":     pointtable.ReasonNoPosition,
 		"1,nothing,8.5": source.NotANumber,
 	} {
-		if _, _, bad, err := read("id,lat,lon\n"+row+"\n", pointtable.Columns{}); err != nil || len(bad) != 1 || !strings.Contains(bad[0], ": "+want) {
+		if _, _, bad, err := read("id,lat,lon\n"+row+"\n", pointtable.Columns{}); err != nil || len(bad) != 1 ||
+			!strings.Contains(bad[0], ": "+want) {
 			t.Errorf("%s: %q %v", row, bad, err)
 		}
 	}
@@ -323,7 +336,8 @@ func TestStrayQuotes(t *testing.T) {
 
 // Text read ahead does not affect the order of the positions.
 func TestOrderOfLookedAt(t *testing.T) {
-	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n", pointtable.Columns{Lat: "p", Lon: "p"})
+	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n",
+		pointtable.Columns{Lat: "p", Lon: "p"})
 	if err != nil || len(bad) > 0 || len(found) != 2 || taken.Order != pointtable.LatLon {
 		t.Errorf("%v, %q, %q, %v", found, taken.Order, bad, err)
 	}
@@ -331,7 +345,10 @@ func TestOrderOfLookedAt(t *testing.T) {
 
 // Well-known text of any length spoils its row alone.
 func TestLongPosition(t *testing.T) {
-	for _, long := range []string{"POINT(" + strings.Repeat("7 ", 100_000), "<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)"} {
+	for _, long := range []string{
+		"POINT(" + strings.Repeat("7 ", 100_000),
+		"<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)",
+	} {
 		found, _, bad, err := read("n,wkt\n1,"+long+"\n2,POINT(7 46)\n", pointtable.Columns{})
 		if err != nil || len(found) != 1 || len(bad) != 1 || len(bad[0]) > 500 {
 			t.Errorf("%d bytes: %d points, %.200q %v", len(long), len(found), bad, err)
@@ -341,7 +358,8 @@ func TestLongPosition(t *testing.T) {
 
 // Positions in a system that is nearly WGS84 are used, with one note.
 func TestSystems(t *testing.T) {
-	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
+	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 "+
+		"2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
 	n := 0
 	for _, err := range points(table) {
 		if err == nil {

@@ -75,12 +75,14 @@ func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note s
 	case page == "":
 		note = "has no .cpg, and its text is read as the table says or as Latin-1, which UTF-8 it is not: " + s.wrong
 	case d != nil && s.other == 0:
-		note = fmt.Sprintf("its .cpg says %s, and its text might all be UTF-8, such as that of %s; write UTF-8 in the .cpg if it is", source.Excerpt(page), s.first)
+		note = fmt.Sprintf("its .cpg says %s, and its text might all be UTF-8, such as that of %s; write UTF-8 in the .cpg if it is",
+			source.Excerpt(page), s.first)
 	case d == nil && 2*s.other > s.count:
 		note = "its .cpg says UTF-8, which most of its text is not, such as that of " + s.wrong + "; it is read as the table says or as Latin-1"
 		d, err = decoder("", language)
 	case d == nil && s.other > 0:
-		note = fmt.Sprintf("its .cpg says UTF-8, which %d of %d texts are not, the first in %s; their letters are lost", s.other, s.count, s.wrong)
+		note = fmt.Sprintf("its .cpg says UTF-8, which %d of %d texts are not, the first in %s; their letters are lost", s.other,
+			s.count, s.wrong)
 	}
 	return d, note, err
 }
@@ -106,7 +108,8 @@ func decoder(page string, language byte) (*encoding.Decoder, error) {
 	}
 	switch e, known := charset.Find(page); {
 	case !known:
-		return nil, fmt.Errorf("its .cpg says that text is encoded as %s, which is not known; write UTF-8, ISO-8859-1 or the number of the code page there", source.Excerpt(page))
+		return nil, fmt.Errorf("its .cpg says that text is encoded as %s, which is not known; write UTF-8, ISO-8859-1 or "+
+			"the number of the code page there", source.Excerpt(page))
 	case e != nil:
 		return e.NewDecoder(), nil
 	}

@@ -71,7 +71,12 @@ func FuzzShapefile(f *testing.F) {
 
 func FuzzDBF(f *testing.F) {
 	f.Add(named("Zürich"), "UTF-8")
-	f.Add(dbf(0x57, []column{{"NAME", 'C', 300}, {"POP", 'N', 12}, {"OLD", 'L', 1}, {"SINCE", 'D', 8}}, []string{"São", "12", "T", "20200131"}), "")
+	f.Add(dbf(0x57, []column{
+		{"NAME", 'C', 300},
+		{"POP", 'N', 12},
+		{"OLD", 'L', 1},
+		{"SINCE", 'D', 8},
+	}, []string{"São", "12", "T", "20200131"}), "")
 	f.Add(dbf(0x65, []column{{"NAME", 'C', 3}, {"X", 'F', 20}}, []string{"*ab", "1e400"}), "1252")
 	f.Fuzz(func(t *testing.T, b []byte, page string) {
 		path := files(t, map[string][]byte{"a.shp": shp(5, record(box(0, 0, 1, 1))), "a.dbf": b, "a.cpg": []byte(page)})

@@ -67,7 +67,8 @@ func TestPoints(t *testing.T) {
 	}
 	want := []string{"1 [8 47] map[]", "2 [-200 95] map[]", "3 [1 2] map[]", "4 [3 4] map[]", "12 [9 9] map[]"}
 	wantBad := []string{
-		"5: geometry is not a point MultiPoint of 2 positions", "6: no geometry empty", "7: no geometry", "8: coordinate is not a number [NaN, 1]",
+		"5: geometry is not a point MultiPoint of 2 positions", "6: no geometry empty", "7: no geometry",
+		"8: coordinate is not a number [NaN, 1]",
 		"9: no geometry empty", "10: record is damaged point of 8 bytes", "11: geometry is not a point Polygon",
 	}
 	if d := cmp.Diff(want, found) + cmp.Diff(wantBad, bad); d != "" {
@@ -76,7 +77,8 @@ func TestPoints(t *testing.T) {
 	if _, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), "holds points; regions need polygons") {
 		t.Error(err)
 	}
-	if _, _, err := readPoints(testfile.Temp(t, "q.shp", shp(5))); err == nil || !strings.Contains(err.Error(), "holds polygons; a collection needs points") {
+	if _, _, err := readPoints(testfile.Temp(t, "q.shp", shp(5))); err == nil ||
+		!strings.Contains(err.Error(), "holds polygons; a collection needs points") {
 		t.Error(err)
 	}
 }

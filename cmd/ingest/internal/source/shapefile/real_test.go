@@ -76,8 +76,10 @@ func TestAgreesWithGeoJSON(t *testing.T) {
 		for i := range got {
 			g, w := &got[i], &want[i]
 			name := g.Properties["ADMIN"]
-			if vertices(g.Geometry) != vertices(w.Geometry) || planar.Area(g.Geometry) != planar.Area(w.Geometry) && !near(planar.Area(g.Geometry), planar.Area(w.Geometry)) {
-				t.Errorf("%s %v: %d vertices of area %v, want %d of %v", scale, name, vertices(g.Geometry), planar.Area(g.Geometry), vertices(w.Geometry), planar.Area(w.Geometry))
+			if vertices(g.Geometry) != vertices(w.Geometry) ||
+				planar.Area(g.Geometry) != planar.Area(w.Geometry) && !near(planar.Area(g.Geometry), planar.Area(w.Geometry)) {
+				t.Errorf("%s %v: %d vertices of area %v, want %d of %v", scale, name, vertices(g.Geometry), planar.Area(g.Geometry),
+					vertices(w.Geometry), planar.Area(w.Geometry))
 			}
 			if g.Repair != "" {
 				t.Errorf("%v: %s", name, g.Repair)

@@ -40,7 +40,8 @@ func TestHolesKeepTheirShells(t *testing.T) {
 			var holes []orb.Ring
 			for k := 0; k+1 < len(shell); k += 2 { // one on every second side
 				a, b := shell[k], shell[k+1]
-				holes = append(holes, round(orb.Ring{between(a, b, fraction(0.1, 0.4)), between(a, b, fraction(0.6, 0.9)), between(middle, between(a, b, 0.5), fraction(0.2, 0.8))}, -1))
+				holes = append(holes, round(orb.Ring{between(a, b, fraction(0.1, 0.4)), between(a, b, fraction(0.6, 0.9)),
+					between(middle, between(a, b, 0.5), fraction(0.2, 0.8))}, -1))
 			}
 			shell = round(shell, 1)
 			all = append(all, newRing(shell, nil))

@@ -321,7 +321,8 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		}
 	}
 	if f.dbf != nil && f.dbf.count != f.dbf.rows {
-		return fmt.Errorf("%d shapes, and %d rows of attributes; the .shp and the .dbf do not belong together, or one is truncated", f.shp.count, f.dbf.rows)
+		return fmt.Errorf("%d shapes, and %d rows of attributes; the .shp and the .dbf do not belong together, or one is truncated",
+			f.shp.count, f.dbf.rows)
 	}
 	return nil
 }

@@ -26,7 +26,15 @@ import (
 func TestReadsWhatIsThere(t *testing.T) {
 	path := files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4), hole(1, 1, 2, 2)), record(box(10, 0, 11, 1), box(12, 0, 13, 1)), record(box(20, 0, 21, 1))),
-		"a.DBF": dbf(0, []column{{"NAME", 'C', 10}, {"POP", 'N', 12}, {"SHARE", 'F', 12}, {"OLD", 'L', 1}, {"SINCE", 'D', 8}, {"NOTES", 'M', 10}, {"NAME", 'C', 3}},
+		"a.DBF": dbf(0, []column{
+			{"NAME", 'C', 10},
+			{"POP", 'N', 12},
+			{"SHARE", 'F', 12},
+			{"OLD", 'L', 1},
+			{"SINCE", 'D', 8},
+			{"NOTES", 'M', 10},
+			{"NAME", 'C', 3},
+		},
 			[]string{"  West  ", "12", "0.50000", "T", "20200131", "7", "x"},
 			[]string{"", "************", "nan", "?", "00000000", "", ""},
 			[]string{"*gone", "1", "1", "N", "20200131", "", ""}),
@@ -39,7 +47,8 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 	want := []source.Feature{
 		{Line: 1, Geometry: orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)},
-			Properties: map[string]any{"NAME": "  West", "POP": int64(12), "SHARE": 0.5, "OLD": true, "SINCE": "2020-01-31"}, Lost: source.Lost{Count: 1, First: "NOTES: it is in another file, or binary"}},
+			Properties: map[string]any{"NAME": "  West", "POP": int64(12), "SHARE": 0.5, "OLD": true, "SINCE": "2020-01-31"},
+			Lost:       source.Lost{Count: 1, First: "NOTES: it is in another file, or binary"}},
 		{Line: 2, Geometry: orb.MultiPolygon{{box(10, 0, 11, 1)}, {box(12, 0, 13, 1)}}, Properties: map[string]any{}},
 	}
 	if d := cmp.Diff(want, features); d != "" {
@@ -77,7 +86,13 @@ func TestLargeNumbers(t *testing.T) {
 func TestFieldsNotRead(t *testing.T) {
 	f, err := shapefile.Open(files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4))),
-		"a.dbf": dbf(0, []column{{"ID", 'I', 4}, {"NAME", 'M', 10}, {"NAME", 'C', 5}, {"NAME", 'C', 5}, {"LAST", 'N', 5}}, []string{"\x01\x02\x03\x04", "7", "one", "two", "3"}),
+		"a.dbf": dbf(0, []column{
+			{"ID", 'I', 4},
+			{"NAME", 'M', 10},
+			{"NAME", 'C', 5},
+			{"NAME", 'C', 5},
+			{"LAST", 'N', 5},
+		}, []string{"\x01\x02\x03\x04", "7", "one", "two", "3"}),
 	}), "", source.WantPolygons)
 	if err != nil {
 		t.Fatal(err)
@@ -115,45 +130,125 @@ func TestShapes(t *testing.T) {
 		want    orb.Geometry
 		note    string // repair, or bad record
 	}{
-		"with heights":                           {typed(15, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"with measures":                          {typed(25, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"hole before its shell":                  {record(hole(1, 1, 2, 2), box(0, 0, 4, 4)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}, ""},
-		"hole of the second shell":               {record(box(9, 0, 10, 1), box(0, 0, 4, 4), hole(1, 1, 2, 2)), multi(orb.Polygon{box(9, 0, 10, 1)}, orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}), ""},
-		"island in a lake":                       {record(box(0, 0, 9, 9), hole(1, 1, 8, 8), box(2, 2, 7, 7), hole(3, 3, 4, 4)), multi(orb.Polygon{box(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{box(2, 2, 7, 7), hole(3, 3, 4, 4)}), ""},
-		"hole with its shell's corner":           {record(box(0, 0, 9, 9), hole(0, 0, 1, 1)), orb.Polygon{box(0, 0, 9, 9), hole(0, 0, 1, 1)}, ""},
-		"hole touching with all corners":         {record(box(0, 0, 2, 2), orb.Ring{{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}), orb.Polygon{box(0, 0, 2, 2), {{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}}, ""},
-		"hole outside":                           {record(box(0, 0, 1, 1), hole(5, 5, 6, 6)), multi(orb.Polygon{box(0, 0, 1, 1)}, orb.Polygon{hole(5, 5, 6, 6)}), source.Rewound},
-		"hole around its shell":                  {record(box(1, 1, 2, 2), hole(0, 0, 4, 4)), orb.Polygon{hole(0, 0, 4, 4), box(1, 1, 2, 2)}, source.Rewound},
-		"hole that sticks out":                   {record(box(70, 0, 74, 4), hole(73, 1, 76, 3)), orb.Polygon{box(70, 0, 74, 4), hole(73, 1, 76, 3)}, source.Astray},
-		"hole that sticks out by rounding":       {record(box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)}, ""},
-		"hole in two shells that touch":          {record(box(0, 0, 4, 4), box(4, 0, 8, 4), hole(3, 1, 6, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(4, 0, 8, 4), hole(3, 1, 6, 3)}), ""},
-		"hole beside its shell, touching":        {record(box(0, 0, 4, 4), hole(3.999999, 0, 5, 4)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{hole(3.999999, 0, 5, 4)}), source.Rewound},
-		"hole astray beside shells that overlap": {record(box(0, 0, 4, 4), hole(9, 9, 10, 10), box(1, 1, 3, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(9, 9, 10, 10)}), source.Rewound},
-		"one shell of three the wrong way":       {record(box(0, 0, 4, 4), box(1, 1, 3, 3), hole(10, 0, 14, 4), box(11, 1, 13, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(10, 0, 14, 4), box(11, 1, 13, 3)}), source.Rewound},
-		"one ring the wrong way":                 {record(hole(0, 0, 1, 1)), orb.Polygon{hole(0, 0, 1, 1)}, ""},
-		"all the wrong way":                      {record(hole(0, 0, 9, 9), box(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), box(1, 1, 8, 8)}, orb.Polygon{hole(2, 2, 3, 3)}), source.Rewound},
-		"none clockwise, nested":                 {record(hole(20, 0, 21, 1), hole(0, 0, 9, 9), hole(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{hole(20, 0, 21, 1)}, orb.Polygon{hole(2, 2, 3, 3)}), ""},
-		"open":                                   {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.Closed},
-		"crossing itself":                        {record(bowTie), orb.Polygon{bowTie}, ""},
-		"crossing itself, beside another":        {record(box(5, 5, 6, 6), bowTie), multi(orb.Polygon{box(5, 5, 6, 6)}, orb.Polygon{bowTie}), ""},
-		"crossing itself, in another":            {record(bowTie, box(-1, -1, 6, 6)), orb.Polygon{box(-1, -1, 6, 6), bowTie}, ""},
-		"a flat ring left out":                   {record(box(0, 0, 1, 1), orb.Ring{{0, 0}, {1, 1}, {0, 0}}), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"across the antimeridian":                {record(orb.Ring{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, orb.Ring{{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}), orb.Polygon{{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, {{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}}, ""},
-		"beyond 180":                             {record(box(179, 0, 182, 1)), orb.Polygon{{{179, 0}, {179, 1}, {182, 1}, {182, 0}, {179, 0}}}, ""},
-		"wider than half the globe":              {record(box(-100, 0, 100, 4), hole(-99, 1, 99, 3)), orb.Polygon{box(-100, 0, 100, 4), hole(-99, 1, 99, 3)}, ""},
-		"null":                                   {null, nil, "1: no geometry"},
-		"no rings":                               {record(), nil, "1: no geometry no rings"},
-		"a point among polygons":                 {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon Point"},
-		"only flat rings":                        {record(orb.Ring{{0, 0}, {1, 1}, {0, 0}}), nil, "1: rings of fewer than four points"},
-		"not a number":                           {record(orb.Ring{{0, 0}, {nan, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [NaN, 1]"},
-		"infinite":                               {record(orb.Ring{{0, 0}, {math.Inf(1), 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [+Inf, 1]"},
-		"no data":                                {record(orb.Ring{{0, 0}, {-1e39, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate outside the world; degrees expected, longitude first [-1e+39, 1]"},
-		"metres":                                 {record(box(500000, 4649776, 500100, 4649876)), nil, "1: coordinate outside the world; degrees expected, longitude first [500000, 4649776]"},
-		"cut short":                              {record(box(0, 0, 1, 1))[:60], nil, "1: record is damaged 1 rings of 5 points in 60 bytes"},
-		"cut in its head":                        {record(box(0, 0, 1, 1))[:40], nil, "1: record is damaged polygon of 40 bytes"},
-		"too many points":                        {many, nil, "1: too many vertices 2147483648"},
-		"too many rings":                         {rings, nil, "1: record is damaged 2147483648 rings of 5 points in 128 bytes"},
-		"rings out of order":                     {back, nil, "1: record is damaged rings do not follow each other"},
+		"with heights":          {typed(15, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"with measures":         {typed(25, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"hole before its shell": {record(hole(1, 1, 2, 2), box(0, 0, 4, 4)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}, ""},
+		"hole of the second shell": {
+			record(box(9, 0, 10, 1), box(0, 0, 4, 4), hole(1, 1, 2, 2)),
+			multi(orb.Polygon{box(9, 0, 10, 1)}, orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}),
+			"",
+		},
+		"island in a lake": {
+			record(box(0, 0, 9, 9), hole(1, 1, 8, 8), box(2, 2, 7, 7), hole(3, 3, 4, 4)),
+			multi(orb.Polygon{box(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{box(2, 2, 7, 7), hole(3, 3, 4, 4)}),
+			"",
+		},
+		"hole with its shell's corner": {record(box(0, 0, 9, 9), hole(0, 0, 1, 1)), orb.Polygon{box(0, 0, 9, 9), hole(0, 0, 1, 1)}, ""},
+		"hole touching with all corners": {
+			record(box(0, 0, 2, 2), orb.Ring{{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}),
+			orb.Polygon{box(0, 0, 2, 2), {{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}},
+			"",
+		},
+		"hole outside": {
+			record(box(0, 0, 1, 1), hole(5, 5, 6, 6)),
+			multi(orb.Polygon{box(0, 0, 1, 1)}, orb.Polygon{hole(5, 5, 6, 6)}),
+			source.Rewound,
+		},
+		"hole around its shell": {
+			record(box(1, 1, 2, 2), hole(0, 0, 4, 4)),
+			orb.Polygon{hole(0, 0, 4, 4), box(1, 1, 2, 2)},
+			source.Rewound,
+		},
+		"hole that sticks out": {
+			record(box(70, 0, 74, 4), hole(73, 1, 76, 3)),
+			orb.Polygon{box(70, 0, 74, 4), hole(73, 1, 76, 3)},
+			source.Astray,
+		},
+		"hole that sticks out by rounding": {
+			record(box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)),
+			orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)},
+			"",
+		},
+		"hole in two shells that touch": {
+			record(box(0, 0, 4, 4), box(4, 0, 8, 4), hole(3, 1, 6, 3)),
+			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(4, 0, 8, 4), hole(3, 1, 6, 3)}),
+			"",
+		},
+		"hole beside its shell, touching": {
+			record(box(0, 0, 4, 4), hole(3.999999, 0, 5, 4)),
+			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{hole(3.999999, 0, 5, 4)}),
+			source.Rewound,
+		},
+		"hole astray beside shells that overlap": {
+			record(box(0, 0, 4, 4), hole(9, 9, 10, 10), box(1, 1, 3, 3)),
+			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(9, 9, 10, 10)}),
+			source.Rewound,
+		},
+		"one shell of three the wrong way": {
+			record(box(0, 0, 4, 4), box(1, 1, 3, 3), hole(10, 0, 14, 4), box(11, 1, 13, 3)),
+			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(10, 0, 14, 4), box(11, 1, 13, 3)}),
+			source.Rewound,
+		},
+		"one ring the wrong way": {record(hole(0, 0, 1, 1)), orb.Polygon{hole(0, 0, 1, 1)}, ""},
+		"all the wrong way": {
+			record(hole(0, 0, 9, 9), box(1, 1, 8, 8), hole(2, 2, 3, 3)),
+			multi(orb.Polygon{hole(0, 0, 9, 9), box(1, 1, 8, 8)}, orb.Polygon{hole(2, 2, 3, 3)}),
+			source.Rewound,
+		},
+		"none clockwise, nested": {
+			record(hole(20, 0, 21, 1), hole(0, 0, 9, 9), hole(1, 1, 8, 8), hole(2, 2, 3, 3)),
+			multi(orb.Polygon{hole(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{hole(20, 0, 21, 1)}, orb.Polygon{hole(2, 2, 3, 3)}),
+			"",
+		},
+		"open":                            {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.Closed},
+		"crossing itself":                 {record(bowTie), orb.Polygon{bowTie}, ""},
+		"crossing itself, beside another": {record(box(5, 5, 6, 6), bowTie), multi(orb.Polygon{box(5, 5, 6, 6)}, orb.Polygon{bowTie}), ""},
+		"crossing itself, in another":     {record(bowTie, box(-1, -1, 6, 6)), orb.Polygon{box(-1, -1, 6, 6), bowTie}, ""},
+		"a flat ring left out":            {record(box(0, 0, 1, 1), orb.Ring{{0, 0}, {1, 1}, {0, 0}}), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"across the antimeridian": {
+			record(orb.Ring{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, orb.Ring{{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}),
+			orb.Polygon{{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, {{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}},
+			"",
+		},
+		"beyond 180": {
+			record(box(179, 0, 182, 1)),
+			orb.Polygon{{{179, 0}, {179, 1}, {182, 1}, {182, 0}, {179, 0}}},
+			"",
+		},
+		"wider than half the globe": {
+			record(box(-100, 0, 100, 4), hole(-99, 1, 99, 3)),
+			orb.Polygon{box(-100, 0, 100, 4), hole(-99, 1, 99, 3)},
+			"",
+		},
+		"null":                   {null, nil, "1: no geometry"},
+		"no rings":               {record(), nil, "1: no geometry no rings"},
+		"a point among polygons": {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon Point"},
+		"only flat rings":        {record(orb.Ring{{0, 0}, {1, 1}, {0, 0}}), nil, "1: rings of fewer than four points"},
+		"not a number": {
+			record(orb.Ring{{0, 0}, {nan, 1}, {1, 1}, {0, 0}}),
+			nil,
+			"1: coordinate is not a number [NaN, 1]",
+		},
+		"infinite": {
+			record(orb.Ring{{0, 0}, {math.Inf(1), 1}, {1, 1}, {0, 0}}),
+			nil,
+			"1: coordinate is not a number [+Inf, 1]",
+		},
+		"no data": {
+			record(orb.Ring{{0, 0}, {-1e39, 1}, {1, 1}, {0, 0}}),
+			nil,
+			"1: coordinate outside the world; degrees expected, longitude first [-1e+39, 1]",
+		},
+		"metres": {
+			record(box(500000, 4649776, 500100, 4649876)),
+			nil,
+			"1: coordinate outside the world; degrees expected, longitude first [500000, 4649776]",
+		},
+		"cut short":          {record(box(0, 0, 1, 1))[:60], nil, "1: record is damaged 1 rings of 5 points in 60 bytes"},
+		"cut in its head":    {record(box(0, 0, 1, 1))[:40], nil, "1: record is damaged polygon of 40 bytes"},
+		"too many points":    {many, nil, "1: too many vertices 2147483648"},
+		"too many rings":     {rings, nil, "1: record is damaged 2147483648 rings of 5 points in 128 bytes"},
+		"rings out of order": {back, nil, "1: record is damaged rings do not follow each other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := files(t, map[string][]byte{"a.shp": shp(5, tc.content, record(box(50, 50, 51, 51))), "a.dbf": named("one", "two")})
@@ -201,25 +296,34 @@ func TestRefusesWholeFiles(t *testing.T) {
 		"record too long":     {map[string][]byte{"a.shp": edit(good, 104, 0, 1, 0, 0)}, "record 1: content of 131072 bytes, with 128 left"},
 		"record too short":    {map[string][]byte{"a.shp": edit(good, 104, 0, 0, 0, 1)}, "record 1: content of 2 bytes"},
 		"record out of order": {map[string][]byte{"a.shp": edit(good, 100, 0, 0, 0, 7)}, "record 1: is numbered 7: the records are not in order"},
-		"index of another":    {map[string][]byte{"a.shp": good, "a.shx": shx(shp(5, record(box(0, 0, 1, 1)[:3])))}, "record 1: content of 128 bytes, by the .shx of 96"},
-		"index beyond":        {map[string][]byte{"a.shp": good, "a.shx": edit(shx(good), 100, 0, 1, 0, 0)}, "record 1: .shx has it at byte 131072 of 236"},
-		"index overlaps":      {map[string][]byte{"a.shp": good, "a.shx": edit(append(shx(good), shx(good)[100:]...), 24, 0, 0, 0, 58)}, "record 2: .shx has records that overlap"},
-		"index truncated":     {map[string][]byte{"a.shp": good, "a.shx": shx(good)[:104]}, ".shx: should have 108 bytes and has 104"},
-		"no index":            {map[string][]byte{"a.shp": good, "a.shx": []byte("x")}, ".shx: not a shapefile"},
-		"rest of a record":    {map[string][]byte{"a.shp": edit(append(good, 0, 0, 0, 2), 24, 0, 0, 0, 120)}, "record 2: is truncated"},
-		"too few rows":        {map[string][]byte{"a.shp": good, "a.dbf": named()}, ".dbf: ends after 0 rows"},
-		"too many rows":       {map[string][]byte{"a.shp": good, "a.dbf": named("a", "b")}, "1 shapes, and 2 rows"},
-		"table truncated":     {map[string][]byte{"a.shp": good, "a.dbf": table[:70]}, "1 rows need 86 bytes and there are 70"},
-		"table without head":  {map[string][]byte{"a.shp": good, "a.dbf": table[:20]}, ".dbf: is truncated"},
-		"table of dBase 7":    {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 0, 4)}, "version 0x04"},
-		"fields without end":  {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 64, 'x')}, "no end"},
-		"fields too wide":     {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 48, 200)}, "fields of 201 bytes in rows of 21"},
-		"row damaged":         {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 65, 'x')}, "row 1: begins with 0x78"},
-		"rows of nothing":     {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 10, 0, 0)}, "rows of 0"},
-		"unknown encoding":    {map[string][]byte{"a.shp": good, "a.dbf": table, "a.cpg": []byte("KLINGON")}, `"KLINGON", which is not known`},
-		"unknown code page":   {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 29, 0x86)}, "code page 737"},
-		"huge .prj":           {map[string][]byte{"a.shp": good, "a.prj": make([]byte, 1<<20)}, ".prj of more than"},
-		"projected":           {map[string][]byte{"a.shp": good, "a.prj": []byte(utm)}, `coordinates are in "WGS_1984_UTM_Zone_33N"; convert`},
+		"index of another": {
+			map[string][]byte{"a.shp": good, "a.shx": shx(shp(5, record(box(0, 0, 1, 1)[:3])))},
+			"record 1: content of 128 bytes, by the .shx of 96",
+		},
+		"index beyond": {
+			map[string][]byte{"a.shp": good, "a.shx": edit(shx(good), 100, 0, 1, 0, 0)},
+			"record 1: .shx has it at byte 131072 of 236",
+		},
+		"index overlaps": {
+			map[string][]byte{"a.shp": good, "a.shx": edit(append(shx(good), shx(good)[100:]...), 24, 0, 0, 0, 58)},
+			"record 2: .shx has records that overlap",
+		},
+		"index truncated":    {map[string][]byte{"a.shp": good, "a.shx": shx(good)[:104]}, ".shx: should have 108 bytes and has 104"},
+		"no index":           {map[string][]byte{"a.shp": good, "a.shx": []byte("x")}, ".shx: not a shapefile"},
+		"rest of a record":   {map[string][]byte{"a.shp": edit(append(good, 0, 0, 0, 2), 24, 0, 0, 0, 120)}, "record 2: is truncated"},
+		"too few rows":       {map[string][]byte{"a.shp": good, "a.dbf": named()}, ".dbf: ends after 0 rows"},
+		"too many rows":      {map[string][]byte{"a.shp": good, "a.dbf": named("a", "b")}, "1 shapes, and 2 rows"},
+		"table truncated":    {map[string][]byte{"a.shp": good, "a.dbf": table[:70]}, "1 rows need 86 bytes and there are 70"},
+		"table without head": {map[string][]byte{"a.shp": good, "a.dbf": table[:20]}, ".dbf: is truncated"},
+		"table of dBase 7":   {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 0, 4)}, "version 0x04"},
+		"fields without end": {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 64, 'x')}, "no end"},
+		"fields too wide":    {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 48, 200)}, "fields of 201 bytes in rows of 21"},
+		"row damaged":        {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 65, 'x')}, "row 1: begins with 0x78"},
+		"rows of nothing":    {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 10, 0, 0)}, "rows of 0"},
+		"unknown encoding":   {map[string][]byte{"a.shp": good, "a.dbf": table, "a.cpg": []byte("KLINGON")}, `"KLINGON", which is not known`},
+		"unknown code page":  {map[string][]byte{"a.shp": good, "a.dbf": edit(table, 29, 0x86)}, "code page 737"},
+		"huge .prj":          {map[string][]byte{"a.shp": good, "a.prj": make([]byte, 1<<20)}, ".prj of more than"},
+		"projected":          {map[string][]byte{"a.shp": good, "a.prj": []byte(utm)}, `coordinates are in "WGS_1984_UTM_Zone_33N"; convert`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := files(t, tc.files)
@@ -230,7 +334,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 		})
 	}
 	lines := files(t, map[string][]byte{"a.shp": shp(13)})
-	if _, err := shapefile.Open(lines, "", source.WantPoints); err == nil || !strings.Contains(err.Error(), "holds lines; a collection needs points") {
+	if _, err := shapefile.Open(lines, "", source.WantPoints); err == nil ||
+		!strings.Contains(err.Error(), "holds lines; a collection needs points") {
 		t.Errorf("lines as points: %v", err)
 	}
 	if _, err := shapefile.Open(filepath.Join(t.TempDir(), "none.shp"), "", source.WantPolygons); !os.IsNotExist(err) {
@@ -247,7 +352,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 	f.Close()
 }
 
-const utm = `PROJCS["WGS_1984_UTM_Zone_33N",` + wgs84 + `,PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],UNIT["Meter",1.0]]`
+const utm = `PROJCS["WGS_1984_UTM_Zone_33N",` + wgs84 +
+	`,PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],UNIT["Meter",1.0]]`
 
 // The .shx of a file edited in place: remains of others lie between its records, and the first
 // one is written last.
@@ -274,14 +380,16 @@ func TestIndex(t *testing.T) {
 	}
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want...)
 	check(testfile.Temp(t, "a.zip", archive("a.shx", index, "a.shp", moved)), want...)
-	if _, _, err := read(files(t, map[string][]byte{"a.shp": moved}), ""); err == nil || !strings.Contains(err.Error(), "put the .shx that belongs to it beside it") {
+	if _, _, err := read(files(t, map[string][]byte{"a.shp": moved}), ""); err == nil ||
+		!strings.Contains(err.Error(), "put the .shx that belongs to it beside it") {
 		t.Error(err)
 	}
 	first := append([]byte(nil), entry(0)...)
 	copy(entry(0), entry(2))
 	copy(entry(2), first)
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want[2], want[1], want[0])
-	if _, _, err := read(testfile.Temp(t, "a.zip", archive("a.shp", moved, "a.shx", index)), ""); err == nil || !strings.Contains(err.Error(), "unpack the archive") {
+	if _, _, err := read(testfile.Temp(t, "a.zip", archive("a.shp", moved, "a.shx", index)), ""); err == nil ||
+		!strings.Contains(err.Error(), "unpack the archive") {
 		t.Error(err)
 	}
 	clear(entry(1))
@@ -294,7 +402,8 @@ func TestIndex(t *testing.T) {
 func TestArchives(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	a, b := shp(5, record(box(0, 0, 1, 1))), shp(5, record(box(5, 5, 6, 6)))
-	one := archive("README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg", []byte("utf8"),
+	one := archive("README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg",
+		[]byte("utf8"),
 		"data/Regions.shx", shx(a), "__MACOSX/data/._Regions.shp", []byte("shadow"), "other/Regions.dbf", named("wrong", "table"))
 	features, _, err := read(testfile.Temp(t, "a.zip", one), "")
 	if err != nil || len(features) != 1 || features[0].Properties["NAME"] != "Zürich" {
@@ -427,9 +536,24 @@ func TestCharsetNotes(t *testing.T) {
 		{"1252", []string{latin}, "São", ""},
 		{"", []string{"Bern", umlaut}, umlaut, `has no .cpg, and its text is read as UTF-8, such as that of row 2, NAME "Zürich"`},
 		{"", []string{umlaut, latin}, "São", `read as the table says or as Latin-1, which UTF-8 it is not: row 2, NAME "S\xe3o"`},
-		{"UTF-8", []string{umlaut, latin, latin}, "São", `its .cpg says UTF-8, which most of its text is not, such as that of row 2, NAME "S\xe3o"`},
-		{"UTF-8", []string{umlaut, umlaut, latin}, "S\ufffdo", `its .cpg says UTF-8, which 1 of 3 texts are not, the first in row 3, NAME "S\xe3o"`},
-		{"1252", []string{"Bern", umlaut}, "ZÃ¼rich", `its .cpg says "1252", and its text might all be UTF-8, such as that of row 2, NAME "Zürich"`},
+		{
+			"UTF-8",
+			[]string{umlaut, latin, latin},
+			"São",
+			`its .cpg says UTF-8, which most of its text is not, such as that of row 2, NAME "S\xe3o"`,
+		},
+		{
+			"UTF-8",
+			[]string{umlaut, umlaut, latin},
+			"S\ufffdo",
+			`its .cpg says UTF-8, which 1 of 3 texts are not, the first in row 3, NAME "S\xe3o"`,
+		},
+		{
+			"1252",
+			[]string{"Bern", umlaut},
+			"ZÃ¼rich",
+			`its .cpg says "1252", and its text might all be UTF-8, such as that of row 2, NAME "Zürich"`,
+		},
 	} {
 		var records [][]byte
 		var rows [][]string
@@ -465,7 +589,11 @@ func TestCharsetCases(t *testing.T) {
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)
 	}
-	for name, want := range map[string]string{"cpg_LDID_87": "Tentudía", "latin1_names_cpg_says_utf8": "Tentudía", "utf8_names_without_cpg": "Māngere-Ōtāhuhu"} {
+	for name, want := range map[string]string{
+		"cpg_LDID_87":                "Tentudía",
+		"latin1_names_cpg_says_utf8": "Tentudía",
+		"utf8_names_without_cpg":     "Māngere-Ōtāhuhu",
+	} {
 		features, _, err := read(cases+name+".shp", "")
 		if err != nil || !slices.ContainsFunc(features, func(f source.Feature) bool {
 			return slices.Contains(slices.Collect(maps.Values(f.Properties)), any(want))
@@ -512,7 +640,10 @@ func TestRingCases(t *testing.T) {
 // Clipper's texts may be wider than a byte can say.
 func TestWideText(t *testing.T) {
 	text := strings.Repeat("x", 600)
-	path := files(t, map[string][]byte{"a.shp": shp(5, record(box(0, 0, 1, 1))), "a.dbf": dbf(0, []column{{"TEXT", 'C', 600}, {"N", 'N', 4}}, []string{text, "7"})})
+	path := files(t, map[string][]byte{
+		"a.shp": shp(5, record(box(0, 0, 1, 1))),
+		"a.dbf": dbf(0, []column{{"TEXT", 'C', 600}, {"N", 'N', 4}}, []string{text, "7"}),
+	})
 	features, _, err := read(path, "")
 	if err != nil || features[0].Properties["TEXT"] != text || features[0].Properties["N"] != int64(7) {
 		t.Error(features, err)
@@ -530,19 +661,20 @@ func TestSystems(t *testing.T) {
 		strings.NewReplacer("[", "(", "]", ")").Replace(wgs84):             "",
 		utm:                                  `"WGS_1984_UTM_Zone_33N"`,
 		`PROJCS["Lambert \r\n",GEOGCS["x"]]`: `"Lambert`,
-		strings.NewReplacer("WGS_1984", "NTF", "6378137.0,298.257223563", "6378249.2,293.466021").Replace(wgs84): `"GCS_NTF", on a datum of its own; convert`,
-		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                                             `meridian of "Paris"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`):                   `in "Grad"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                                   `"Degree"`,
-		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                                     `"WGS 84"`,
-		`LOCAL_CS["site"]`:                                                                                       `"site"`,
-		`GEOGCS["no datum"]`:                                                                                     `"no datum"`,
-		"EPSG:4326":                                                                                              "not well-known text",
-		"<html>":                                                                                                 "not well-known text",
-		wgs84[:100]:                                                                                              "not well-known text",
-		wgs84 + "x":                                                                                              "more after its end",
-		strings.Repeat("A[", 100):                                                                                "nested more than",
-		`A["x`:                                                                                                   "cut off",
+		strings.NewReplacer("WGS_1984", "NTF", "6378137.0,298.257223563",
+			"6378249.2,293.466021").Replace(wgs84): `"GCS_NTF", on a datum of its own; convert`,
+		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                           `meridian of "Paris"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`): `in "Grad"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                 `"Degree"`,
+		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                   `"WGS 84"`,
+		`LOCAL_CS["site"]`:                                                                     `"site"`,
+		`GEOGCS["no datum"]`:                                                                   `"no datum"`,
+		"EPSG:4326":                                                                            "not well-known text",
+		"<html>":                                                                               "not well-known text",
+		wgs84[:100]:                                                                            "not well-known text",
+		wgs84 + "x":                                                                            "more after its end",
+		strings.Repeat("A[", 100):                                                              "nested more than",
+		`A["x`:                                                                                 "cut off",
 	} {
 		_, _, err := read(files(t, map[string][]byte{"a.shp": shp(5, record(box(0, 0, 1, 1))), "a.prj": []byte(text)}), "")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

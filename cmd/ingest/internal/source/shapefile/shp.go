@@ -86,7 +86,8 @@ func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, want source.Wa
 	if head, s.end, err = readHead(r, size); err != nil {
 		return nil, err
 	}
-	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && typeNames[plain(t)] != string(want) && (want != source.WantPolygons || plain(t) != typeLines) {
+	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && typeNames[plain(t)] != string(want) &&
+		(want != source.WantPolygons || plain(t) != typeLines) {
 		what := typeNames[plain(t)]
 		if what == "" {
 			what = fmt.Sprintf("shapes of type %d", t)
@@ -229,7 +230,8 @@ func (s *shapes) next(g *shape) (bool, error) {
 	n, length := binary.BigEndian.Uint32(head[0:]), 2*int64(binary.BigEndian.Uint32(head[4:]))
 	switch {
 	case indexed > 0 && length != indexed:
-		return false, fail(fmt.Errorf("content of %d bytes, by the .shx of %d; the two do not belong together: fetch them again", length, indexed))
+		return false, fail(fmt.Errorf("content of %d bytes, by the .shx of %d; the two do not belong together: fetch them again",
+			length, indexed))
 	case indexed < 0 && n != uint32(s.count+1):
 		// An editor that changes a shape in place may leave the old record behind and append the
 		// new one. Reading on would give stale borders.

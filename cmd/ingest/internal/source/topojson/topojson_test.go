@@ -133,7 +133,8 @@ func TestBadRecords(t *testing.T) {
 		{`{"type":"GeometryCollection"}`, source.NotAPolygon, "GeometryCollection without one"},
 	} {
 		good := polygon(`[[0]]`)
-		r := read(topology(good+","+tc.geometry+","+good, triangle+`,[[5,5],[6,6]],[[0,0],[1,1],[0,0]],[[0,0],[1],[1,1],[0,0]],[[0,0],[500000,1],[1,1],[0,0]],[]`))
+		r := read(topology(good+","+tc.geometry+","+good,
+			triangle+`,[[5,5],[6,6]],[[0,0],[1,1],[0,0]],[[0,0],[1],[1,1],[0,0]],[[0,0],[500000,1],[1,1],[0,0]],[]`))
 		want := []source.BadRecord{{Source: "x.json", Line: 2, Reason: tc.reason, Detail: tc.detail}}
 		if r.err != nil || len(r.features) != 2 || !cmp.Equal(r.bad, want) {
 			t.Errorf("%s:\n%+v", tc.geometry, r)
@@ -173,7 +174,8 @@ func TestEveryTruncationIsAnError(t *testing.T) {
 
 func TestChoosingTheObject(t *testing.T) {
 	object := func(id string) string { return `{"type":"Polygon","id":"` + id + `","arcs":[[0]]}` }
-	several := `{"type":"Topology","objects":{"counties":` + object("c") + `,"states":` + object("s") + `,"nation":` + object("n") + `},"arcs":[` + triangle + `]}`
+	several := `{"type":"Topology","objects":{"counties":` + object("c") + `,"states":` + object("s") + `,"nation":` +
+		object("n") + `},"arcs":[` + triangle + `]}`
 	single := `{"type":"Topology","objects":{"stuff":` + object("x") + `},"arcs":[` + triangle + `]}`
 	for _, tc := range []struct {
 		text, wanted, id string
@@ -203,7 +205,8 @@ func TestChoosingTheObject(t *testing.T) {
 // to quantisation, but are regions that people look up.
 func TestCollapsedShapes(t *testing.T) {
 	quantised := func(geometry, arcs string) result {
-		return read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[10,20]},"objects":{"a":` + geometry + `},"arcs":[` + arcs + `]}`)
+		return read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[10,20]},"objects":{"a":` + geometry +
+			`},"arcs":[` + arcs + `]}`)
 	}
 	box := []source.Feature{{ID: "va", Line: 1, Repair: source.Collapsed,
 		Geometry: orb.Polygon{{{9.75, 19.875}, {10.25, 19.875}, {10.25, 20.375}, {9.75, 20.375}, {9.75, 19.875}}}}}
@@ -298,13 +301,19 @@ func TestRoundTrip(t *testing.T) {
 		var want []source.Feature
 		for x := range columns {
 			for y := range rows {
-				refs := fmt.Sprintf("[[%d,%d,%d,%d]]", reference(x, y, 1, 0), reference(x+1, y, 0, 1), reference(x+1, y+1, -1, 0), reference(x, y+1, 0, -1))
+				refs := fmt.Sprintf("[[%d,%d,%d,%d]]", reference(x, y, 1, 0), reference(x+1, y, 0, 1), reference(x+1, y+1, -1, 0),
+					reference(x, y+1, 0, -1))
 				geometries = append(geometries, `{"type":"Polygon","arcs":`+refs+`}`)
-				want = append(want, source.Feature{Line: len(want) + 1, Geometry: orb.Polygon{{at(x, y), at(x+1, y), at(x+1, y+1), at(x, y+1), at(x, y)}}})
+				want = append(want, source.Feature{
+					Line:     len(want) + 1,
+					Geometry: orb.Polygon{{at(x, y), at(x+1, y), at(x+1, y+1), at(x, y+1), at(x, y)}},
+				})
 			}
 		}
 		transform, _ := json.Marshal(map[string]any{"scale": scale, "translate": translate})
-		r := read(`{"type":"Topology","transform":` + string(transform) + `,"objects":{"a":{"type":"GeometryCollection","geometries":[` + strings.Join(geometries, ",") + `]}},"arcs":[` + strings.Join(arcs, ",") + `]}`)
+		r := read(`{"type":"Topology","transform":` + string(transform) +
+			`,"objects":{"a":{"type":"GeometryCollection","geometries":[` + strings.Join(geometries, ",") + `]}},"arcs":[` +
+			strings.Join(arcs, ",") + `]}`)
 		if r.err != nil || len(r.bad) > 0 {
 			t.Fatal(r.err, r.bad)
 		}

@@ -56,9 +56,19 @@ func TestDecode(t *testing.T) {
 		{"an empty polygon", geometry(little, 3, 0), orb.Polygon{}, 0},
 		{"points", geometry(little, 4, 3, at(1, 2), at(nan, nan), at(3, 4)), orb.MultiPoint{{1, 2}, {3, 4}}, 0},
 		{"polygons", geometry(little, 6, 1, geometry(little, 3, 1, 4, 0., 0., 1., 0., 0., 1., 0., 0.)), orb.MultiPolygon{{square}}, 0},
-		{"a surface of polygons", geometry(little, 12, 1, geometry(little, 17, 1, 4, 0., 0., 1., 0., 0., 1., 0., 0.)), orb.Collection{orb.Polygon{square}}, 0},
+		{
+			"a surface of polygons",
+			geometry(little, 12, 1, geometry(little, 17, 1, 4, 0., 0., 1., 0., 0., 1., 0., 0.)),
+			orb.Collection{orb.Polygon{square}},
+			0,
+		},
 		{"a collection", geometry(little, 7, 2, at(1, 2), geometry(little, 2, 0)), orb.Collection{orb.Point{1, 2}, orb.LineString{}}, 0},
-		{"points among which is a line", geometry(little, 4, 2, at(1, 2), geometry(little, 2, 0)), orb.Collection{orb.Point{1, 2}, orb.LineString{}}, 0},
+		{
+			"points among which is a line",
+			geometry(little, 4, 2, at(1, 2), geometry(little, 2, 0)),
+			orb.Collection{orb.Point{1, 2}, orb.LineString{}},
+			0,
+		},
 	} {
 		g, srid, reason, detail := Decode([]byte(c.b))
 		if reason != "" || !reflect.DeepEqual(g, c.want) || srid != c.srid {
