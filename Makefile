@@ -23,7 +23,12 @@ JUDGE_FULL ?= ../shared/data
 SOAK ?= 20000000
 
 # This file, for the makes that this one calls in other folders. A path may have blanks.
-export MAKEFILE ?= $(CURDIR)/Makefile
+# TEST_PROGRAMS is where tests of several packages share the programs: the first one builds them.
+ifeq ($(and $(filter-out 0,$(MAKELEVEL)),$(THIS_MAKEFILE)),)
+THIS_MAKEFILE := $(CURDIR)/Makefile
+TEST_PROGRAMS := $(CURDIR)/bin/tested
+endif
+export THIS_MAKEFILE TEST_PROGRAMS
 
 GO_FILES = find . \( -name node_modules -o -name .git \) -prune -o -name '*.go' -print
 # The race detector needs cgo and a C compiler; without them tests still run.
@@ -48,7 +53,7 @@ SAMPLE := sample/build/timezones.json
 .PHONY: FORCE help demo demo-data build page sample test test-of-module test-plain test-plain-of-module test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint ready fuzz fuzz-list bench bench-programs bench-once bench-list bench-page bench-points judge pictures clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$$MAKEFILE"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$$THIS_MAKEFILE"
 
 # Compiling takes most of the time of a first demo, so that it goes on beside everything else.
 # The server is compiled while data is made, once the page that it embeds is there.
@@ -83,14 +88,12 @@ RACED := comm -12 <(echo "$$all") <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) . || 
 # IN_MODULES makes a target in the folder of each module. One that fails stops no other.
 # Browsers wait more than they compute: their module is tested beside the others, and its
 # output follows theirs.
-IN = $(MAKE) --no-print-directory -C $$module -f "$$MAKEFILE" GO_TEST='$(GO_TEST)' $(1)
+IN = $(MAKE) --no-print-directory -C $$module -f "$$THIS_MAKEFILE" GO_TEST='$(GO_TEST)' $(1)
 IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >"$$out" 2>&1 & \
   clients=$$!; trap 'kill $$clients 2>/dev/null || true; cat "$$out"; rm -f "$$out"' EXIT; trap 'exit 130' INT TERM; \
   for module in $(filter-out $(CLIENTTEST),. $(MODULES)); do $(call IN,$(1)) || status=1; done; \
   wait $$clients || status=1; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
-# Tests of several packages run the programs. The first one builds them here.
-export TEST_PROGRAMS ?= $(CURDIR)/bin/tested
 
 # The race detector makes everything some ten times as slow, so that tests that
 # try many cases try fewer here: -short. test-full tries them all, without it. Each
@@ -107,7 +110,7 @@ ifeq ($(RACE),)
 	$(SHORT) ./...
 else
 	@all=$$($(PACKAGES)); packages=$$($(RACED)); [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) $$packages
-	@$(MAKE) --no-print-directory -f "$$MAKEFILE" test-plain-of-module
+	@$(MAKE) --no-print-directory -f "$$THIS_MAKEFILE" test-plain-of-module
 endif
 
 # What the race detector cannot judge or makes too slow: the other packages, the tests that

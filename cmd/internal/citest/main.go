@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command citest is "go test" for CI, which should refuse only real faults:
 //
 //	citest NOTES -short -race -timeout 20m ./...
@@ -59,7 +61,7 @@ func test(ctx context.Context, notes string, args []string, budget string) error
 	defer os.Remove(events.Name())
 	defer events.Close()
 	at := len(args)
-	for at > 0 && strings.HasPrefix(args[at-1], ".") {
+	for at > 0 && strings.HasPrefix(args[at-1], ".") && (at == 1 || args[at-2] != "-run") {
 		at--
 	}
 	flags, packages := slices.Clip(args[:at]), strings.Join(args[at:], " ")
@@ -68,6 +70,9 @@ func test(ctx context.Context, notes string, args []string, budget string) error
 	}
 	cmd := exec.CommandContext(ctx, "gotestsum", append(options(flags, events.Name(), packages), flags...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// What gotestsum starts would outlive it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	ended := cmd.Run()
 	pkgs, err := read(events)
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -180,6 +182,11 @@ func (p *pkg) last(test string) (action string) {
 	return action
 }
 
+// again reports whether a test failed when it was tried again.
+func (p *pkg) again(test string) bool {
+	return slices.ContainsFunc(p.runs[1:], func(r *run) bool { return r.tests[test] == "fail" })
+}
+
 func (v *verdict) judge(p *pkg) {
 	refuse := func(why string) { v.refused = append(v.refused, p.name+": "+why) }
 	first := p.runs[0]
@@ -216,7 +223,7 @@ func (v *verdict) judge(p *pkg) {
 		switch {
 		case p.last(name) == "skip":
 			refuse(name + " failed, and then was skipped")
-		case p.last(whole) != "pass":
+		case p.last(whole) != "pass", p.again(name):
 			refuse(name + " failed")
 		case !part:
 			v.notes = append(v.notes, fmt.Sprintf("flaky: %s %s", p.name, name))

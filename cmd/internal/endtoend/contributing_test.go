@@ -84,13 +84,21 @@ func run(t *testing.T, root, name string, args ...string) string {
 	return string(out)
 }
 
+// goTest runs the tests of a package that a pattern names. A pattern that names none is a fault.
+func goTest(t *testing.T, root string, flags []string, pattern, pkg string) {
+	t.Helper()
+	out := run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-v", "-run", pattern, pkg)...)
+	if !strings.Contains(out, "--- PASS: ") {
+		t.Errorf("no test of %s is called %s:\n%s", pkg, pattern, out)
+	}
+}
+
 // TestContributedEndpoint: CONTRIBUTING's endpoint is one file. In its package it builds, and is
 // described and answers as declared.
 func TestContributedEndpoint(t *testing.T) {
 	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
-	args := append([]string{"test"}, overlay(t, root, map[string]string{found[0]: found[1]})...)
-	run(t, root, "go", append(args, "-short", "-count=1", "-run", "EveryRoute|AsDescribed|Structure|AskFor",
-		"./cmd/tileserver/internal/httpapi")...)
+	flags := overlay(t, root, map[string]string{found[0]: found[1]})
+	goTest(t, root, flags, "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")
 }
 
 // TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Points and
@@ -133,8 +141,7 @@ func TestContributedDataSet(t *testing.T) {
 		t.Errorf("%d files make a data set, which should take 3 at most", len(files))
 	}
 	flags := overlay(t, root, files)
-	run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-run", "Face$",
-		"./cmd/tileserver/internal/layers")...)
+	goTest(t, root, flags, "^TestFaces$/^layers$", "./cmd/tileserver/internal/servertest")
 	dir := build(t, flags, programs.Ingest, programs.TileServer)
 	data := t.TempDir()
 	ingest := func(args ...string) string {

@@ -100,6 +100,10 @@ func refusal(err error) error {
 
 // pathOf returns the parts of the path of a write.
 func pathOf(c echo.Context) ([]string, error) {
+	path, err := endpoint.WholePath(c)
+	if err != nil {
+		return nil, err
+	}
 	// The paths that a collection has of its own reach the handler of points with
 	// methods that they do not take. Only the encoded word is the id of a point.
 	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths,
@@ -108,7 +112,7 @@ func pathOf(c echo.Context) ([]string, error) {
 		return nil, endpoint.Refuse(errReadOnly, "",
 			"This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
 	}
-	return endpoint.WholePath(c)
+	return path, nil
 }
 
 // ownPaths are the last parts of the paths that collections have of their own.

@@ -208,6 +208,7 @@ func TestCollections(t *testing.T) {
 	for _, own := range []string{"count", "events", "hooks", "nearby", "within"} {
 		s.want(s.send(rootKey, "PUT", "/points/shops/"+own, pointFeature(own, 1, 2, "{}")), 405, "read-only")
 		s.want(s.send(rootKey, "DELETE", "/points/shops/"+own, ""), 405, "read-only")
+		s.want(s.send(rootKey, "PUT", "/points/shops/a/"+own, pointFeature("a", 1, 2, "{}")), 404, "not-found")
 		encoded := fmt.Sprintf("%%%x%s", own[0], own[1:])
 		s.want(s.send(rootKey, "PUT", "/points/shops/"+encoded, pointFeature(own, 1, 2, "{}")), 201, "")
 	}

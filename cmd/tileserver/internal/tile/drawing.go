@@ -66,7 +66,7 @@ func writeDrawn(ctx context.Context, from feature.Tiler, d *feature.Drawing, l *
 		for i := range d.Attributes {
 			name := d.Attributes[i].Name
 			if value, _ := f.Properties.Lookup(name); value.Kind() == feature.Text {
-				p.Text(name, value.Text())
+				p.Text(name, shorten(value.Text()))
 			} else {
 				l.scalar(name, value)
 			}

@@ -55,7 +55,7 @@ func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 			rest := lines[i]
 			for more := true; more; {
 				var element string
-				rest, element, more = cutLast(rest, ',')
+				rest, element, more = cutLast(rest)
 				if read++; read > maxHops {
 					return
 				}
@@ -67,16 +67,16 @@ func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 	}
 }
 
-// cutLast cuts a value at the last separator outside of quotes. It reads from
+// cutLast cuts a value at the last comma outside of quotes. It reads from
 // the right, so that nothing to the left of an element, such as a quote that a
 // client has opened and not closed, changes how it is read.
-func cutLast(value string, separator byte) (rest, last string, more bool) {
+func cutLast(value string) (rest, last string, more bool) {
 	quoted := false
 	for i := len(value) - 1; i >= 0; i-- {
 		switch c := value[i]; {
 		case c == '"' && !(quoted && escaped(value, i)):
 			quoted = !quoted
-		case c == separator && !quoted:
+		case c == ',' && !quoted:
 			return value[:i], value[i+1:], true
 		}
 	}
@@ -96,9 +96,9 @@ func escaped(s string, i int) bool {
 // the element is well-formed and has it exactly once. Quoted values lose their
 // quotes.
 func elementParameter(element, name string) (value string, found bool) {
-	for more := true; more; {
+	for element != "" {
 		var pair string
-		if element, pair, more = cutLast(element, ';'); strings.TrimSpace(pair) == "" {
+		if pair, element = cutPair(element); strings.TrimSpace(pair) == "" {
 			continue
 		}
 		key, v, ok := strings.Cut(pair, "=")
@@ -121,6 +121,28 @@ func elementParameter(element, name string) (value string, found bool) {
 		}
 	}
 	return value, found
+}
+
+// cutPair cuts the first pair off an element. A quote opens only where a value begins: proxies copy
+// a client's Host, which may have quotes, as it is.
+func cutPair(element string) (pair, rest string) {
+	quoted, begins := false, false
+	for i := 0; i < len(element); i++ {
+		switch c := element[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"' && (quoted || begins):
+			quoted, begins = !quoted, false
+		case quoted:
+		case c == ';':
+			return element[:i], element[i+1:]
+		case c == '=':
+			begins = true
+		case c != ' ' && c != '\t':
+			begins = false
+		}
+	}
+	return element, ""
 }
 
 // maxHops bounds the hops of a forwarding header that are looked at; no honest

@@ -46,6 +46,7 @@ func TestClientAddrForwarded(t *testing.T) {
 		{"obfuscated", one, peer4, []string{"for=_hidden"}, "203.0.113.9"},
 		{"obfuscated behind a trusted hop", several, peer4, []string{"for=_hidden, for=10.0.0.4"}, "10.0.0.4"},
 		{"empty pairs", one, peer4, []string{"; for=8.8.8.8;;proto=https;"}, "8.8.8.8"},
+		{"quote in a host", one, peer4, []string{`for=8.8.8.8;host=a"b`}, "8.8.8.8"},
 		{"quote inside a pair", one, peer4, []string{`for=8.8.8.8;host=a"b;proto=c"`}, "8.8.8.8"},
 		{"no for", one, peer4, []string{"by=8.8.8.8;proto=https"}, "203.0.113.9"},
 		{"no value", one, peer4, []string{"for"}, "203.0.113.9"},
