@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -234,7 +235,7 @@ func TestOptions(t *testing.T) {
 func TestTimes(t *testing.T) {
 	for args, note := range map[string]bool{"-timeout 20m": false, "-timeout=2m": true, "-timeout=3m": false, "": false, "-timeout 0": false} {
 		v := verdict{limit: limit(strings.Fields(args))}
-		v.times([]*pkg{{"p", []*run{{seconds: 90}}}, {"q", []*run{{seconds: 3}}}})
+		v.times(io.Discard, []*pkg{{"p", []*run{{seconds: 90}}}, {"q", []*run{{seconds: 3}}}})
 		if (len(v.notes) == 1) != note {
 			t.Errorf("%q: %q", args, v.notes)
 		}
@@ -291,7 +292,7 @@ func TestTest(t *testing.T) {
 			defer cancel()
 			t.Setenv("EVENTS", c.events)
 			notes := testfile.Temp(t, "notes", "")
-			err := test(ctx, notes, []string{"-timeout=5m", "./p"}, c.budget)
+			err := test(ctx, io.Discard, notes, []string{"-timeout=5m", "./p"}, c.budget)
 			if got := string(testfile.Read(t, notes)); got != c.notes || fmt.Sprint(err) != c.err {
 				t.Errorf("notes %q, error %v, want %q and %s", got, err, c.notes, c.err)
 			}
@@ -336,7 +337,7 @@ func TestGotestsum(t *testing.T) {
 	} {
 		notes := filepath.Join(dir, "notes"+filepath.Base(pkg))
 		testfile.Write(t, notes, "")
-		err := test(t.Context(), notes, []string{"-vet=off", "-count=1", pkg}, c.budget)
+		err := test(t.Context(), io.Discard, notes, []string{"-vet=off", "-count=1", pkg}, c.budget)
 		got := ran.ReplaceAllString(string(testfile.Read(t, notes)), "TestOnce:…")
 		if got != c.notes || c.refused == "" && err != nil ||
 			c.refused != "" && fmt.Sprint(err) != c.refused {
@@ -348,7 +349,7 @@ func TestGotestsum(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := test(ctx, filepath.Join(dir, "notes"), []string{"-vet=off", "-count=1", "./long"}, ""); err == nil || ctx.Err() == nil {
+	if err := test(ctx, io.Discard, filepath.Join(dir, "notes"), []string{"-vet=off", "-count=1", "./long"}, ""); err == nil || ctx.Err() == nil {
 		t.Errorf("ended before its time: %v", err)
 	}
 }

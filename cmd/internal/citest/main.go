@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -43,7 +44,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	if err := test(ctx, os.Args[1], os.Args[2:], os.Getenv("CITEST_BUDGET")); err != nil {
+	if err := test(ctx, os.Stdout, os.Args[1], os.Args[2:], os.Getenv("CITEST_BUDGET")); err != nil {
 		fmt.Fprintln(os.Stderr, "FAIL", err)
 		os.Exit(1)
 	}
@@ -52,8 +53,9 @@ func main() {
 // slowest is the number of packages that are listed with their times.
 const slowest = 15
 
-// test runs the tests, with a time limit in place of the one in args if there is a budget.
-func test(ctx context.Context, notes string, args []string, budget string) error {
+// test runs the tests, with a time limit in place of the one in args if there is a budget. It prints
+// to out.
+func test(ctx context.Context, out io.Writer, notes string, args []string, budget string) error {
 	events, err := os.CreateTemp("", "events")
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func test(ctx context.Context, notes string, args []string, budget string) error
 		flags = append(flags, "-timeout="+budget)
 	}
 	cmd := exec.CommandContext(ctx, "gotestsum", append(options(flags, events.Name(), packages), flags...)...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = out, out
 	// What gotestsum starts would outlive it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -89,8 +91,8 @@ func test(ctx context.Context, notes string, args []string, budget string) error
 	if ended != nil && len(v.refused) == 0 && !v.excused {
 		v.refused = append(v.refused, ended.Error())
 	}
-	v.times(pkgs)
-	fmt.Println(strings.Join(v.notes, "\n"))
+	v.times(out, pkgs)
+	fmt.Fprintln(out, strings.Join(v.notes, "\n"))
 	err = note(notes, v.notes)
 	for _, line := range v.refused {
 		err = errors.Join(err, errors.New(line))
@@ -137,17 +139,17 @@ func flag(flags []string, name string) (last string) {
 
 // times lists the slowest packages and the sum of all, and notes those that may fail one
 // day on a busy machine.
-func (v *verdict) times(pkgs []*pkg) {
+func (v *verdict) times(out io.Writer, pkgs []*pkg) {
 	var sum float64
 	for _, p := range pkgs {
 		sum += p.runs[0].seconds
 	}
-	fmt.Printf("\nslowest packages, in seconds; all %d took %.1f:\n", len(pkgs), sum)
+	fmt.Fprintf(out, "\nslowest packages, in seconds; all %d took %.1f:\n", len(pkgs), sum)
 	slices.SortStableFunc(pkgs, func(a, b *pkg) int { return cmp.Compare(b.runs[0].seconds, a.runs[0].seconds) })
 	for i, p := range pkgs {
 		seconds, most := p.runs[0].seconds, v.limit.Seconds()
 		if i < slowest && seconds >= 1 {
-			fmt.Printf("%8.1f  %s\n", seconds, p.name)
+			fmt.Fprintf(out, "%8.1f  %s\n", seconds, p.name)
 		}
 		if most > 0 && v.budget == "" && seconds > most/2 {
 			v.notes = append(v.notes, fmt.Sprintf("slow: %s took %.0f of its %.0f seconds: let its tests try fewer cases with -short, or part it",
