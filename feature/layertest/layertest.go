@@ -68,6 +68,7 @@ func Test(t TB, l feature.Layer, o Options) {
 		return
 	}
 	j.encloses()
+	j.drawing()
 	queries := []feature.Query{{}}
 	for range j.rounds {
 		queries = append(queries, feature.Query{In: j.area()}, feature.Query{Near: j.near()}, feature.Query{Filter: j.filter()},
