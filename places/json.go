@@ -142,8 +142,11 @@ func (p *place) beyondID() []byte { return p.properties[bytes.IndexByte(p.proper
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
 func nameOf(properties []byte) (string, error) {
-	name, err := nameIn(properties)
-	return string(name), err
+	name, ok := members.Unquote(members.Text(properties, nameKey))
+	if !ok {
+		return "", cellstore.CorruptRow(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+	}
+	return name, nil
 }
 
 // nameIn is nameOf over the memory of the properties, if nothing in there is escaped.
@@ -152,11 +155,8 @@ func nameIn(properties []byte) ([]byte, error) {
 	if feature.IsText(quoted) && bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1], nil
 	}
-	name, ok := members.Unquote(quoted)
-	if !ok {
-		return nil, cellstore.CorruptRow(tableTiles, properties[:min(len(properties), 32)], "holds no name")
-	}
-	return []byte(name), nil
+	name, err := nameOf(properties)
+	return []byte(name), err
 }
 
 // appendPoint appends a place in the form of place_rollup's points family.
