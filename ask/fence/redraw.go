@@ -16,7 +16,7 @@ import (
 
 // ErrUntold is returned when points are in other regions now but their events are lost: the
 // generation of the boundaries that they were judged by cannot be read any more.
-var ErrUntold = errors.New("borders that were redrawn could not be told")
+var ErrUntold = errors.New("events of borders that were redrawn could not be written")
 
 // Redraw takes a step towards a collection whose points are judged by the boundaries in service,
 // and reports whether they are. Points that have not moved but are in other regions than before get

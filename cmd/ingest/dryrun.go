@@ -26,7 +26,7 @@ func (f publishing) options(s *session) job.Options {
 
 // positioned are the flags of the commands whose records have positions.
 type positioned struct {
-	DropZero bool `help:"Leave out positions of exactly 0, 0, which many programs write for an unknown one. Without it they are taken and told."`
+	DropZero bool `help:"Leave out positions of exactly 0, 0, which many programs write for an unknown one. Without it they are taken, and counted in a line."`
 
 	publishing
 }

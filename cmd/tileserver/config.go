@@ -72,7 +72,7 @@ type config struct {
 	WriteTimeout   time.Duration `group:"network" default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
 	IdleTimeout    time.Duration `group:"network" default:"120s" help:"How long an unused connection is kept open."`
 	DrainTimeout   time.Duration `group:"network" default:"15s" help:"How long to let running requests finish when stopping."`
-	DrainDelay     time.Duration `group:"network" default:"0s" help:"How long to go on serving when told to stop, with /readyz answering 503, so that load balancers turn elsewhere first."`
+	DrainDelay     time.Duration `group:"network" default:"0s" help:"How long to go on serving after the signal to stop, with /readyz answering 503, so that load balancers turn elsewhere first."`
 	ProxyFrom      []prefix      `group:"network" name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
 	TLSCert        string        `group:"network" name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS, HTTP/2 included, with this certificate chain in PEM. A renewed file is taken into use within seconds."`
 	TLSKey         string        `group:"network" name:"tls-key" placeholder:"FILE" help:"The private key that goes with --tls-cert, in PEM."`
@@ -90,7 +90,7 @@ type config struct {
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
 	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Half is for blocks of the store, or rows of a remote one, half for finished tiles."`
-	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once; more are told to come back in a second. If not given, ${default}, or less where there is little memory."`
+	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once; more get 503 with Retry-After. If not given, ${default}, or less where there is little memory."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
 	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch, compressed or not, ${default} if not given."`

@@ -28,7 +28,7 @@ type liveCommand struct {
 	Verify verifyLiveCommand `cmd:"" help:"Read every row of the live collections of a directory that no server has open, and say which are whole. Exits 1 if one is not."`
 	Export exportLiveCommand `cmd:"" help:"Write the points of live collections as GeoJSON, a Feature in each line, which POST /points/NAME takes."`
 	Repair repairLiveCommand `cmd:"" help:"Make damaged collections anew of what can be read of them. What was damaged is set aside and never removed."`
-	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: it is asked at --admin-listen then, and allows copies in its --backup-dir."`
+	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: then it makes the copy, by its --admin-listen, in its --backup-dir."`
 }
 
 // checkLive refuses a directory that does not hold live collections.

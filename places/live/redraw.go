@@ -153,7 +153,7 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		k.next = &next
 		return nil
 	case at.Next != Edition{} && at.Next != to:
-		return fmt.Errorf("live: edition %v of the areas is being told: tell it to the end before edition %v", at.Next, to)
+		return fmt.Errorf("live: edition %v of the areas is being applied: apply it to the end before edition %v", at.Next, to)
 	}
 	at.Next = to
 	first := len(known) > 0

@@ -47,7 +47,7 @@ import (
 type cli struct {
 	judged.WorldOptions
 	Cities   int `default:"2000" help:"How many of the largest cities are typed."`
-	Examples int `default:"40" help:"How many of the worst targets are told for each list."`
+	Examples int `default:"40" help:"How many of the worst targets are listed for each list."`
 }
 
 func main() {

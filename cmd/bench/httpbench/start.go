@@ -19,7 +19,7 @@ type startCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
 	Starts      int           `default:"11" help:"How many starts."`
-	Duration    time.Duration `default:"1s" help:"How long each scenario is asked for under load."`
+	Duration    time.Duration `default:"1s" help:"How long each scenario runs under load."`
 	Connections int           `default:"64" help:"Connections of that load."`
 	JSON        bool          `help:"Print JSON instead of a table."`
 }

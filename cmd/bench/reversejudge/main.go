@@ -38,9 +38,9 @@ import (
 
 type cli struct {
 	judged.WorldOptions
-	Points   int    `default:"5000" help:"How many points are asked about."`
+	Points   int    `default:"5000" help:"How many points to ask about."`
 	Seed     uint64 `default:"1" help:"What the points are drawn by."`
-	Examples int    `default:"3" help:"How many examples of each fault are told for each face."`
+	Examples int    `default:"3" help:"How many examples of each fault to print for each face."`
 }
 
 func main() {

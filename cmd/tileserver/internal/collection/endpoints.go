@@ -13,15 +13,15 @@ var (
 	collectionParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 	pointIDParam    = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
 	enterParam      = endpoint.Described(endpoint.InQuery, "enter",
-		"Regions whose entering is told: `type:id`, or a type alone for each of its regions, with commas between them.",
+		"Regions to report entering of: `type:id`, or a type alone for each of its regions, with commas between them.",
 		endpoint.Schema{"type": "string"}, "state:us-ks")
-	leaveParam = endpoint.Described(endpoint.InQuery, "leave", "Regions whose leaving is told.",
+	leaveParam = endpoint.Described(endpoint.InQuery, "leave", "Regions to report leaving of.",
 		endpoint.Schema{"type": "string"}, "country")
 	withinParam = endpoint.Described(endpoint.InQuery, "within",
-		"Circles whose entering and leaving is told: `lat,lon,metres`, several one after the other.",
+		"Circles to report entering and leaving of: `lat,lon,metres`, several one after the other.",
 		endpoint.Schema{"type": "string"}, "48.85,2.35,500")
 	boxesParam = endpoint.Described(endpoint.InQuery, "bbox",
-		"Boxes whose entering and leaving is told: `west,south,east,north`, several one after the other.",
+		"Boxes to report entering and leaving of: `west,south,east,north`, several one after the other.",
 		endpoint.Schema{"type": "string"}, "2.2,48.8,2.5,48.9")
 	lastEventIDParam = endpoint.Text("last_event_id", 64, "As the header `Last-Event-ID`.").Like("1767225600000000")
 	expiresParam     = endpoint.Described(endpoint.InQuery, "expires",
@@ -249,7 +249,7 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Path: "/points/{collection}/hooks/{hook}",
 			ID:   "getHook", Tag: "collections", Rank: 27,
 			Summary: "State of a webhook",
-			Doc:     "What it is told, and how that goes. It needs a key with the scope `write:COLLECTION`.",
+			Doc:     "Its filter, its fences and the state of its deliveries. It needs a key with the scope `write:COLLECTION`.",
 			Params:  []endpoint.Param{collectionParam, hookParam},
 			Handle:  s.getHook, Cost: endpoint.Light,
 			Scoped:  true,

@@ -43,7 +43,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 				failed = failed || !errors.Is(err, fence.ErrUntold)
 				if !logged[err.Error()] {
 					logged[err.Error()] = true
-					log.Warn("followers are not told of borders that were redrawn", "collection", c.Meta().Name, "error", err)
+					log.Warn("followers get no events of borders that were redrawn", "collection", c.Meta().Name, "error", err)
 				}
 				return true
 			})

@@ -173,7 +173,7 @@ type Station struct {
 
 // told has the members that lists and GeoJSON share about a point of an open layer.
 type told struct {
-	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
+	Collection string         `json:"collection,omitempty" doc:"Only in answers over several collections."`
 	Distance   Distance       `json:"distance_m,omitzero"`
 	Version    int            `json:"version" doc:"Rises with every write of the point: milliseconds since 1970."`
 	Expires    time.Time      `json:"expires,omitzero" doc:"When the point goes by itself; absent if it does not."`
@@ -214,7 +214,7 @@ type OpenFeatures struct {
 type Count struct {
 	_           struct{}       `name:"CollectionCount" doc:"How many points there are."`
 	Count       int            `json:"count" schema:"min=0"`
-	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
+	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
 }
 
 // Track is the positions of a feature of an open layer, in the order of time.

@@ -57,7 +57,7 @@ type property struct {
 
 // Feature is one feature as GeoJSON.
 type Feature struct {
-	_ struct{} `name:"OGCFeature" doc:"A feature; links are those of one that is asked for alone."`
+	_ struct{} `name:"OGCFeature" doc:"A feature; only a feature requested alone has links."`
 	listing.Identified[string, any, map[string]any]
 	Geometry *struct {
 		Type        string `json:"type" schema:"enum=Point|Polygon|MultiPolygon|LineString|MultiLineString"`

@@ -105,7 +105,7 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 			Path: "/usage",
 			ID:   "getUsage", Tag: "operations", Rank: 5,
 			Summary: "What a key was used for",
-			Doc:     "By the key it is asked with, on servers that ask for keys. It uses up nothing.",
+			Doc:     "Limits and use of the request's key, on servers with keys. The request itself is not counted.",
 			Handle:  usage, Cost: endpoint.Light,
 			Keys:    endpoint.KeysInside,
 			Answers: endpoint.Content{"application/json": Usage{}}, Keeps: endpoint.Never,

@@ -87,9 +87,9 @@ var assetTypes = map[string]string{
 // on.
 var switchedOff = map[string]string{
 	"/usage": "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
-	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, " +
+	"/usage/top": "The busiest clients are listed on the operator's listener alone: start the server with --admin-listen, " +
 		"and --keys or --address-limit.",
-	"/metrics": "Metrics are told on the operator's listener alone, --admin-listen: start the server with " +
+	"/metrics": "Metrics are served on the operator's listener alone, --admin-listen: start the server with " +
 		"--public-metrics to have them here too.",
 }
 

@@ -18,7 +18,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			ID:   "getAt", Tag: "points", Rank: 0,
 			Summary: "Everything about a point",
 			Doc: "The regions that hold it, its time zone and local time, and the nearest populated place, airport and " +
-				"weather station. A place of the point's own country is told instead of the nearest if it is at most twice as " +
+				"weather station. A place of the point's own country is named instead of the nearest if it is at most twice as " +
 				"far, and so is one of its own state, and of its own county. `match` says how each was found. The time zone is " +
 				"that of the region of type `timezone` that is one zone, which Natural Earth's areas of one offset are not. " +
 				"Without such a region it is, on land, that of the country, or of the nearest place or airport in it. Outside of " +

@@ -33,7 +33,7 @@ type RegionsAt struct {
 // RegionsWithin is the answer of /regions/within.
 type RegionsWithin struct {
 	_       struct{}       `doc:"Regions in an area; in a box the bbox of each is of its part there."`
-	BBox    listing.BBox   `json:"bbox,omitzero" doc:"The box that was asked for."`
+	BBox    listing.BBox   `json:"bbox,omitzero" doc:"The requested box."`
 	Regions []RegionWithin `json:"regions"`
 	Next    listing.Next   `json:"next,omitzero"`
 }

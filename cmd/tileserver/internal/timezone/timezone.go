@@ -20,7 +20,7 @@ import (
 // Kinds are the problems of requests for local time.
 var Kinds = []web.Kind{
 	{Err: localtime.ErrUnknown, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
-		Detail: "There is no time zone on record here, so no offset can be told."},
+		Detail: "There is no time zone on record here, so its offset is not known."},
 	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
 	{Err: zones.ErrRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",

@@ -313,7 +313,7 @@ func (t *Table) find() error {
 		c.Lat, c.Lon = column, column
 	}
 	if c.Lat == "" || c.Lon == "" {
-		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat "+
+		return fmt.Errorf("%s: the columns of latitudes and longitudes are not recognized by their names; name them by --lat "+
 			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}
 	c.FindID(t.names)
