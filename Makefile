@@ -27,8 +27,9 @@ SOAK ?= 20000000
 ifeq ($(and $(filter-out 0,$(MAKELEVEL)),$(THIS_MAKEFILE)),)
 THIS_MAKEFILE := $(CURDIR)/Makefile
 TEST_PROGRAMS := $(CURDIR)/bin/tested
+RACED := $(CURDIR)/.ci/raced
 endif
-export THIS_MAKEFILE TEST_PROGRAMS
+export THIS_MAKEFILE TEST_PROGRAMS RACED
 
 GO_FILES = find . \( -name node_modules -o -name .git \) -prune -o -name '*.go' -print
 # The race detector needs cgo and a C compiler; without them tests still run.
@@ -74,20 +75,6 @@ FORCE:
 build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
-# What starts goroutines. The race detector is tried in packages whose code or tests have any
-# of it. In others it has nothing to find: what they guard is used by several goroutines in
-# tests of the packages that import them.
-AT_ONCE := \bgo (func|[A-Za-z_.]+)\(|\.(Go|Parallel)\(|httptest\.New(Unstarted|TLS)?Server|\bhttp\.Serve|\.ListenAndServe|AfterFunc\(|"quadrille/cmd/internal/programs"|\bjob\.Ahead\(
-# Code that hands functions to this package is called by its goroutines.
-CALLED_AT_ONCE := "quadrille/tiles/build"
-GO_SOURCES := --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata
-# Commands of ingest hand work to jobs, which are raced themselves: under the detector their tests would
-# take three minutes and try the same goroutines.
-NOT_RACED := ./cmd/ingest
-# PACKAGES lists all packages of the module, and RACED those of $$all that the detector can
-# judge. A list that fails inside of <(…) would be an empty one, so that it is made before.
-PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(go list -m -f '{{.Dir}}')|.|" | sort
-RACED := comm -12 <(echo "$$all" | grep -vxF $(NOT_RACED)) <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) . || true; grep -rlF '$(CALLED_AT_ONCE)' --exclude='*_test.go' $(GO_SOURCES) . || true; } | sed 's|/[^/]*$$||' | sort -u)
 # IN_MODULES makes a target in the folder of each module. One that fails stops no other.
 # Browsers wait more than they compute: their module is tested beside the others, and its
 # output follows theirs.
@@ -98,10 +85,10 @@ IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >"$
   wait $$clients || status=1; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 
-# The race detector makes everything some ten times as slow, so that tests that
-# try many cases try fewer here: -short. test-full tries them all, without it. Each
-# program that it is built into would wait a second at its end for races of what is
-# still running, and tests start hundreds. The checks of go vet are for `make lint`.
+# Which tests the race detector gets is chosen by .ci/raced. Tests that try many cases try fewer
+# here: -short. test-full tries them all. Each program with the detector would wait a second at its
+# end for races of what is still running, and tests start hundreds. The checks of go vet are for
+# `make lint`.
 test: ## all tests that need no server, with the race detector where goroutines can meet
 	@$(call IN_MODULES,test-of-module)
 
@@ -112,23 +99,15 @@ test-of-module:
 ifeq ($(RACE),)
 	$(SHORT) ./...
 else
-	@all=$$($(PACKAGES)); packages=$$($(RACED)); [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) $$packages
+	@raced=$$("$$RACED"); { read -r packages; read -r run; } <<<"$$raced"; [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) -run "$$run" $$packages
 	@$(MAKE) --no-print-directory -f "$$THIS_MAKEFILE" test-plain-of-module
 endif
 
-# What the race detector cannot judge or makes too slow: the other packages, the tests that
-# call testrace.Plain themselves, and those of files that are built only without it. A call
-# that is in no test would be skipped for good, so it is refused. Like the programs that
-# `make build` builds, they are compiled without cgo, so that nothing is compiled for both.
+# Like the programs that `make build` builds, these tests are compiled without cgo, so that nothing
+# is compiled for both.
 test-plain-of-module: export CGO_ENABLED := 0
 test-plain-of-module:
-	@all=$$($(PACKAGES)); packages=$$(comm -23 <(echo "$$all") <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
-	@all=$$($(PACKAGES)); files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \
-	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } \
-	  /^func / { name = ""; if ($$2 ~ /^(Test|Fuzz|Example)/) { split($$2, f, "("); name = f[1] } } \
-	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
-	  name && (all || /testrace[.]Plain[(]/) { print name }' $$files | sort -u | paste -sd '|'); \
-	$(SHORT) -run "^($$names)\$$" $$(dirname $$files | sort -u)
+	@raced=$$("$$RACED"); $(SHORT) -skip "$$(sed -n 3p <<<"$$raced")" ./...
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	@for module in . $(MODULES); do (set -x; cd $$module; QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...); done
