@@ -2,13 +2,17 @@ package tile
 
 import (
 	"encoding/json"
+	"flag"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places"
 	"quadrille/tiles"
 )
@@ -136,5 +140,57 @@ func TestStyleTypes(t *testing.T) {
 		if _, ok := layers[id]; ok != want {
 			t.Errorf("a layer %s: %v, want %v", id, ok, want)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// Layers of every kind stay the same. The golden file has one a line, and each once.
+func TestStyleGolden(t *testing.T) {
+	const golden = "testdata/style.golden"
+	var lines []string
+	add := func(layers ...styleLayer) {
+		for _, l := range layers {
+			if line := string(must.Get(json.Marshal(l)).In(t)); !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	types := []string{"continent", "country", "timezone", "state", "county", "district", "urban", "lake", "road", "river", "marine"}
+	under := []basemaps.Map{{Name: "photo", Format: "png"}, {Name: "streets", Format: "pbf", Layers: []basemaps.Layer{
+		{ID: "Water", MinZoom: 3}, {ID: "roads"}, {ID: "earth"}, {ID: "park"}, {ID: "buildings"}, {ID: "boundaries"},
+	}}}
+	draw := func(colours, lang string, glyphs bool, types ...string) {
+		set := setOf([]string{"places", "airports", "points:shops"}, types...)
+		p := newPalette(colours, set)
+		p.glyphs = glyphs
+		if lang != "" {
+			p.name = []any{"get", "name:" + lang}
+		}
+		for _, typ := range types {
+			add(p.fill(typ)...)
+			add(p.lines(typ)...)
+		}
+		add(p.allNames(set, types)...)
+		add(p.dots("points:shops", 1), p.clusters("points:shops", 1), p.nameOfPoint("points:shops"), p.countOfCluster("points:shops"))
+		add(p.under(map[string]styleSource{}, under, "")...)
+	}
+	draw("political", "", false, types...)
+	draw("dark", "de", true, "country", "state", "county", "lake")
+	for _, land := range types[2:6] {
+		draw("political", "", false, land)
+	}
+	got := strings.Join(lines, "\n") + "\n"
+	if *update {
+		must.Do(t, os.WriteFile(golden, []byte(got), 0o600))
+	}
+	want := strings.Split(string(must.Get(os.ReadFile(golden)).In(t)), "\n")
+	for i, line := range strings.Split(got, "\n") {
+		if i >= len(want) || line != want[i] {
+			t.Fatalf("%s:%d: got\n%s", golden, i+1, line)
+		}
+	}
+	if len(lines)+1 != len(want) {
+		t.Errorf("%s has layers that are drawn no more", golden)
 	}
 }

@@ -91,10 +91,8 @@ var (
 	// more people, but not like the greatest of the world; a part of a town less than the town.
 	importance = []any{
 		"case",
-		greatCapital,
-		[]any{"+", population, theme.GetNames().Places.Bonus},
-		[]any{"==", []any{"get", "code"}, "PPLX"},
-		[]any{"/", population, 4},
+		greatCapital, []any{"+", population, theme.GetNames().Places.Bonus},
+		[]any{"==", []any{"get", "code"}, "PPLX"}, []any{"/", population, 4},
 		population,
 	}
 )
@@ -136,19 +134,15 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 	table, looks := &theme.GetNames().Places, theme.GetNames().Looks
 	enough := []any{
 		"case",
-		capital,
-		[]any{">=", population, byTable(table.LeastOfCapital, 0)},
+		capital, []any{">=", population, byTable(table.LeastOfCapital, 0)},
 		[]any{">=", population, byTable(table.Least, 0)},
 	}
 	byTier := func(of func(tier string) any) []any {
 		return []any{
 			"case",
-			greatCapital,
-			of("capital"),
-			[]any{">=", population, table.Tiers["major"]},
-			of("major"),
-			[]any{">=", population, table.Tiers["city"]},
-			of("city"),
+			greatCapital, of("capital"),
+			[]any{">=", population, table.Tiers["major"]}, of("major"),
+			[]any{">=", population, table.Tiers["city"]}, of("city"),
 			of("town"),
 		}
 	}
@@ -173,15 +167,8 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 		// Between two dots stand their paddings and the room of their pictures. Farther out names of
 		// regions need what they would take.
 		room := table.Dots[tier] / spriteRadius * spriteSide
-		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{
-			"step",
-			[]any{"zoom"},
-			0,
-			6,
-			max(0, (table.Apart-room)/2),
-			table.ApartTo,
-			0,
-		}
+		l.Layout["icon-padding"] = []any{"step", []any{"zoom"}, 0, 6, max(0, (table.Apart-room)/2), table.ApartTo, 0}
+		l.Layout["icon-image"] = spriteDot
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
 		l.Layout["symbol-sort-key"] = []any{"-", importance}
 		// Every capital has a ring.
@@ -256,30 +243,17 @@ func (p *palette) names(typ string) []styleLayer {
 	// A name steps aside for the dots and names that are there, not far where countries are small.
 	aside := []any{}
 	for _, by := range [][]float64{
-		{0, 0},
-		{0.8, 0},
-		{-0.8, 0},
-		{0, 0.8},
-		{0, -0.8},
-		{0.8, 0.8},
-		{-0.8, 0.8},
-		{0.8, -0.8},
-		{-0.8, -0.8},
-		{0, 1.5},
-		{0, 2.3},
-		{0, -1.5},
-		{0, -2.3},
+		{0, 0}, {0.8, 0}, {-0.8, 0}, {0, 0.8}, {0, -0.8},
+		{0.8, 0.8}, {-0.8, 0.8}, {0.8, -0.8}, {-0.8, -0.8}, {0, 1.5}, {0, 2.3},
+		{0, -1.5}, {0, -2.3},
 	} {
 		aside = append(aside, "center", by)
 	}
 	l.Layout["text-variable-anchor-offset"] = []any{
-		"step",
-		[]any{"zoom"},
+		"step", []any{"zoom"},
 		[]any{"literal", aside[:2*5]},
-		2,
-		[]any{"literal", aside[:2*11]},
-		3,
-		[]any{"literal", aside},
+		2, []any{"literal", aside[:2*11]},
+		3, []any{"literal", aside},
 	}
 	l.Layout["text-padding"] = 1
 	small := len(naming.Looks) - 1

@@ -31,21 +31,16 @@ func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are the sources of a style: of types and layers of points with a look by palette.source, and
-// one for each other layer, since their tiles are deeper than those of others, and may change while
-// those do not.
+// sources are the sources of a style, by palette.source.
 func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
 	lists := map[string][]string{}
+	add := func(source, layer string) { lists[source] = append(lists[source], layer) }
 	for _, region := range set.regions {
 		typ, _, _ := strings.Cut(region, ":")
-		lists[p.source(typ)] = append(lists[p.source(typ)], region)
+		add(p.source(typ), region)
 	}
 	for _, name := range set.points {
-		source := name
-		if set.look(name) != nil {
-			source = p.source(name)
-		}
-		lists[source] = append(lists[source], name)
+		add(p.source(name), name)
 	}
 	all := map[string]styleSource{}
 	for id, list := range lists {
@@ -71,16 +66,9 @@ var clustered = []any{"==", []any{"get", "cluster"}, true}
 
 // ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
 // Its id has an end that the name of a layer cannot have.
-func ofPoints(name, ending, kind string, clusters bool) styleLayer {
-	l := styleLayer{
-		ID:          name + ending,
-		Type:        kind,
-		Source:      name,
-		SourceLayer: name,
-		Filter:      clustered,
-		Layout:      map[string]any{},
-		Paint:       map[string]any{},
-	}
+func (p *palette) ofPoints(name, ending, kind string, clusters bool) styleLayer {
+	l := p.of(name, "", kind)
+	l.ID, l.Filter = name+ending, clustered
 	if !clusters {
 		l.Filter = []any{"!", clustered}
 	}
@@ -89,7 +77,7 @@ func ofPoints(name, ending, kind string, clusters bool) styleLayer {
 
 // dots draws points; number chooses the colour of the layer.
 func (p *palette) dots(name string, number int) styleLayer {
-	l := ofPoints(name, "", "circle", false)
+	l := p.ofPoints(name, "", "circle", false)
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-radius"] = byZoom(3, 3, 14, 6)
 	l.Paint["circle-stroke-color"] = p.Map.PointsRim.CSS()
@@ -101,7 +89,7 @@ func (p *palette) colour(number int) string { return p.Map.Points[number%len(p.M
 
 // clusters draws discs, larger ones for more points.
 func (p *palette) clusters(name string, number int) styleLayer {
-	l := ofPoints(name, ":cluster", "circle", true)
+	l := p.ofPoints(name, ":cluster", "circle", true)
 	size := []any{"log10", []any{"max", []any{"get", "point_count"}, 1}}
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-opacity"] = 0.85
@@ -113,7 +101,7 @@ func (p *palette) clusters(name string, number int) styleLayer {
 
 // nameOfPoint writes the names of points below their dots.
 func (p *palette) nameOfPoint(name string) styleLayer {
-	l := ofPoints(name, ":label", "symbol", false)
+	l := p.ofPoints(name, ":label", "symbol", false)
 	l.MinZoom = 8
 	p.write(&l, "town")
 	l.Layout["text-field"] = []any{"to-string", []any{"coalesce", p.name, ""}}
@@ -123,7 +111,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 
 // countOfCluster writes how many points a cluster stands for onto its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
-	l := ofPoints(name, ":count", "symbol", true)
+	l := p.ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
 	p.write(&l, "town")
 	l.Layout["text-field"] = []any{"coalesce", []any{"get", "point_count_abbreviated"}, []any{"to-string", count}}

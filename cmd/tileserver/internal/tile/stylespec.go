@@ -2,6 +2,7 @@ package tile
 
 import (
 	"fmt"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/theme"
 )
@@ -38,8 +39,8 @@ type styleLayer struct {
 	Paint       map[string]any `json:"paint,omitempty"`
 }
 
-// styleSourceName is the source of a style. Layers that are drawn at near zooms alone have
-// sources of their own, see palette.source, and so do layers of points without a look.
+// styleSourceName is the source of a style. Some layers have sources of their own, see
+// palette.source.
 const styleSourceName = "quadrille"
 
 // palette has the colours of a theme, for a map whose land is a region type.
@@ -86,10 +87,15 @@ func (p *palette) first(name string) float64 {
 }
 
 // source is the source of a type or of a layer of points. Far tiles have nothing in them that is
-// drawn near by alone, and what is hidden is asked for when a client shows it.
+// drawn near by alone, and what is hidden is asked for when a client shows it. A layer of points
+// without a look has its own: its tiles are deeper than those of others, and may change while those
+// do not.
 func (p *palette) source(name string) string {
-	if p.hidden(name) {
+	switch {
+	case p.hidden(name):
 		return styleSourceName + "_" + name
+	case slices.Contains(p.set.points, name) && p.set.look(name) == nil:
+		return name
 	}
 	if from := p.first(name); from > 0 {
 		return fmt.Sprintf("%s_from_%g", styleSourceName, from)
