@@ -67,7 +67,7 @@ func TestRedraws(t *testing.T) {
 	time.Sleep(10 * time.Millisecond) // for the other collection
 	cancel()
 	ended.Wait()
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "are not told of borders") {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "get no events of borders") {
 		t.Error(got)
 	}
 }
