@@ -96,14 +96,13 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return nil
 }
 
-// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a cell;
-// in it any number of places can be listed. The nearest, and the most important, are at most
-// MaxLimit + 1. The answers are exact everywhere: across ±180°, at the poles and beyond
-// ±85.0511°.
+// Features implements feature.Layer. Without an order it yields places by quadkey and then by id,
+// in any number. A search for the nearest or the most important places yields at most MaxLimit + 1.
+// The answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 //
-// An index knows class, code, country, a least population and, by a term "kind", Place.Kind. A
-// search with other filters that few places pass looks at most at MaxExamined places. A search
-// for the most important then yields those that it has found so far before its error.
+// The index can filter by class, code, country, minimum population and, with a term "kind",
+// Place.Kind. With any other filter a search examines at most MaxExamined places and then yields an
+// error. A search by importance yields the places that it has found before that error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
 		return feature.ErrSeq(err)

@@ -180,8 +180,8 @@ type candidate struct {
 	id         uint32
 }
 
-// greatBeside returns the most important place of a part that is not in the first one's quarter, if
-// it is great.
+// greatBeside returns the most important place of part that lies in another quarter than part[0],
+// or nothing if that place is not great.
 func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate {
 	for _, c := range part[1:] {
 		if quarters[c.id] != quarters[part[0].id] {

@@ -177,8 +177,9 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 func errNoMark() error { return feature.BadCursor("it is not one of regions") }
 
-// Count implements feature.Counter. It counts all regions, and the regions of an area, which it
-// finds without reading their records.
+// Count implements feature.Counter for two kinds of queries that need no records: all regions, and
+// the regions in an area other than a box or tile. For any other query it returns
+// feature.Unsupported.
 func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	if q.Near == nil && q.Filter == nil && q.At.IsZero() {
 		switch q.In.(type) {

@@ -316,7 +316,8 @@ func TestLayerOfOlderData(t *testing.T) {
 	}
 }
 
-// A search takes turns while it reads, and ends after it has examined enough.
+// A search calls Query.Step regularly and ends with its error. It also ends, with TooMuchWork,
+// after it has examined Query.Examine regions.
 func TestLayerTakesTurns(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	l := layerOf(t, r, "land")

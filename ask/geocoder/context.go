@@ -270,7 +270,8 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 	return found, nil
 }
 
-// insideAny keeps the regions of list that are inside one of others. It changes list.
+// insideAny keeps the regions of list that lie inside at least one region of the slice others. It
+// modifies list.
 func insideAny(list, others []names.Feature) []names.Feature {
 	return slices.DeleteFunc(list, func(inner names.Feature) bool {
 		return !slices.ContainsFunc(others, func(outer names.Feature) bool { return inside(&inner, &outer) })

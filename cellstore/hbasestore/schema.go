@@ -160,8 +160,8 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 				"shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		// When such a filter reports that a file lacks a column, region servers of 2.6 loop for
-		// ever between two columns of a read.
+		// A ROWCOL Bloom filter makes region servers of 2.6 loop for ever between two columns of a
+		// read, once it reports that a file lacks a column.
 		if f.Bloom == thrift2.BloomRowCol {
 			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: "+
 				"alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",

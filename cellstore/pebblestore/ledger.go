@@ -231,9 +231,10 @@ func (l *ledger) remove(name string) error {
 	return l.writeBoth()
 }
 
-// opened removes earlier files from the ledger that are no longer needed: once the database is
-// open, all of its logs are in sorted files. The list of files stays unless there is a new one,
-// which the engine makes only if it has something to write.
+// opened removes files of earlier runs from the ledger. The logs among them are no longer needed,
+// because opening the database has flushed them to sorted files. The earlier list of files
+// (Pebble's MANIFEST) stays until Pebble has created a new one, which it does only if it has
+// something to write.
 func (l *ledger) opened() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -85,9 +85,9 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 	return int64(len(row.Cells))
 }
 
-// TestRecover fills a disk beside writers, at any moment of the engine's work. The process goes on,
-// writers get errors, and reads go on. Recover opens the table for reading while the disk is full,
-// and for writing when it has room.
+// TestRecover lets the disk become full while writers run, at a random moment of the engine's work.
+// The process goes on, writers get errors, and reads go on. Recover opens the table for reading
+// while the disk is full, and for writing when it has room.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {

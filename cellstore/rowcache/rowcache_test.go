@@ -147,7 +147,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestViewsBounded: arbitrary selections of callers do not accumulate.
+// TestViewsBounded: callers that pass a different Selection each time do not make the cache grow
+// without bound.
 func TestViewsBounded(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, c := open(t, r, 1<<20)

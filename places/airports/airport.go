@@ -177,9 +177,9 @@ func weightOf(typ string, scheduled, hasIATA bool) uint64 {
 	return w
 }
 
-// Rank orders airports by importance: 0 for large ones with scheduled service, and
-// more for less important ones. It is about the position of such an airport in a
-// list of all by importance. iata is "" for none.
+// Rank returns 0 for a large airport with scheduled service and an IATA code, and a higher number
+// for a less important one. The number is roughly the position of the airport in a list of all
+// airports ordered by importance. iata is "" if the airport has no IATA code.
 func Rank(typ string, scheduled bool, iata string) int {
 	if kindOf(typ) < 0 {
 		return math.MaxInt32

@@ -296,9 +296,9 @@ func (s *search) drop(p *pattern, c *candidate) {
 	}
 }
 
-// typed reports whether a text begins with a code, whatever the case of its letters. The
-// caller has already matched the fold of the code with that of the whole text, or of its
-// words before a context.
+// typed reports whether the text begins with the code, letter by letter without regard to case. The
+// caller has already checked that the folded code equals the folded text, or the folded part of the
+// text before a context such as ", Germany".
 func (s *search) typed(code []byte) bool {
 	text := strings.TrimSpace(s.q.Text)
 	if len(s.initials) > 0 {

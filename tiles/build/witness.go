@@ -11,10 +11,11 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Witnesses are points with the source's answer whether they lie in a region. They are chosen and
-// judged in degrees and ring by ring, before the build computes borders, and stored with the
-// region's record. With them, package verify notices when a build loses area of its source, or adds
-// some. Rows that agree with each other do not show such errors.
+// A witness is a point together with whether, by the source, it lies in a region. Witnesses are
+// chosen and judged in degrees and ring by ring, before the build computes borders. They are stored
+// with the region's record. With them, package verify notices when a build loses area of its
+// source, or adds some. A comparison of rows with each other cannot find such an error, because all
+// rows of the build have it.
 
 const (
 	// maxWitnesses bounds the witnesses of a region. Very many regions or

@@ -130,8 +130,8 @@ func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	}
 }
 
-// BenchmarkNearbyAgainstRedis asks both for the k nearest within 25 km, at the
-// same points, by turns: here in process, there by its protocol on loopback.
+// BenchmarkNearbyAgainstRedis alternates between a Finder in this process and Redis over loopback.
+// It asks each for the k nearest places within 25 km of the same points.
 func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	n := size(b, 1_000_000)
 	server := startRedis(b)

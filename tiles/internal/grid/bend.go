@@ -12,7 +12,8 @@ import (
 // The same edge of a neighbour is not bent, so the two may differ by that half
 // step.
 
-// cut is an edge that Clip has cut, with the place of its part in inside.
+// cut is an edge that Clip has shortened: the original edge, and the index of the remaining piece
+// in Clipper.inside.
 type cut struct {
 	whole Edge
 	at    int

@@ -103,8 +103,8 @@ func regionCell(d *draft, path string, v any) error {
 	return nil
 }
 
-// Record makes a record of a row. The error is a *Refusal, or beside a record a
-// Loss.
+// Record makes a record of a row. The error is either a *Refusal, without a record, or a Loss,
+// together with a record.
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {

@@ -215,7 +215,8 @@ func TestWorld(t *testing.T) {
 	testfile.Write(t, own, "8.8.4.0,8.8.4.127,DE\n")
 	p.Only, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
-	// Or a folder, such as an unpacked GeoLite2 CSV set, noticed when it changes.
+	// IPFiles may also name a folder, such as an unpacked GeoLite2 CSV set. A changed file in the
+	// folder leads to a new generation.
 	set := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

@@ -235,7 +235,8 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 	return r
 }
 
-// security says how to send a key. The operator may not ask for one.
+// security returns the ways to send a key. Sending none is one of them, because a server can run
+// without keys.
 func security(e *endpoint.Endpoint) []object {
 	switch {
 	case e.Keys == endpoint.KeysUnasked:

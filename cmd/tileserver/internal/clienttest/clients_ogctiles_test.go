@@ -75,7 +75,7 @@ func TestGDALOfOGCTiles(t *testing.T) {
 	}
 }
 
-// foreign skips a test of a program of others in short runs.
+// foreign skips a test that needs a third-party program, under -short.
 func foreign(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

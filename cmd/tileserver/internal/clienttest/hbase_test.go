@@ -204,8 +204,8 @@ func startCrowd(t *testing.T, questions []question, sites ...string) *crowd {
 	return l
 }
 
-// one asks a question and reports whether the answer is right. A refusal is allowed, any other
-// answer is not.
+// one sends a request and reports whether the expected answer came. A refusal with Retry-After only
+// returns false. Any other answer fails the test.
 func (l *crowd) one(ctx context.Context, site string, q *question) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

@@ -181,7 +181,7 @@ const (
 	// KeysOfProxy looks only at the header that is ours alone: the other
 	// credentials of the request are for another service.
 	KeysOfProxy
-	// KeysOfOthers leaves it to the endpoint, which asks for keys of its own.
+	// KeysOfOthers: the endpoint checks keys of its own, and the server's keys are not looked at.
 	KeysOfOthers
 )
 

@@ -83,7 +83,7 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 	return at
 }
 
-// readWriter reads how features are written.
+// readWriter returns the feature.Writer that the parameters of the request select.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
 	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
 	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)

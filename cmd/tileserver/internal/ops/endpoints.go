@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Parameters of this face alone. Those of the frame are read by its script.
+// These are the parameters that only package ops declares. The server ignores those of the embed
+// page (/embed): its script reads them.
 var (
 	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
 	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.",

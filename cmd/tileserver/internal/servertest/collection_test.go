@@ -65,7 +65,7 @@ func answer(w *servertest.Shops, path string) (a shopAnswer) {
 	return a
 }
 
-// lines reads an answer of lines.
+// lines requests path and parses the NDJSON response.
 func lines(w *servertest.Shops, path string) (list []shopPoint) {
 	w.T.Helper()
 	res := w.Get(path)

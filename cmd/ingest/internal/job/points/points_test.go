@@ -1048,7 +1048,8 @@ func TestRealPoints(t *testing.T) {
 	}
 }
 
-// A type of a property that no file has is refused: of tables before the rows are read.
+// A --type for a property that no file has is an error. For tables the error comes before any row
+// is read.
 func TestPointsTypeOfNothing(t *testing.T) {
 	const line = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}

@@ -79,7 +79,7 @@ const (
 	reasonImpossible     = "value is not possible on Earth"
 )
 
-// readAll hands the content of all files' good lines to take.
+// readAll calls take with the observation of each valid line of all files.
 func (r *weatherReader) readAll(take func(stations.Observation) error) error {
 	defer r.tally.Report(r.rep)
 	report := func(i int) {

@@ -133,7 +133,7 @@ func TestCountryZones(t *testing.T) {
 			t.Errorf("%.20q: %v, %v", table, got, err)
 		}
 	}
-	// That of this machine.
+	// This reads the zone.tab of this machine, if it has one.
 	got, err := countryZones(zoneDirs())
 	if err != nil {
 		t.Fatal(err)

@@ -243,7 +243,7 @@ func (r *Reader) Text() []byte { return r.text }
 
 func (r *Reader) failure(err error) error { return fmt.Errorf("%s: line %d: %w", r.name, r.Line, err) }
 
-// Bad is the error of the row read last, nil without a reason.
+// Bad returns a BadRecord error for the row that was read last, or nil if reason is "".
 func (r *Reader) Bad(reason, detail string) error {
 	if reason == "" {
 		return nil
