@@ -18,7 +18,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// The slow and obvious implementations for comparisons, and common helpers of the tests.
+// This file has the slow and obvious implementations for comparisons, and common helpers of the
+// tests.
 
 // source returns a Source with only places.
 func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }

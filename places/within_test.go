@@ -90,7 +90,7 @@ func boxNear(rng *rand.Rand, list []Place) quadkey.Box {
 	}
 }
 
-// Every answer, page by page, equals that of a look at every place.
+// Every answer, page by page, equals the answer from examining every place.
 func TestWithinAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,9 @@ type regionArea struct{ area, bound float64 }
 
 var errGeometry = errors.New("not the coordinates of a Polygon or MultiPolygon")
 
-// geometryArea measures the GeoJSON geometry of a record on the world grid. limit is the most bytes
-// a geometry may have. A geometry of nearly that size may have been made coarser to fit.
+// geometryArea measures the GeoJSON geometry of a record on the world grid. limit is the greatest
+// number of bytes that a geometry may have. A geometry of nearly that size may have been made
+// coarser to fit.
 //
 // regionArea.bound follows from how far rounding moves a border. The record's vertices are rounded
 // to the plate carrée grid, which moves them by up to half a unit in x and half a unit times sec φ
