@@ -25,7 +25,7 @@
 //
 // Connections to the gateways are pooled. A failed gateway is avoided for 100 ms, and for up to 5 s
 // if it goes on failing, unless all gateways fail. A caller that gives up does not count as a
-// failure of the gateway: a running dial goes on, for other callers, and only the connection of the
+// failure of the gateway: a running dial goes on for other callers, and only the connection of the
 // call is closed.
 //
 // Reads, and writes that set all their timestamps, are sent again until their time is over: to
@@ -37,8 +37,8 @@
 // error that always comes before anything is applied (the variable answers in call.go lists these
 // errors). A missing or invalid answer, INTERNAL_ERROR of the gateway and most exceptions of HBase
 // prove nothing: a coprocessor, or one of the gateway's own tries, may fail after another try was
-// applied. After a failed call of many puts some may have been applied, unless the answer has the
-// failure of each.
+// applied. After a failed call of many puts, some of the puts may have been applied, unless the
+// answer lists the failure of each put.
 //
 // # What it lacks
 //

@@ -120,7 +120,7 @@ func report(b *testing.B, ours, theirs []time.Duration) {
 	}
 }
 
-// warm asks once at every point, so that no run pays for filling the cache.
+// warm sends one query at every point, so that no run pays for filling the cache.
 func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	b.Helper()
 	for _, p := range points {
@@ -167,7 +167,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	}
 }
 
-// BenchmarkNearbyBySize shows what ten times the places cost.
+// BenchmarkNearbyBySize shows the cost of ten times as many places.
 func BenchmarkNearbyBySize(b *testing.B) {
 	points := gazgen.Points(1000, 1)
 	for n := 100_000; n <= size(b, 1_000_000); n *= 10 {
