@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Clients of OGC API – Tiles that nobody here wrote read a running server. `make
-// check-clients` installs what npm and pip have and runs this.
+// Third-party clients of OGC API – Tiles read from a running server. `make check-clients` installs
+// those from npm and pip and runs this.
 
 // startToyWorld starts a server on small data of every kind.
 func startToyWorld(t *testing.T) string {

@@ -69,7 +69,7 @@ func BenchmarkIP(b *testing.B) {
 	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, addressPaths()...)
 }
 
-// BenchmarkBareEcho is the comparator of the cached tile: echo writing the same bytes.
+// BenchmarkBareEcho is the baseline for the cached tile: echo writes the same bytes.
 func BenchmarkBareEcho(b *testing.B) {
 	servertest.BenchHandler(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(servertest.HotMVT))), nil, servertest.HotMVT)
 }
