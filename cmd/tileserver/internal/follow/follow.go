@@ -115,8 +115,8 @@ type Reader struct {
 	processors *web.Processors
 }
 
-// Begin returns a Reader of the events of a set that follow the event after. It uses processors
-// from from.
+// Begin returns a Reader of the events of a set. It starts behind the event with the id after, and
+// uses the processors of the parameter from.
 func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step

@@ -91,8 +91,8 @@ type Process struct {
 	Log    *slog.Logger
 	Cache  int64         // bytes that there are for caches
 	Grace  time.Duration // in which to end running work
-	// Reloaded returns a function that returns the result of load, and that calls load again when
-	// the files have changed. flag is for the log.
+	// Reloaded returns a function with the result of load. load is called again when the files have
+	// changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	Looks  []func()       // look at files again
